@@ -1,0 +1,45 @@
+# Every target does its own set-up in .venv and is safe to repeat.
+PYTHON ?= python3
+BIN := .venv/bin
+RUFF := ruff==0.17.4
+
+.PHONY: demo test test-floors lint clean
+
+demo: .venv/demo
+	$(BIN)/attenua demo
+
+test: .venv/test
+	$(BIN)/python -m pytest -q
+
+# The oldest versions the package promises to work with, installed exactly.
+FLOORS := numpy==1.26.0 scipy==1.12.0 scikit-learn==1.6.0
+test-floors: .venv-floors/test
+	.venv-floors/bin/python -m pytest -q
+
+lint: .venv/lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# Each stamp file says that the extras of its name are installed for this pyproject.toml.
+$(BIN)/python:
+	$(PYTHON) -m venv .venv
+
+.venv/demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[plot,cli]'
+	touch $@
+
+.venv/test: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[test]'
+	touch $@
+
+.venv/lint: Makefile | $(BIN)/python
+	$(BIN)/python -m pip install -q '$(RUFF)'
+	touch $@
+
+.venv-floors/test: pyproject.toml Makefile
+	$(PYTHON) -m venv .venv-floors
+	.venv-floors/bin/python -m pip install -q -e '.[test]' $(FLOORS)
+	touch $@
+
+clean:
+	rm -rf .venv .venv-floors
