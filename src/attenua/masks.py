@@ -97,9 +97,7 @@ def full_output_loss(
     if S.ndim != 2 or S.shape[0] != S.shape[1]:
         raise ValueError(f"covariance must be a square matrix; got shape {S.shape}.")
     if U.ndim != 2 or U.shape[1] != S.shape[0]:
-        raise ValueError(
-            f"components must have {S.shape[0]} columns, like covariance; got shape {U.shape}."
-        )
+        raise ValueError(f"components must have {S.shape[0]} columns, like covariance; got shape {U.shape}.")
     if not np.allclose(U @ U.T, np.eye(len(U)), atol=1e-6):
         raise ValueError("components must have orthonormal rows.")
     m = _checked(mask_rate, "mask_rate", upper=1.0)

@@ -1,0 +1,124 @@
+"""Which rows are held out: splits from a number, a splitter or a list, checked before any work is done."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import GroupKFold, KFold
+from sklearn.utils import check_random_state
+
+Rows = NDArray[np.intp]
+
+
+def make_splits(
+    cv: Any,
+    X: Any,
+    *,
+    groups: ArrayLike | None = None,
+    n_repeats: int = 1,
+    random_state: Any = None,
+) -> list[tuple[Rows, Rows]]:
+    """Return the (training rows, held-out rows) of every split.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable
+        A number of folds: consecutive rows without groups, whole groups with them. A splitter of
+        scikit-learn. Or pairs of index arrays.
+    X : array-like of shape (n_samples, n_features)
+        Data.
+    groups : array-like of shape (n_samples,), optional
+        Label of every row; rows that share a label are never on both sides of a split.
+    n_repeats : int
+        Repetitions, each with the rows (or groups) reshuffled if there is more than one.
+    random_state : int, RandomState or None
+        Shuffles the repetitions.
+    """
+    n_samples = X.shape[0]
+    labels = _checked_groups(groups, n_samples)
+    if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
+        raise ValueError(f"n_repeats must be an integer of at least 1; got {n_repeats!r}.")
+    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
+        splits = _folds(int(cv), n_samples, labels, int(n_repeats), random_state)
+    elif n_repeats > 1:
+        raise ValueError(
+            "n_repeats above 1 needs cv to be a number of folds; a splitter or list of splits holds its own "
+            "repetitions (for example sklearn.model_selection.RepeatedKFold)."
+        )
+    elif hasattr(cv, "split") and not isinstance(cv, str):
+        splits = list(cv.split(X, None, labels))
+    elif hasattr(cv, "__iter__") and not isinstance(cv, str):
+        splits = list(cv)
+    else:
+        raise ValueError(f"cv must be a number of folds, a splitter or an iterable of splits; got {cv!r}.")
+    if not splits:
+        raise ValueError("cv gave no splits.")
+    return [_checked_split(number, split, n_samples, labels) for number, split in enumerate(splits)]
+
+
+def _folds(
+    n_folds: int, n_samples: int, labels: Rows | None, n_repeats: int, random_state: Any
+) -> list[tuple[Rows, Rows]]:
+    if n_folds < 2:
+        raise ValueError(f"cv={n_folds} must be at least 2 folds.")
+    if labels is None and n_folds > n_samples:
+        raise ValueError(f"cv={n_folds} folds need at least as many rows; got n_samples={n_samples}.")
+    if labels is not None and n_folds > labels.max() + 1:
+        raise ValueError(f"cv={n_folds} folds need at least as many groups; got {labels.max() + 1} groups.")
+    splitter = KFold if labels is None else GroupKFold
+    if n_repeats == 1:
+        return list(splitter(n_folds).split(np.empty(n_samples), groups=labels))
+    random = check_random_state(random_state)
+    seeds = random.randint(np.iinfo(np.int32).max, size=n_repeats)
+    repetitions = (splitter(n_folds, shuffle=True, random_state=int(seed)) for seed in seeds)
+    return [split for r in repetitions for split in r.split(np.empty(n_samples), groups=labels)]
+
+
+def _checked_groups(groups: ArrayLike | None, n_samples: int) -> Rows | None:
+    if groups is None:
+        return None
+    labels = np.asarray(groups)
+    if labels.ndim != 1 or len(labels) != n_samples:
+        raise ValueError(
+            f"groups must hold one label for each of the {n_samples} rows; got shape {labels.shape}."
+        )
+    return np.unique(labels, return_inverse=True)[1].reshape(-1)
+
+
+def _checked_split(number: int, split: Any, n_samples: int, labels: Rows | None) -> tuple[Rows, Rows]:
+    try:
+        train, held = (_as_rows(part, n_samples) for part in split)
+    except (TypeError, ValueError, IndexError):
+        raise ValueError(
+            f"split {number} of cv must be a pair (training rows, held-out rows) of indices below "
+            f"{n_samples}; got {split!r}."
+        ) from None
+    for rows, name in ((train, "training rows"), (held, "held-out rows")):
+        if rows.size == 0:
+            raise ValueError(f"split {number} of cv has no {name}.")
+    if len(train) < 2:
+        raise ValueError(f"split {number} of cv has one training row; a covariance needs at least two.")
+    if labels is not None:
+        shared = np.intersect1d(labels[train], labels[held])
+        if shared.size:
+            raise ValueError(
+                f"split {number} of cv puts rows of one group on both sides; use a splitter that keeps "
+                "groups whole, such as sklearn.model_selection.GroupKFold, or a number of folds."
+            )
+    return train, held
+
+
+def _as_rows(part: Any, n_samples: int) -> Rows:
+    indices = np.asarray(part)
+    if indices.dtype == bool:
+        if indices.shape != (n_samples,):
+            raise IndexError
+        return np.flatnonzero(indices)
+    if indices.size == 0:
+        return np.empty(0, dtype=np.intp)
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise TypeError
+    if indices.min() < 0 or indices.max() >= n_samples:
+        raise IndexError
+    return indices.astype(np.intp)

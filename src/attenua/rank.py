@@ -1,0 +1,73 @@
+"""How many components: an int, a fraction of variance, or as many as the data allow."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attenua.moments import Moments
+from attenua.spectrum import AffineFamily, leading_subspaces
+
+# Up to this size the whole spectrum of PCA is computed at once.
+_WHOLE_SPECTRUM = 4_000
+
+
+def resolve_rank(n_components: Any, moments: Moments, n_samples: int) -> int:
+    """Return the rank that `n_components` asks for.
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        A rank; a fraction in (0, 1) of variance, resolved on the spectrum of ordinary PCA; or None.
+    moments : Moments
+        Moments of the rows.
+    n_samples : int
+        Number of rows.
+
+    Raises
+    ------
+    ValueError
+        If the rank is not possible with these rows and columns.
+    """
+    # A row of weight 2 stands for two rows, so weights can allow more components than rows, as in PCA.
+    limit = min(max(n_samples, int(moments.weight)), moments.n_features)
+    if n_components is None:
+        return min(int(moments.weight), moments.n_features) if moments.weight >= 1 else limit
+    if isinstance(n_components, numbers.Integral) and not isinstance(n_components, bool):
+        if not 1 <= n_components <= limit:
+            raise ValueError(
+                f"n_components={n_components} must be between 1 and {limit}, the smaller of the number of "
+                f"rows ({n_samples}) and columns ({moments.n_features})."
+            )
+        return int(n_components)
+    if isinstance(n_components, numbers.Real) and 0 < n_components < 1:
+        return _rank_for_fraction(float(n_components), moments, limit)
+    raise ValueError(
+        f"n_components must be None, an integer from 1 to {limit}, or a fraction of variance strictly "
+        f"between 0 and 1; got {n_components!r}."
+    )
+
+
+def _rank_for_fraction(fraction: float, moments: Moments, limit: int) -> int:
+    """Return the least rank at which ordinary PCA explains more than a fraction of the variance."""
+    size = moments.n_features
+    if size <= _WHOLE_SPECTRUM:
+        return _count(np.linalg.eigvalsh(moments.covariance)[::-1], fraction, moments, limit)
+    pca = AffineFamily(size, moments.apply, np.zeros_like, np.zeros(size), _never, at_hand=False)
+    rank = 16
+    while True:
+        rank = min(rank, limit)
+        (_, subspace), *_ = leading_subspaces(pca, [0.0], rank)
+        if rank == limit or subspace.values.sum() > fraction * moments.total_variance:
+            return _count(subspace.values, fraction, moments, limit)
+        rank *= 2
+
+
+def _count(values: NDArray[np.float64], fraction: float, moments: Moments, limit: int) -> int:
+    ratios = np.cumsum(np.maximum(values, 0)) / max(moments.total_variance, np.finfo(float).tiny)
+    return min(int(np.searchsorted(ratios, fraction, side="right")) + 1, limit)
+
+
+def _never() -> Any:
+    raise NotImplementedError("the covariance of many columns is not formed")

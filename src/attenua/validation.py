@@ -1,0 +1,86 @@
+"""Checks of what users pass in; every error names the argument and what was expected."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+
+Array = NDArray[np.float64]
+
+_GRID = np.sort(np.append(np.round(np.arange(0, 1.0001, 0.05), 2), 0.49))
+NAMED_STRENGTHS = {"direct": _GRID, "mask": _GRID[_GRID <= 0.49]}
+
+
+def checked_strength(alpha: Any) -> float:
+    """Return one strength as a float in [0, 1]."""
+    if isinstance(alpha, bool) or not isinstance(alpha, numbers.Real) or not 0 <= alpha <= 1:
+        raise ValueError(f"alpha must be a number from 0 to 1; got {alpha!r}.")
+    return float(alpha)
+
+
+def checked_strengths(alphas: str | ArrayLike) -> Array:
+    """Return a named or given grid of strengths, sorted, without repeats, and with 0 in it."""
+    if isinstance(alphas, str):
+        if alphas not in NAMED_STRENGTHS:
+            raise ValueError(f"alphas must be 'direct', 'mask' or an array of strengths; got {alphas!r}.")
+        return NAMED_STRENGTHS[alphas].copy()
+    try:
+        values = np.asarray(alphas, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"alphas must be 'direct', 'mask' or an array of numbers; got {alphas!r}.") from None
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"alphas must be one-dimensional, with at least one strength; got {alphas!r}.")
+    bad = values[~((values >= 0) & (values <= 1))]
+    if bad.size:
+        raise ValueError(f"alphas must lie from 0 to 1; got {bad[0]:g}.")
+    return np.unique(np.append(values, 0.0))
+
+
+def checked_matrix(X: Any) -> tuple[Any, list[str] | None]:
+    """Return X as a dense array or csr matrix, of any real type, with its column names if it has any."""
+    columns = getattr(X, "columns", None)
+    names = None if columns is None else [str(name) for name in columns]
+    return check_array(X, **matrix_requirements()), names
+
+
+def matrix_requirements() -> dict[str, Any]:
+    """Return what every data matrix must be, as options of scikit-learn's validation.
+
+    Finiteness is checked with the pass over the data that measures its size, which can name the column;
+    integers are converted block by block, so that a large memory map is never copied whole.
+    """
+    return {
+        "accept_sparse": "csr",
+        "dtype": "numeric",
+        "ensure_all_finite": False,
+        "ensure_min_samples": 2,
+        "estimator": "attenua",
+    }
+
+
+def checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | None:
+    """Return frequencies of rows as an array, or None."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Real):
+        sample_weight = np.full(n_samples, float(sample_weight))
+    try:
+        weights = np.asarray(sample_weight, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must be an array of numbers.") from None
+    if weights.ndim != 1:
+        raise ValueError(f"sample_weight must be 1D array or scalar, one number a row; got {weights.ndim}D.")
+    if len(weights) != n_samples:
+        raise ValueError(f"sample_weight has {len(weights)} entries, but X has {n_samples} rows.")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("sample_weight must be finite and nonnegative.")
+    if not weights.any():
+        raise ValueError("sample_weight must not be zero for every row.")
+    if weights.sum() <= 1:
+        raise ValueError(
+            "sample_weight must sum to more than 1: a weight counts how often a row was seen. "
+            f"They sum to {weights.sum():g}; normalised weights times the number of rows will do."
+        )
+    return weights

@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+from sklearn.model_selection import KFold, LeaveOneGroupOut
+
+from attenua.folds import make_splits
+
+X = np.empty((12, 0))
+GROUPS = np.repeat(list("abcdef"), 2)
+
+
+def test_a_number_is_folds_of_consecutive_rows():
+    splits = make_splits(3, X)
+    for (train, held), (expected_train, expected_held) in zip(splits, KFold(3).split(X), strict=True):
+        np.testing.assert_array_equal(train, expected_train)
+        np.testing.assert_array_equal(held, expected_held)
+
+
+@pytest.mark.parametrize("groups", [None, GROUPS])
+def test_repetitions_are_reshuffled_partitions(groups):
+    splits = make_splits(3, X, groups=groups, n_repeats=4, random_state=0)
+    assert len(splits) == 12
+    for repetition in range(4):
+        held = np.concatenate([h for _, h in splits[3 * repetition : 3 * repetition + 3]])
+        np.testing.assert_array_equal(np.sort(held), np.arange(12))
+    patterns = {tuple(np.sort(held)) for _, held in splits}
+    assert len(patterns) > 6
+
+
+def test_masks_and_splitters_are_splits():
+    mask = np.arange(12) < 4
+    ((train, held),) = make_splits([(~mask, mask)], X)
+    np.testing.assert_array_equal(held, np.arange(4))
+    np.testing.assert_array_equal(train, np.arange(4, 12))
+    assert len(make_splits(LeaveOneGroupOut(), X, groups=GROUPS)) == 6
+    assert len(make_splits((pair for pair in KFold(2).split(X)), X)) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cv": 7, "groups": GROUPS}, "cv=7 folds need at least as many groups; got 6 groups"),
+        ({"cv": 3, "groups": GROUPS[:5]}, r"one label for each of the 12 rows; got shape \(5,\)"),
+        ({"cv": [(range(12), [])]}, "split 0 of cv has no held-out rows"),
+        ({"cv": [([], range(12))]}, "split 0 of cv has no training rows"),
+        ({"cv": [([0], range(1, 12))]}, "split 0 of cv has one training row"),
+        ({"cv": [(range(6), [12])]}, "indices below 12"),
+        ({"cv": [(range(6), [-1])]}, "indices below 12"),
+        ({"cv": [(range(6), [0.5])]}, "indices below 12"),
+        ({"cv": [(range(6), [True, False])]}, "indices below 12"),
+        ({"cv": [range(6)]}, "must be a pair"),
+        ({"cv": []}, "cv gave no splits"),
+        ({"cv": "five"}, "cv must be a number of folds, a splitter or an iterable"),
+        ({"cv": None}, "cv must be a number of folds, a splitter or an iterable"),
+        ({"cv": KFold(3), "n_repeats": 2}, "n_repeats above 1 needs cv to be a number of folds"),
+        ({"cv": 3, "n_repeats": 1.5}, "n_repeats must be an integer"),
+    ],
+)
+def test_what_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        make_splits(X=X, **options)

@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from attenua.moments import RowMoments, Rows, ScatterMoments, magnitude
+from tests.helpers import covariance, exact_components, sine, spiked_rows, within
+
+TALL = spiked_rows(600, 12)
+WIDE = spiked_rows(20, 700)
+
+
+def sparse_rows(n, p, seed=0):
+    return sp.random(n, p, density=0.2, format="csr", random_state=seed)
+
+
+CASES = {
+    "tall": (TALL, ScatterMoments),
+    "tall float32": (TALL.astype(np.float32), ScatterMoments),
+    "tall Fortran": (np.asfortranarray(TALL), ScatterMoments),
+    "integers": ((10 * TALL).astype(np.int16), ScatterMoments),
+    "few columns, sparse": (sparse_rows(300, 30), ScatterMoments),
+    "wide": (WIDE, RowMoments),
+    "wide float32": (WIDE.astype(np.float32), RowMoments),
+    "many columns, sparse": (sparse_rows(100, 600), RowMoments),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("subset", [None, np.arange(3, 18), np.array([5, 2, 11, 19])])
+def test_moments_of_any_rows(case, subset):
+    X, kind = CASES[case]
+    moments = Rows(X).moments(subset)
+    dense = (X.toarray() if sp.issparse(X) else X).astype(float)
+    dense = dense if subset is None else dense[subset]
+    S = covariance(dense)
+    V = np.random.default_rng(0).standard_normal((S.shape[0], 3))
+    labels = np.arange(S.shape[0]) // 4
+    tolerance = {"rtol": 1e-10, "atol": 1e-12 * np.abs(S).max()}
+    assert isinstance(moments, kind)
+    assert moments.weight == len(dense)
+    np.testing.assert_allclose(moments.mean, dense.mean(axis=0), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(moments.variances, np.diag(S), **tolerance)
+    np.testing.assert_allclose(moments.covariance, S, **tolerance)
+    np.testing.assert_allclose(moments.apply(V), S @ V, **tolerance)
+    np.testing.assert_allclose(moments.apply_within(V, labels), within(S, labels) @ V, **tolerance)
+    np.testing.assert_allclose(moments.compress(V), V.T @ S @ V, **tolerance)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_all_less_held_out_is_training(case):
+    X, _ = CASES[case]
+    rows = Rows(X)
+    held = np.arange(2, X.shape[0], 5)
+    train = np.setdiff1d(np.arange(X.shape[0]), held)
+    left, direct = rows.moments() - rows.moments(held), rows.moments(train)
+    assert left.weight == direct.weight
+    np.testing.assert_allclose(left.mean, direct.mean, rtol=1e-11, atol=1e-13)
+    scale = direct.variances.max()
+    np.testing.assert_allclose(left.covariance, direct.covariance, rtol=1e-9, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("X", [TALL, WIDE, sparse_rows(100, 30), sparse_rows(40, 600)])
+def test_weights_count_rows(X):
+    counts = np.random.default_rng(0).integers(0, 4, X.shape[0])
+    repeated = Rows(X[np.repeat(np.arange(X.shape[0]), counts)]).moments()
+    weighted = Rows(X, counts.astype(float)).moments()
+    assert weighted.weight == repeated.weight
+    np.testing.assert_allclose(weighted.mean, repeated.mean, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(weighted.covariance, repeated.covariance, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("X", [TALL, WIDE])
+def test_reconstruction_error_is_the_mean_over_rows(X):
+    U = np.linalg.qr(np.random.default_rng(1).standard_normal((X.shape[1], 2)))[0]
+    centre = X.mean(axis=0) + 0.5
+    residual = (X - centre) - (X - centre) @ U @ U.T
+    expected = np.mean(np.sum(residual**2, axis=1))
+    assert Rows(X).moments().reconstruction_error(U, centre) == pytest.approx(expected, rel=1e-10)
+
+
+def test_a_large_shift_costs_no_digits():
+    rng = np.random.default_rng(0)
+    X = rng.integers(-100, 100, (500, 6)).astype(float)  # exact after any of these shifts
+    for shift in (1e6, 1e9, 1e12):
+        S = Rows(X + shift).moments().covariance
+        np.testing.assert_allclose(S, covariance(X), rtol=1e-12, atol=1e-10)
+
+
+def test_float32_keeps_a_gap_that_single_precision_sums_lose():
+    # Three directions; the last two variances differ by a part in ten thousand, far from the origin.
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((20_000, 3)))[0] * np.sqrt(20_000)
+    X = (Q * np.sqrt([2, 1 + 1e-4, 1]) @ np.linalg.qr(rng.standard_normal((3, 3)))[0] + 300).astype(
+        np.float32
+    )
+    truth = exact_components(covariance(X.astype(float)), 0, 2)
+    ours = exact_components(Rows(X).moments().covariance, 0, 2)
+    centred = X - X.mean(axis=0)
+    single = exact_components((centred.T @ centred / np.float32(len(X))).astype(float), 0, 2)
+    assert sine(ours, truth) < 1e-7
+    assert sine(single, truth) > 1e-4
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("X", [TALL, WIDE, sparse_rows(30, 600)])
+def test_extreme_sizes_neither_vanish_nor_overflow(X, scale):
+    moments, reference = Rows(X * scale).moments(), Rows(X).moments()
+    np.testing.assert_allclose(moments.mean * moments.unit / scale, reference.mean, rtol=1e-10, atol=1e-12)
+    factor = (moments.unit / scale) ** 2
+    np.testing.assert_allclose(moments.variances * factor, reference.variances, rtol=1e-9)
+
+
+def test_memory_map_is_read_in_place(tmp_path):
+    X = np.memmap(tmp_path / "rows", dtype=np.float32, mode="w+", shape=TALL.shape)
+    X[:] = TALL
+    X.flush()
+    read_only = np.memmap(tmp_path / "rows", dtype=np.float32, mode="r", shape=TALL.shape)
+    np.testing.assert_allclose(Rows(read_only).moments().mean, TALL.mean(axis=0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize(("bad", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+def test_first_bad_column_is_named(container, bad, word):
+    X = np.ones((6, 4))
+    X[3, 2] = bad
+    X[1, 3] = bad
+    with pytest.raises(ValueError, match=rf"contains {word} in column 2 \('c'\)"):
+        magnitude(container(X), ["a", "b", "c", "d"])
+
+
+def test_magnitude_of_the_most_negative_integer():
+    assert magnitude(np.array([[-128, 3]], dtype=np.int8)) == 128

@@ -1,0 +1,137 @@
+"""What must hold for any data: properties with random examples."""
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from threadpoolctl import threadpool_limits
+
+from attenua import AttenuatedPCA, AttenuatedPCACV
+from tests.helpers import covariance, exact_components, sine, within
+
+settings.register_profile("attenua", deadline=None, max_examples=40)
+settings.load_profile("attenua")
+
+strengths = st.sampled_from([0.0, 0.2, 0.49, 0.8, 1.0])
+
+
+@st.composite
+def data_and_rank(draw):
+    n, p = draw(st.integers(6, 40)), draw(st.integers(2, 12))
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) @ rng.standard_normal((p, p)) * rng.uniform(0.1, 3, p)
+    return X, draw(st.integers(1, min(3, p - 1)))
+
+
+def assume_well_determined(X, alpha, rank):
+    """Leave out examples whose cut is so narrow that rounding of the data itself moves the subspace."""
+    S = covariance(X)
+    values = np.linalg.eigvalsh(S - alpha * within(S, None))[::-1]
+    assume(values[rank - 1] - values[rank] > 1e-5 * np.abs(values).max())
+
+
+def fit(X, rank, alpha, **options):
+    return AttenuatedPCA(rank, alpha=alpha).fit(X, **options)
+
+
+@given(data_and_rank(), strengths, st.randoms())
+def test_row_order_does_not_matter(example, alpha, random):
+    X, rank = example
+    assume_well_determined(X, alpha, rank)
+    order = list(range(len(X)))
+    random.shuffle(order)
+    assert sine(fit(X, rank, alpha).components_, fit(X[order], rank, alpha).components_) < 1e-8
+
+
+@given(data_and_rank(), strengths, st.randoms())
+def test_column_order_is_equivariant(example, alpha, random):
+    X, rank = example
+    assume_well_determined(X, alpha, rank)
+    order = list(range(X.shape[1]))
+    random.shuffle(order)
+    assert sine(fit(X, rank, alpha).components_[:, order], fit(X[:, order], rank, alpha).components_) < 1e-8
+
+
+@given(data_and_rank(), strengths, st.floats(-1e4, 1e4))
+def test_a_shift_changes_only_the_mean(example, alpha, shift):
+    X, rank = example
+    assume_well_determined(X, alpha, rank)
+    offset = shift * np.arange(1, X.shape[1] + 1)
+    plain, shifted = fit(X, rank, alpha), fit(X + offset, rank, alpha)
+    assert sine(plain.components_, shifted.components_) < 1e-5
+    np.testing.assert_allclose(shifted.mean_, plain.mean_ + offset, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(shifted.explained_variance_, plain.explained_variance_, rtol=1e-5)
+
+
+@given(data_and_rank(), strengths, st.floats(-150, 150))
+def test_a_common_scale_changes_nothing_in_the_subspace(example, alpha, exponent):
+    X, rank = example
+    assume_well_determined(X, alpha, rank)
+    scale = 10.0**exponent
+    plain, scaled = fit(X, rank, alpha), fit(X * scale, rank, alpha)
+    assert sine(plain.components_, scaled.components_) < 1e-8
+    np.testing.assert_allclose(scaled.mean_ / scale, plain.mean_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(scaled.explained_variance_ratio_, plain.explained_variance_ratio_, rtol=1e-8)
+    np.testing.assert_allclose(scaled.transform(X[:3] * scale) / scale, plain.transform(X[:3]), atol=1e-8)
+
+
+@given(data_and_rank(), st.floats(-150, 150))
+def test_a_common_scale_does_not_change_the_choice(example, exponent):
+    X, rank = example
+    options = {"cv": 3, "alphas": [0, 0.25, 0.5, 0.75, 1]}
+    plain = AttenuatedPCACV(rank, **options).fit(X)
+    scaled = AttenuatedPCACV(rank, **options).fit(X * 10.0**exponent)
+    ordered = np.sort(plain.cv_risk_)
+    assume(ordered[1] - ordered[0] > 1e-9 * ordered[0])
+    assert scaled.alpha_ == plain.alpha_
+    assert scaled.gain_ == pytest.approx(plain.gain_, rel=1e-6, abs=1e-9)
+
+
+@given(data_and_rank(), strengths, st.data())
+def test_integer_weights_equal_repeated_rows(example, alpha, data):
+    X, rank = example
+    counts = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(X), max_size=len(X))))
+    repeated = np.repeat(X, counts, axis=0)
+    assume(len(repeated) > rank + 1)
+    assume_well_determined(repeated, alpha, rank)
+    weighted, expected = fit(X, rank, alpha, sample_weight=counts), fit(repeated, rank, alpha)
+    assert sine(weighted.components_, expected.components_) < 1e-8
+    np.testing.assert_allclose(weighted.mean_, expected.mean_, atol=1e-9)
+    np.testing.assert_allclose(weighted.explained_variance_, expected.explained_variance_, rtol=1e-8)
+    np.testing.assert_allclose(weighted.noise_variance_, expected.noise_variance_, rtol=1e-6, atol=1e-12)
+
+
+@given(data_and_rank(), strengths)
+def test_the_subspace_is_lapacks(example, alpha):
+    X, rank = example
+    assume_well_determined(X, alpha, rank)
+    model = fit(X, rank, alpha)
+    assert sine(model.components_, exact_components(covariance(X), alpha, rank)) < 1e-8
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(rank), atol=1e-12)
+
+
+@given(data_and_rank())
+def test_the_choice_is_the_minimum_of_the_reported_curve(example):
+    X, rank = example
+    model = AttenuatedPCACV(rank, cv=3).fit(X)
+    chosen = np.flatnonzero(model.alphas_ == model.alpha_)[0]
+    rounding = 1e-12 * X.var(axis=0).sum()
+    assert model.cv_risk_[chosen] <= model.cv_risk_.min() + rounding
+    assert (model.cv_risk_[:chosen] > model.cv_risk_.min() + rounding).all()
+    assert model.gain_ >= 0
+
+
+@pytest.mark.parametrize("shape", [(60, 30), (900, 1100), (60, 900)])
+def test_the_number_of_threads_does_not_matter(shape):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((shape[0], 4)) @ rng.standard_normal((4, shape[1])) * 2
+    X += rng.standard_normal(shape) * rng.uniform(0.5, 1.5, shape[1])
+    fitted = []
+    for threads, jobs in ((1, 1), (2, 1), (1, 2), (2, 2)):
+        with threadpool_limits(threads):
+            fitted.append(AttenuatedPCACV(3, alphas=[0, 0.5, 1], cv=3, n_jobs=jobs).fit(X))
+    for other in fitted[1:]:
+        assert other.alpha_ == fitted[0].alpha_
+        np.testing.assert_allclose(other.cv_risk_, fitted[0].cv_risk_, rtol=1e-10)
+        np.testing.assert_allclose(other.components_, fitted[0].components_, atol=1e-7)
