@@ -130,3 +130,12 @@ def test_first_bad_column_is_named(container, bad, word):
 
 def test_magnitude_of_the_most_negative_integer():
     assert magnitude(np.array([[-128, 3]], dtype=np.int8)) == 128
+
+
+def test_entries_stored_twice_are_their_sum():
+    entries = (np.array([1.0, 2.0, 5.0, 3.0]), np.array([0, 0, 700, 2]), np.array([0, 3, 4]))
+    for width in (3 + 698, 10):
+        X = sp.csr_matrix((entries[0], entries[1] % width, entries[2]), shape=(2, width))
+        X.has_canonical_format = False
+        np.testing.assert_allclose(Rows(X).moments().variances, X.toarray().var(axis=0))
+        assert X.nnz == 4

@@ -287,6 +287,9 @@ class Rows:
 
     def __init__(self, X: Any, sample_weight: Array | None = None, feature_names: Any = None):
         self.n_samples, self.n_features = X.shape
+        if sp.issparse(X) and not X.has_canonical_format:
+            X = X.copy()  # the caller's matrix stays as it is
+            X.sum_duplicates()
         self._X = X
         self._weights = sample_weight
         self._by_scatter = self.n_features <= _ALWAYS_SCATTER or (

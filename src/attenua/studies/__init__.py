@@ -1,0 +1,1 @@
+"""Studies: comparisons of subspace estimates on held-out rows."""
