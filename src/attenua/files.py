@@ -1,20 +1,18 @@
 """Files that are written whole or not at all."""
 
 import os
-import tempfile
 from pathlib import Path
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file so that an interruption leaves either the old one or the new one, never a part."""
     path = Path(path)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with open(part, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
