@@ -1,6 +1,5 @@
 """What every estimator of a subspace shares once the subspace is known."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -10,8 +9,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from attenua.axes import in_data_units, principal_axes, unbiased_total, warn_of_tie
 from attenua.moments import Moments, Rows, magnitude, row_blocks
-from attenua.path import principal_axes
 from attenua.spectrum import Subspace
 from attenua.validation import checked_weights, matrix_requirements
 
@@ -37,28 +36,23 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Set the fitted attributes from a subspace and the moments that it was found from."""
         axes = principal_axes(moments, subspace)
         rank = len(axes.components)
-        total = moments.total_variance * moments.weight / (moments.weight - 1) * moments.unit**2
         explained = axes.explained_variance
         # As many further eigenvalues as PCA's spectrum has, zeros included: scikit-learn's convention.
         left_over = min(moments.n_features, max(int(moments.weight), 1)) - rank
+        unexplained = max(1 - axes.explained_variance_ratio.sum(), 0) * unbiased_total(moments)
         dtype = self._fit_dtype
         self.components_ = axes.components.astype(dtype)
         self.mean_ = (moments.mean * moments.unit).astype(dtype)
         self.explained_variance_ = explained.astype(dtype)
-        self.explained_variance_ratio_ = (explained / total if total > 0 else 0 * explained).astype(dtype)
+        self.explained_variance_ratio_ = axes.explained_variance_ratio.astype(dtype)
         self.singular_values_ = np.sqrt(explained * (moments.weight - 1)).astype(dtype)
-        self.noise_variance_ = dtype(max(total - explained.sum(), 0.0) / left_over if left_over > 0 else 0.0)
+        self.noise_variance_ = dtype(in_data_units(unexplained / left_over, moments) if left_over > 0 else 0)
         self.n_components_ = rank
         self.n_samples_ = n_samples
         self._n_features_out = rank
         # With n_components=None the user made no cut, so there is nothing to warn of.
         if subspace.tied and self.n_components is not None:
-            warnings.warn(
-                f"The cut at n_components={rank} falls on a tie: component {rank + 1} would be as good as "
-                f"component {rank}, so the data do not determine the subspace. One of the equally good "
-                "ones was taken, always the same for the same data. Choose another n_components to avoid it.",
-                stacklevel=3,
-            )
+            warn_of_tie(rank, "", stacklevel=3)
 
     def _scale(self) -> NDArray[Any]:
         """Return what whitening divides by; a component without variance is left alone."""

@@ -1,6 +1,7 @@
 """The command ``attenua``."""
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -46,6 +47,11 @@ def demo(
     """Compare PCA and attenuated PCA on patches of the digits that come with scikit-learn."""
     from attenua.studies.demo import RANK, plot_demo, run_demo
 
+    if find_spec("matplotlib") is None:
+        console.print(
+            "The picture needs matplotlib; install it with: pip install 'attenua[plot]'", markup=False
+        )
+        raise typer.Exit(1)
     if not out.parent.is_dir():
         raise typer.BadParameter(f"the folder {out.parent} does not exist.", param_hint="--out")
     budgets = (32, 64, 128)

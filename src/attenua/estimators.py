@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from attenua.base import SubspaceTransformer
 from attenua.feature_groups import column_labels
 from attenua.folds import make_splits
-from attenua.path import AttenuationRule
 from attenua.rank import resolve_rank
+from attenua.rules import AttenuationRule
 from attenua.selection import SplitMoments, cross_validate
 from attenua.validation import checked_strength, checked_strengths
 
@@ -241,7 +241,9 @@ class AttenuatedPCACV(SubspaceTransformer):
         labels = column_labels(self.feature_groups, rows.n_features)
         splits = make_splits(
             self.cv,
-            np.empty((rows.n_samples, 0)),
+            rows.n_samples,
+            X=X,
+            y=y,
             groups=groups,
             n_repeats=self.n_repeats,
             random_state=self.random_state,

@@ -42,7 +42,7 @@ def checked_matrix(X: Any) -> tuple[Any, list[str] | None]:
     """Return X as a dense array or csr matrix, of any real type, with its column names if it has any."""
     columns = getattr(X, "columns", None)
     names = None if columns is None else [str(name) for name in columns]
-    return check_array(X, **matrix_requirements()), names
+    return check_array(X, **matrix_requirements(), estimator="attenua", input_name="X"), names
 
 
 def matrix_requirements() -> dict[str, Any]:
@@ -56,8 +56,17 @@ def matrix_requirements() -> dict[str, Any]:
         "dtype": "numeric",
         "ensure_all_finite": False,
         "ensure_min_samples": 2,
-        "estimator": "attenua",
     }
+
+
+def encode_labels(labels: NDArray[Any], name: str) -> NDArray[np.intp]:
+    """Return labels as 0, 1, ... in sorted order."""
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError(f"{name} holds a label that is NaN or infinite.")
+    try:
+        return np.unique(labels, return_inverse=True)[1].reshape(-1)
+    except TypeError:
+        raise ValueError(f"{name} mixes labels that cannot be compared, such as numbers and None.") from None
 
 
 def checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | None:
