@@ -214,9 +214,7 @@ class Population:
             needs the gap to stay open all the way.
         """
         if method == "direct":
-            return over_strengths(
-                alpha, lambda strength: excess_risk(self.cutoff, self.cut_at(strength).retained) * self.unit
-            )
+            return over_strengths(alpha, lambda strength: self._bias(self.cut_at(strength)))
         if method != "path":
             raise ValueError(f'method must be "direct" or "path"; got {method!r}.')
         strengths = as_strengths(alpha)
@@ -225,6 +223,9 @@ class Population:
         pieces = [self.path.bias_integral(start, stop) for start, stop in pairwise([0.0, *stops])]
         costs = (np.cumsum(pieces) * self.unit)[where].reshape(strengths.shape)
         return costs.item() if costs.ndim == 0 else costs
+
+    def _bias(self, at: Cutoff) -> float:
+        return excess_risk(self.cutoff, at.retained) * self.unit
 
     def bias_bound(self, alpha: ArrayLike) -> Any:
         r"""Return the upper bound of the population cost (eq. population-bias-bound).
@@ -272,12 +273,11 @@ class Population:
         :math:`K(\alpha)` where the target is preserved and :math:`G(\alpha)` under balanced marginals; where
         the target moves it may be negative. It needs a gap at each strength asked for.
         """
+        return over_strengths(alpha, lambda strength: self._coefficient(strength, self.cut_at(strength)))
 
-        def coefficient(strength: float) -> float:
-            correction = risk.attenuation(self.scaled, strength)
-            return self.unit * risk.sampling_coefficient(correction, self.cut_at(strength), self.scaled)
-
-        return over_strengths(alpha, coefficient)
+    def _coefficient(self, strength: float, at: Cutoff) -> float:
+        correction = risk.attenuation(self.scaled, strength)
+        return self.unit * risk.sampling_coefficient(correction, at, self.scaled)
 
     def preserved_coefficient(self, alpha: ArrayLike) -> Any:
         r"""Return :math:`K(\alpha)` of Theorem fixed-p: `sampling_coefficient` where the target stays.
@@ -313,7 +313,12 @@ class Population:
     def excess_risk(self, alpha: ArrayLike, n: float) -> Any:
         r"""Return :math:`B_{pop}(\alpha) + K_{move}(\alpha)/n`, the expected excess risk to order 1/n."""
         n = as_sample_size(n)
-        return self.bias(alpha) + self.sampling_coefficient(alpha) / n
+
+        def total(strength: float) -> float:
+            at = self.cut_at(strength)
+            return self._bias(at) + self._coefficient(strength, at) / n
+
+        return over_strengths(alpha, total)
 
     def benefit(self, alpha: ArrayLike, n: float) -> Any:
         r"""Return how far attenuation lowers the expected excess risk of PCA at `n` rows, to order 1/n.

@@ -21,6 +21,10 @@ import numpy as np
 
 from attenua.theory.cutoff import Array, Cutoff
 
+# Retained directions are worked through so many values at a time (4 MB an array): large enough for few, big
+# matrix products, small enough for memory of order p^2.
+VALUES_AT_ONCE = 500_000
+
 
 @dataclass(frozen=True)
 class SmoothCorrection:
@@ -76,7 +80,7 @@ def sampling_coefficient(correction: SmoothCorrection, cutoff: Cutoff, covarianc
 
     Isserlis' identity then gives each expectation: :math:`E[(a^\top E b)(c^\top E d)] = a^\top C c\, b^\top C
     d + a^\top C d\, b^\top C c`, :math:`E[(a^\top E b) e] = 2 (Ca) \circ (Cb)` and :math:`E[e e^\top] = 2\, C
-    \circ C`. The cost is `d` products of p x p matrices; nothing larger is formed.
+    \circ C`. It costs `3 d` products of p x p matrices and memory of order p^2.
 
     Parameters
     ----------
@@ -88,7 +92,10 @@ def sampling_coefficient(correction: SmoothCorrection, cutoff: Cutoff, covarianc
         Population covariance :math:`\Sigma` that defines the risk.
     """
     frames = _Frames(correction, cutoff, covariance)
-    total = _rowwise_part(frames) + sum(_variance_part(frames, j) for j in range(frames.V1.shape[1]))
+    p, d = frames.V1.shape
+    step = max(1, VALUES_AT_ONCE // (p * (p - d)))
+    total = _rowwise_part(frames)
+    total += sum(_variance_part(frames, slice(start, start + step)) for start in range(0, d, step))
     if correction.drift is not None:
         total -= 2 * np.sum(frames.W * cutoff.cross_block(correction.drift))
     return float(total)
@@ -131,22 +138,31 @@ def _rowwise_part(f: _Frames) -> float:
     return float(curvature + 2 * displacement)
 
 
-def _variance_part(f: _Frames, j: int) -> float:
-    r"""Return the part of :math:`\sum_k E[Y_{kj} \phi_{kj}]` that involves the sample variances `e`.
+def _variance_part(f: _Frames, chosen: slice) -> float:
+    r"""Return the part of :math:`\sum_{kj} E[Y_{kj} \phi_{kj}]` that involves the sample variances `e`.
 
     :math:`a^\top \Xi b` holds `e` with coefficients :math:`a \circ Qb + Qa \circ b` and covaries with it,
-    before the response, as :math:`2\, Ca \circ Cb`. Below, column k of each p x (p - d) array belongs to the
-    pair (k, j).
+    before the response, as :math:`2\, Ca \circ Cb`. The arrays below have axes (coordinate, chosen j, k).
     """
-    v, Cv, Qv = f.V1[:, [j]], f.CV1[:, [j]], f.QV1[:, [j]]
-    inverse = f.inverse_gaps[:, j]
-    # Y's coefficients of e, and half its covariance with e before the response.
-    y = (f.V0 * Qv + f.QV0 * v) * inverse
-    y_raw = f.CV0 * Cv * inverse
-    # (Y Sigma_11)_{.j} mixes the retained directions of one omitted row: sums over j' of V1, weighted by k.
-    mix = f.B11[:, j] * f.inverse_gaps
-    phi = f.V0 * (f.QV1 @ mix.T) + f.QV0 * (f.V1 @ mix.T) - y @ f.B00
-    phi_raw = f.CV0 * (f.CV1 @ mix.T) - y_raw @ f.B00
-    phi += 2 * (v * f.Qq + Qv * f.q - f.P[:, [j]] * f.QV0 - f.QP[:, [j]] * f.V0)
-    phi_raw += 2 * (Cv * f.Cq - f.CP[:, [j]] * f.CV0)
-    return float(2 * np.sum(phi * (y_raw + f.squared @ y)) + 2 * np.sum(y * phi_raw))
+    v, Cv, Qv, P, CP, QP = (M[:, chosen, None] for M in (f.V1, f.CV1, f.QV1, f.P, f.CP, f.QP))
+    V0, CV0, QV0, q, Cq, Qq = (M[:, None, :] for M in (f.V0, f.CV0, f.QV0, f.q, f.Cq, f.Qq))
+    inverse = f.inverse_gaps.T[chosen]
+    # (Y Sigma_11)_{kj} mixes the retained directions j' of one omitted k, with these weights (j', j, k).
+    mix = f.B11[:, chosen, None] * f.inverse_gaps.T[:, None, :]
+    # Y's coefficients of e, and half its covariance with e before the response; then the same of phi.
+    y = (V0 * Qv + QV0 * v) * inverse
+    y_raw = CV0 * Cv * inverse
+    phi = V0 * _apply(f.QV1, mix) + QV0 * _apply(f.V1, mix) - _apply_last(y, f.B00)
+    phi += 2 * (v * Qq + Qv * q - P * QV0 - QP * V0)
+    phi_raw = CV0 * _apply(f.CV1, mix) - _apply_last(y_raw, f.B00) + 2 * (Cv * Cq - CP * CV0)
+    return float(2 * np.sum(phi * (y_raw + _apply(f.squared, y))) + 2 * np.sum(y * phi_raw))
+
+
+def _apply(matrix: Array, stack: Array) -> Array:
+    """Multiply the first axis of a stack by a matrix, in one product."""
+    return (matrix @ stack.reshape(len(stack), -1)).reshape(len(matrix), *stack.shape[1:])
+
+
+def _apply_last(stack: Array, matrix: Array) -> Array:
+    """Multiply the last axis of a stack by a square matrix, in one product."""
+    return (stack.reshape(-1, len(matrix)) @ matrix).reshape(stack.shape)
