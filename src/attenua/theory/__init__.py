@@ -21,6 +21,7 @@ from attenua.theory.masked_target import (
 from attenua.theory.moments import MomentConstants, moment_constants
 from attenua.theory.oracle import default_strengths
 from attenua.theory.pairs import BalancedConstants, PairMoments, flat_spike_ratio
+from attenua.theory.plugin import Bootstrap, PlugInReport, plug_in_report, plug_in_report_for
 from attenua.theory.population import Population
 from attenua.theory.risk import SmoothCorrection, sampling_coefficient
 from attenua.theory.sample import SampleAnatomy, dissect_sample
@@ -28,9 +29,11 @@ from attenua.theory.sample import SampleAnatomy, dissect_sample
 __all__ = [
     "LATENT_LAWS",
     "BalancedConstants",
+    "Bootstrap",
     "MaskedTarget",
     "MomentConstants",
     "PairMoments",
+    "PlugInReport",
     "Population",
     "RiskExpansion",
     "SampleAnatomy",
@@ -50,6 +53,8 @@ __all__ = [
     "masked_target_gradient",
     "masked_target_loss",
     "moment_constants",
+    "plug_in_report",
+    "plug_in_report_for",
     "sampling_coefficient",
     "tied_gains",
     "tied_objective",
