@@ -7,16 +7,45 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from attenua.moments import Moments, Rows, magnitude, row_blocks
 from attenua.path import principal_axes
-from attenua.spectrum import Subspace
+from attenua.spectrum import Convergence, Subspace
 from attenua.validation import checked_weights, matrix_requirements
 
 
-class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What every transformer of this package does with rows: check them, in ``fit`` and later."""
+
+    def _open(self, X: Any, sample_weight: ArrayLike | None = None) -> Rows:
+        """Validate the fitting data and put it in a frame."""
+        X = validate_data(self, X, **matrix_requirements())
+        weights = checked_weights(sample_weight, X.shape[0])
+        self._fit_dtype = np.float32 if X.dtype == np.float32 else np.float64
+        return Rows(X, weights, getattr(self, "feature_names_in_", None))
+
+    def _checked_rows(self, X: Any) -> Any:
+        """Validate rows that a fitted estimator is applied to."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **(matrix_requirements() | {"ensure_min_samples": 1}))
+        magnitude(X, getattr(self, "feature_names_in_", None))
+        return X
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to rows; every subclass says how."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class SubspaceTransformer(RowsTransformer):
     """Project on an estimated subspace and back, in the manner of scikit-learn's PCA.
 
     A subclass has the parameters ``n_components`` and ``whiten``; its ``fit`` opens the rows, finds a
@@ -25,13 +54,6 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     n_components: Any
     whiten: bool
-
-    def _open(self, X: Any, sample_weight: ArrayLike | None = None) -> Rows:
-        """Validate the fitting data and put it in a frame."""
-        X = validate_data(self, X, **matrix_requirements())
-        weights = checked_weights(sample_weight, X.shape[0])
-        self._fit_dtype = np.float32 if X.dtype == np.float32 else np.float64
-        return Rows(X, weights, getattr(self, "feature_names_in_", None))
 
     def _store(self, moments: Moments, subspace: Subspace, n_samples: int) -> None:
         """Set the fitted attributes from a subspace and the moments that it was found from."""
@@ -51,6 +73,8 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.n_components_ = rank
         self.n_samples_ = n_samples
         self._n_features_out = rank
+        if subspace.convergence is not None:
+            self._store_convergence(subspace.convergence)
         # With n_components=None the user made no cut, so there is nothing to warn of.
         if subspace.tied and self.n_components is not None:
             warnings.warn(
@@ -60,18 +84,22 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 stacklevel=3,
             )
 
+    def _store_convergence(self, convergence: Convergence) -> None:
+        self.n_iter_ = convergence.n_iter
+        self.converged_ = convergence.converged
+        if not convergence.converged:
+            warnings.warn(
+                f"{type(self).__name__} did not converge in {convergence.n_iter} iterations; the last "
+                "iterate was kept.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
     def _scale(self) -> NDArray[Any]:
         """Return what whitening divides by; a component without variance is left alone."""
         scale = np.sqrt(self.explained_variance_)
         smallest = np.finfo(scale.dtype).eps * scale.max(initial=0)
         return np.where(scale > smallest, scale, 1).astype(scale.dtype)
-
-    def _checked_rows(self, X: Any) -> Any:
-        """Validate rows that a fitted estimator is applied to."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **(matrix_requirements() | {"ensure_min_samples": 1}))
-        magnitude(X, getattr(self, "feature_names_in_", None))
-        return X
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the scores of rows on the components.
@@ -183,13 +211,3 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         precision = (W.T * (1 / model - 1 / noise)) @ W
         precision[np.diag_indices_from(precision)] += 1 / noise
         return precision
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the subspace; every subclass says how."""
-        raise NotImplementedError
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -31,8 +31,26 @@ _BATCH_SIZE = 64
 _BASIS_BYTES = 600 * 2**20
 
 
+class Convergence(NamedTuple):
+    """How an iteration ended.
+
+    Attributes
+    ----------
+    n_iter : int
+        Iterations done.
+    converged : bool
+        Whether its own criterion was met, rather than the cap on iterations.
+    start : str or None
+        The start that won, where there were several.
+    """
+
+    n_iter: int
+    converged: bool
+    start: str | None = None
+
+
 class Subspace(NamedTuple):
-    """The leading subspace of one matrix.
+    """The leading subspace of one matrix, or the subspace that a rival of it chose.
 
     Attributes
     ----------
@@ -41,11 +59,14 @@ class Subspace(NamedTuple):
     values : ndarray of shape (rank,)
         The leading eigenvalues.
     gap : float
-        Distance from the last of them to the next eigenvalue; infinite if the rank is the size.
+        Distance from the last of them to the next eigenvalue; infinite if the rank is the size, NaN for a
+        subspace that no eigenvalues define.
     tied : bool
         Whether the gap is zero to rounding, so that the subspace is one choice among many.
     solver : str
-        ``"lapack"``, ``"shared-basis"`` or ``"arpack"``.
+        ``"lapack"``, ``"shared-basis"`` or ``"arpack"``, or what else found it.
+    convergence : Convergence or None
+        How the iteration ended, where there was one that may fail.
     """
 
     basis: Array
@@ -53,6 +74,7 @@ class Subspace(NamedTuple):
     gap: float
     tied: bool
     solver: str
+    convergence: Convergence | None = None
 
 
 @dataclass(frozen=True)
