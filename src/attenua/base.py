@@ -18,7 +18,10 @@ from attenua.validation import checked_weights, matrix_requirements
 
 
 class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What every transformer of this package does with rows: check them, in ``fit`` and later."""
+    """What every transformer of this package does with rows: check them, centre them, multiply them."""
+
+    mean_: NDArray[Any]
+    n_components_: int
 
     def _open(self, X: Any, sample_weight: ArrayLike | None = None) -> Rows:
         """Validate the fitting data and put it in a frame."""
@@ -33,6 +36,40 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X = validate_data(self, X, reset=False, **(matrix_requirements() | {"ensure_min_samples": 1}))
         magnitude(X, getattr(self, "feature_names_in_", None))
         return X
+
+    def _centred_product(self, X: Any, W: NDArray[Any]) -> NDArray[Any]:
+        """Return ``(X - mean_) @ W``, in blocks of rows."""
+        mean = self.mean_
+        dtype = np.float32 if X.dtype == W.dtype == np.float32 else np.float64
+        scores = np.empty((X.shape[0], W.shape[1]), dtype=dtype)
+        for block in row_blocks(*X.shape):
+            # Dense rows are centred before the product, so that a large mean costs no digits.
+            scores[block] = X[block] @ W - mean @ W if sp.issparse(X) else (X[block] - mean) @ W
+        return scores
+
+    def _checked_scores(self, X: ArrayLike) -> NDArray[Any]:
+        """Validate what ``inverse_transform`` is given."""
+        check_is_fitted(self)
+        scores = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        if scores.shape[1] != self.n_components_:
+            raise ValueError(
+                f"X has {scores.shape[1]} columns, but {type(self).__name__} has {self.n_components_} "
+                "components; inverse_transform takes scores."
+            )
+        return scores
+
+    def _store_convergence(self, convergence: Convergence) -> None:
+        self.n_iter_ = convergence.n_iter
+        self.converged_ = convergence.converged
+        if convergence.start is not None:
+            self.start_ = convergence.start
+        if not convergence.converged:
+            warnings.warn(
+                f"{type(self).__name__} did not converge in {convergence.n_iter} iterations; the last "
+                "iterate was kept.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to rows; every subclass says how."""
@@ -84,17 +121,6 @@ class SubspaceTransformer(RowsTransformer):
                 stacklevel=3,
             )
 
-    def _store_convergence(self, convergence: Convergence) -> None:
-        self.n_iter_ = convergence.n_iter
-        self.converged_ = convergence.converged
-        if not convergence.converged:
-            warnings.warn(
-                f"{type(self).__name__} did not converge in {convergence.n_iter} iterations; the last "
-                "iterate was kept.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-
     def _scale(self) -> NDArray[Any]:
         """Return what whitening divides by; a component without variance is left alone."""
         scale = np.sqrt(self.explained_variance_)
@@ -115,17 +141,8 @@ class SubspaceTransformer(RowsTransformer):
             ``(X - mean_) @ components_.T``, divided by the standard deviations if ``whiten``.
         """
         X = self._checked_rows(X)
-        scores = self._project(X)
+        scores = self._centred_product(X, self.components_.T)
         return scores / self._scale() if self.whiten else scores
-
-    def _project(self, X: Any) -> NDArray[Any]:
-        W, mean = self.components_.T, self.mean_
-        dtype = np.float32 if X.dtype == W.dtype == np.float32 else np.float64
-        scores = np.empty((X.shape[0], W.shape[1]), dtype=dtype)
-        for block in row_blocks(*X.shape):
-            # Dense rows are centred before the product, so that a large mean costs no digits.
-            scores[block] = X[block] @ W - mean @ W if sp.issparse(X) else (X[block] - mean) @ W
-        return scores
 
     def inverse_transform(self, X: ArrayLike) -> NDArray[Any]:
         """Return the rows that scores stand for.
@@ -140,13 +157,7 @@ class SubspaceTransformer(RowsTransformer):
         ndarray of shape (n_samples, n_features)
             Points of the fitted subspace, ``X @ components_ + mean_``.
         """
-        check_is_fitted(self)
-        scores = check_array(X, dtype=[np.float64, np.float32], input_name="X")
-        if scores.shape[1] != self.n_components_:
-            raise ValueError(
-                f"X has {scores.shape[1]} columns, but {type(self).__name__} has {self.n_components_} "
-                "components; inverse_transform takes scores."
-            )
+        scores = self._checked_scores(X)
         if self.whiten:
             scores = scores * self._scale()
         return scores @ self.components_ + self.mean_

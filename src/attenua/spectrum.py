@@ -57,7 +57,8 @@ class Subspace(NamedTuple):
     basis : ndarray of shape (size, rank)
         Orthonormal columns, in decreasing order of eigenvalue.
     values : ndarray of shape (rank,)
-        The leading eigenvalues.
+        The leading eigenvalues; of a subspace that no eigenvalues define, what orders components that
+        explain the same variance.
     gap : float
         Distance from the last of them to the next eigenvalue; infinite if the rank is the size, NaN for a
         subspace that no eigenvalues define.
