@@ -155,7 +155,7 @@ def dense_leading_subspace(T: Array, rank: int) -> Subspace:
         if not _is_tie(values[1] - values[0], values):
             return _cut(values, vectors, rank)
     # A tie needs the whole tied eigenspace, to choose from it in a way that rounding cannot change.
-    return _cut(*scipy.linalg.eigh(T, driver="evd"), rank)
+    return _cut(*np.linalg.eigh(T), rank)
 
 
 def _cut(values: Array, vectors: Array, rank: int) -> Subspace:

@@ -100,6 +100,15 @@ def test_hetero_through_products_with_rows(monkeypatch):
     assert sine(model.components_, whole.components_) < 1e-8
 
 
+def test_hetero_with_much_of_the_spectrum_forms_the_covariance():
+    X = spiked_rows(520, 515, rank=3)
+    ((_, found),) = HeteroRule(max_iter=1).subspaces(Rows(sp.csr_array(X)).moments(), 200)
+    assert sine(found.basis.T, slow_hetero(covariance(X), 200, 1)) < 1e-6
+    wide = sp.random(2000, 5001, density=0.001, random_state=0, format="csr")
+    with pytest.raises(ValueError, match="formed for up to 5000 columns; X has 5001"):
+        HeteroPCA(1500).fit(wide)
+
+
 def test_hetero_recovers_a_planted_subspace_that_pca_misses():
     rng = np.random.default_rng(0)
     p, rank = 40, 2

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from attenua.fitting import RuleTransformer
 from attenua.moments import Moments
-from attenua.rivals.common import subspace_of_frame
+from attenua.rivals.common import formed_covariance, subspace_of_frame
 from attenua.spectrum import TIE_TOLERANCE, Convergence, Subspace
 from attenua.validation import checked_count, checked_positive
 
@@ -42,7 +41,7 @@ class HeteroRule:
         size = moments.n_features
         # One eigenpair more than the rank says whether the cut is well defined.
         count = min(rank + 1, size)
-        if size <= _WHOLE_SPECTRUM or (4 * count > size and moments.forms_covariance):
+        if size <= _WHOLE_SPECTRUM or 4 * count > size:
             solve = _by_lapack(moments, count)
         else:
             solve = _by_arpack(moments, count)
@@ -71,11 +70,11 @@ class HeteroRule:
 
 
 def _by_lapack(moments: Moments, count: int) -> Solver:
-    S = moments.covariance.copy()
+    S = formed_covariance(moments, "HeteroPCA with a quarter of all components or more").copy()
 
     def solve(diagonal: Array, start: Array | None) -> tuple[Array, Array]:
         np.fill_diagonal(S, diagonal)
-        return _largest_magnitude(*scipy.linalg.eigh(S, driver="evd"), count)
+        return _largest_magnitude(*np.linalg.eigh(S), count)
 
     return solve
 
@@ -91,8 +90,10 @@ def _by_arpack(moments: Moments, count: int) -> Solver:
             return moments.apply(V) + correction * V
 
         operator = LinearOperator((size, size), matvec=multiply, matmat=multiply, dtype=float)
-        # The last eigenvectors are nearly right already; their sum starts in their span.
-        first = np.random.default_rng(0).standard_normal(size) if start is None else start.sum(axis=1)
+        # The last eigenvectors are nearly right already, so it starts near their span; the noise lets in
+        # those that were not among them.
+        noise = np.random.default_rng(0).standard_normal(size)
+        first = noise if start is None else start.sum(axis=1) + noise / size
         if not multiply(first).any():
             # A random vector is mapped to zero by the zero matrix only, which ARPACK cannot start on.
             return np.zeros(count), np.eye(size, count)
