@@ -89,11 +89,13 @@ def relative_gradient(losses, frames):
 
 
 def ours_together(losses, starts):
-    return minimise(losses, starts).frames
+    found = minimise(losses, starts)
+    return found.frames, ~found.converged
 
 
 def ours_one_by_one(losses, starts):
-    return np.concatenate([minimise(One(losses, k), start[None]).frames for k, start in enumerate(starts)])
+    found = [minimise(One(losses, k), start[None]) for k, start in enumerate(starts)]
+    return np.concatenate([f.frames for f in found]), ~np.concatenate([f.converged for f in found])
 
 
 def pymanopt_solver(name):
@@ -102,7 +104,7 @@ def pymanopt_solver(name):
     from pymanopt.optimizers import ConjugateGradient, TrustRegions
 
     def solve(losses, starts):
-        found = []
+        frames, capped = [], []
         for k, start in enumerate(starts):
             one, manifold = One(losses, k), Grassmann(*start.shape)
             parts = {
@@ -119,8 +121,10 @@ def pymanopt_solver(name):
                 "verbosity": 0,
             }
             solver = ConjugateGradient if name == "conjugate gradient" else TrustRegions
-            found.append(solver(**options).run(problem, initial_point=start).point)
-        return np.stack(found)
+            result = solver(**options).run(problem, initial_point=start)
+            frames.append(result.point)
+            capped.append(result.iterations >= MAX_ITER)
+        return np.stack(frames), np.array(capped)
 
     return solve
 
@@ -139,24 +143,26 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--solvers", nargs="*", default=list(SOLVERS), choices=list(SOLVERS))
     options = parser.parse_args()
-    seconds, failed, worse = defaultdict(list), defaultdict(list), defaultdict(list)
+    seconds, capped, failed, worse = (defaultdict(list) for _ in range(4))
     for name, kind, losses, starts in problems(options.subsamples, options.seed):
         values = {}
         for solver in options.solvers:
             began = time.perf_counter()
-            frames = SOLVERS[solver](losses, starts)
+            frames, at_cap = SOLVERS[solver](losses, starts)
             key = (name, kind, solver)
             seconds[key].append((time.perf_counter() - began) / len(starts))
+            capped[key].extend(at_cap)
             # The start's gradient sets pymanopt's threshold, hence the little slack.
             failed[key].extend(relative_gradient(losses, frames) > 1.5 * TOLERANCE)
             values[solver] = losses.value_and_gradient(frames, np.arange(len(frames)))[0]
         lowest = np.min(list(values.values()), axis=0)
         for solver, found in values.items():
             worse[name, kind, solver].extend(found > lowest + 1e-6 * np.abs(lowest))
-    print(f"{'data':10} {'masks':11} {'solver':33} {'ms a run':>9} {'not at 1e-7':>12} {'worse minimum':>14}")
+    head = f"{'ms a run':>9} {'hit the cap':>12} {'not at 1e-7':>12} {'worse minimum':>14}"
+    print(f"{'data':10} {'masks':11} {'solver':33} {head}")
     for key in seconds:
         name, kind, solver = key
-        shares = f"{np.mean(failed[key]):12.1%} {np.mean(worse[key]):14.1%}"
+        shares = f"{np.mean(capped[key]):12.2%} {np.mean(failed[key]):12.1%} {np.mean(worse[key]):14.1%}"
         print(f"{name:10} {kind:11} {solver:33} {1e3 * np.mean(seconds[key]):9.2f} {shares}")
 
 
