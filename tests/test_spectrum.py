@@ -14,7 +14,8 @@ STRENGTHS = np.linspace(0, 1, 7)
 
 def family_of(S):
     D = np.diag(S).copy()
-    return AffineFamily(len(S), S.__matmul__, lambda V: D[:, None] * V, D, lambda: (S, D), at_hand=False)
+    part = D[:, None].__mul__
+    return AffineFamily(len(S), S.__matmul__, part, D, lambda: (S, D), at_hand=False, scale=D.max())
 
 
 def worst_sine(S, found, rank):

@@ -91,6 +91,11 @@ class Moments(ABC):
     def covariance(self) -> Array:
         """S as a p-by-p matrix."""
 
+    @property
+    @abstractmethod
+    def squared_norm(self) -> float:
+        """Sum of the squared entries of S."""
+
     @abstractmethod
     def compress(self, U: Array) -> Array:
         """Return ``U.T @ S @ U``."""
@@ -168,6 +173,11 @@ class ScatterMoments(Moments):
         S -= np.outer(self._offset, self._offset)
         np.fill_diagonal(S, self.variances)
         return S
+
+    @property
+    def squared_norm(self) -> float:
+        """Sum of the squared entries of S."""
+        return float(np.sum(self.covariance**2))
 
     def apply(self, V: Array) -> Array:
         """Return ``S @ V``."""
@@ -322,6 +332,22 @@ class RowMoments(Moments):
         V = self._gram[1][:, :count] * np.sqrt(weights)[:, None]
         return rows.T @ V - np.outer(self._offset, V.sum(axis=0))
 
+    @property
+    def squared_norm(self) -> float:
+        """Sum of the squared entries of S, by columns of S or by inner products of rows: the fewer."""
+        rows, weights = self._used
+        n, p = rows.shape
+        total = 0.0
+        if p <= n:
+            for block in row_blocks(p, n):
+                total += float(np.sum(self.apply(np.eye(p)[:, block]) ** 2))
+            return total
+        for block in row_blocks(n, p):
+            some = rows[block].toarray() if sp.issparse(rows) else rows[block]
+            products = self._scores((some - self._offset).T)
+            total += float(weights @ products**2 @ weights[block])
+        return total / self.weight**2
+
     def compress(self, U: Array) -> Array:
         """Return ``U.T @ S @ U``."""
         scores = self._scores(U)
@@ -392,6 +418,14 @@ class Rows:
         if rows is not None:
             weights = weights * np.bincount(rows, minlength=self.n_samples)
         return RowMoments(self._kept_rows, weights, self._origin, self.unit)
+
+    def centred_blocks(self, moments: Moments) -> Iterator[tuple[Array, Array]]:
+        """Yield blocks of all rows less a mean, dense and in the frame, with their weights."""
+        for block in row_blocks(self.n_samples, self.n_features):
+            B = self._X[block]
+            values = np.array(B.toarray() if sp.issparse(B) else B, dtype=float)
+            weights = np.ones(len(values)) if self._weights is None else self._weights[block]
+            yield values / self.unit - moments.mean, weights
 
     def _scatter_moments(self, rows: NDArray[np.intp] | None) -> ScatterMoments:
         p = self.n_features

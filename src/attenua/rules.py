@@ -49,5 +49,6 @@ class AttenuationRule:
             variances,
             matrices,
             at_hand=moments.forms_covariance,
+            scale=float(variances.max()),
             start=moments.leading if isinstance(moments, RowMoments) and moments.has_few_rows else None,
         )

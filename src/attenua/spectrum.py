@@ -32,21 +32,43 @@ _BASIS_BYTES = 400 * 2**20
 _PATIENCE = 12
 
 
+class Convergence(NamedTuple):
+    """How an iteration ended.
+
+    Attributes
+    ----------
+    n_iter : int
+        Iterations done.
+    converged : bool
+        Whether its own criterion was met, rather than the cap on iterations.
+    start : str or None
+        The start that won, where there were several.
+    """
+
+    n_iter: int
+    converged: bool
+    start: str | None = None
+
+
 class Subspace(NamedTuple):
-    """The leading subspace of one matrix.
+    """The leading subspace of one matrix, or the subspace that a rival of it chose.
 
     Attributes
     ----------
     basis : ndarray of shape (size, rank)
         Orthonormal columns, in decreasing order of eigenvalue.
     values : ndarray of shape (rank,)
-        The leading eigenvalues.
+        The leading eigenvalues; of a subspace that no eigenvalues define, what orders components that
+        explain the same variance.
     gap : float
-        Distance from the last of them to the next eigenvalue; infinite if the rank is the size.
+        Distance from the last of them to the next eigenvalue; infinite if the rank is the size, NaN for a
+        subspace that no eigenvalues define.
     tied : bool
         Whether the gap is zero to rounding, so that the subspace is one choice among many.
     solver : str
-        ``"lapack"``, ``"shared-basis"`` or ``"arpack"``.
+        ``"lapack"``, ``"shared-basis"`` or ``"arpack"``, or what else found it.
+    convergence : Convergence or None
+        How the iteration ended, where there was one that may fail.
     """
 
     basis: Array
@@ -54,6 +76,7 @@ class Subspace(NamedTuple):
     gap: float
     tied: bool
     solver: str
+    convergence: Convergence | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +95,8 @@ class AffineFamily:
         Return S and D as matrices (D as a vector if it is diagonal). May be costly.
     at_hand : bool
         Whether `matrices` costs nothing.
+    scale : float
+        Largest entry of S: what rounding errors are relative to, whatever the strength.
     start : callable, optional
         Return a few columns whose span is close to the leading eigenvectors of S.
     """
@@ -82,12 +107,8 @@ class AffineFamily:
     part_diagonal: Array
     matrices: Callable[[], tuple[Array, Array]]
     at_hand: bool
+    scale: float
     start: Callable[[int], Array] | None = None
-
-    @property
-    def scale(self) -> float:
-        """Size of the entries that rounding errors are relative to, whatever the strength."""
-        return float(self.part_diagonal.max())
 
     def stack(self, strengths: Sequence[float]) -> Iterator[Array]:
         """Yield the matrix at every strength."""
@@ -153,7 +174,7 @@ def dense_leading_subspace(T: Array, rank: int, scale: float) -> Subspace:
         if values[1] - values[0] > rounding(size, max(scale, np.abs(values).max())):
             return _cut(values, vectors, rank, scale)
     # A tie needs the whole tied eigenspace, to choose from it in a way that rounding cannot change.
-    return _cut(*scipy.linalg.eigh(T, driver="evd"), rank, scale)
+    return _cut(*np.linalg.eigh(T), rank, scale)
 
 
 def _cut(values: Array, vectors: Array, rank: int, scale: float) -> Subspace:

@@ -93,3 +93,17 @@ def checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | 
             f"They sum to {weights.sum():g}; normalised weights times the number of rows will do."
         )
     return weights
+
+
+def checked_count(value: Any, name: str, least: int = 1) -> int:
+    """Return an integer of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}.")
+    return int(value)
+
+
+def checked_positive(value: Any, name: str) -> float:
+    """Return a finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < np.inf:
+        raise ValueError(f"{name} must be a positive number; got {value!r}.")
+    return float(value)
