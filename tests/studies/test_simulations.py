@@ -14,8 +14,11 @@ from attenua.studies.simulations.designs import (
     rotating_design,
     unequal_design,
 )
+from attenua.studies.simulations.figures import non_gaussian_figure, preserved_and_moving_figure, save_figure
 from attenua.studies.simulations.monte_carlo import REPLICATES_AT_ONCE, Experiment, simulate_risks, stream
+from attenua.studies.simulations.overview import averaged_loss_matrix, masked_loss_matrix, overview_figure
 from attenua.studies.simulations.panels import best_row, resampled_best, risk_curve
+from attenua.studies.simulations.tables import claims_table
 from attenua.theory import LATENT_LAWS, draw_rows, moment_constants
 
 DESIGNS = {"balanced": balanced_design(), "unequal": unequal_design(), "rotating": rotating_design(3.0)}
@@ -98,6 +101,23 @@ def test_numbers_depend_on_the_seed_only():
     assert (simulate_risks(experiments, seed=2)[0] != alone[0]).any()
     # Batches are not copies of one another.
     assert not np.isin(alone[0][:REPLICATES_AT_ONCE, 0], alone[0][REPLICATES_AT_ONCE:, 0]).any()
+
+
+def test_an_interruption_draws_no_further_batches(monkeypatch):
+    drawn = []
+
+    def counting(rng, size):
+        drawn.append(size)
+        return rng.standard_normal(size)
+
+    def interrupt(replicates):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(LATENT_LAWS, "gaussian", counting)
+    experiment = Experiment("interrupted", unequal_design(), 50, STRENGTHS, 40 * REPLICATES_AT_ONCE)
+    with pytest.raises(KeyboardInterrupt):
+        simulate_risks([experiment], seed=0, jobs=2, advance=interrupt)
+    assert len(drawn) < 20
 
 
 @pytest.mark.parametrize(("name", "n"), [("unequal", 2048), ("rotating", 1024)])
@@ -242,3 +262,45 @@ def test_settings_say_what_they_leave_out():
     words = TINY.left_out()
     for part in ("40 samples", "3,000", "5,000", "no samples of 1024 rows", "2,000 rows in place of 150,000"):
         assert part in words
+
+
+def test_mean_over_all_masks_is_the_attenuated_matrix():
+    """The left panel of figure 1 shows what it says: an average over masks, not the formula."""
+    X = np.random.default_rng(0).standard_normal((9, 4))
+    S = X.T @ X / 9
+    for m in (0.2, 0.5):
+        alpha = m / (1 + m)
+        np.testing.assert_allclose(averaged_loss_matrix(S, m), S - alpha * np.diag(np.diag(S)), atol=1e-12)
+    # One mask's matrix gives one mask's loss, up to the common factor.
+    P = np.diag([1.0, 0, 0, 0])
+    kept = np.array([1.0, 0, 1, 1])
+    loss = np.mean(np.sum((X - (X * kept) @ P) ** 2, axis=1))
+    M = masked_loss_matrix(S, kept, 0.5)
+    assert np.trace(S) - 0.75 * np.sum(P * M) == pytest.approx(loss)
+
+
+def test_figures_show_the_simulated_numbers_and_are_repeatable(tiny):
+    figure = preserved_and_moving_figure(tiny)
+    balanced, unequal, strengths, reductions = figure.axes
+    for ax, design in ((balanced, "balanced"), (unequal, "unequal")):
+        curve = tiny.preserved[tiny.preserved["design"] == design]
+        np.testing.assert_array_equal(ax.containers[0].lines[0].get_ydata(), curve["scaled_risk"])
+        shown = {line.get_label(): line.get_ydata() for line in ax.lines}
+        np.testing.assert_array_equal(shown[r"theory $\mathcal{K}(\alpha)$"], curve["theory"])
+    np.testing.assert_array_equal(strengths.lines[1].get_ydata(), tiny.moving_best["strength"])
+    np.testing.assert_array_equal(
+        reductions.containers[0].lines[0].get_ydata(), tiny.moving_best["reduction"]
+    )
+    largest = tiny.audit[tiny.audit["n"] == 256]
+    for ax, law in zip(non_gaussian_figure(tiny).axes, LATENT_LAWS, strict=True):
+        risks = largest[largest["law"] == law]["scaled_risk"]
+        np.testing.assert_array_equal(ax.containers[0].lines[0].get_ydata(), risks)
+    assert save_figure(overview_figure()) == save_figure(overview_figure())
+
+
+def test_claims_table_says_when_the_paper_is_outside_our_interval(tiny):
+    claims = tiny.claims.assign(paper=10.0, low=9.0, high=11.0)
+    claims.loc[0, "high"] = 9.5
+    table = claims_table(claims)
+    assert [row[3] for row in table.rows] == ["NO"] + ["yes"] * 6
+    assert [row[4] for row in table.rows].count("-") == 2

@@ -24,8 +24,8 @@ UNEQUAL_COVARIANCE = np.array(
 def balanced_design() -> Population:
     r"""Return :math:`I_{16} + \sum_r \theta_r u_r u_r^\top`, spikes (8, 4, 2) on Hadamard columns, rank 3.
 
-    The paper does not say which columns. The first three are used; under Gaussian rows every choice has the
-    same risk curve.
+    The paper does not say which columns. The first three are used; in the theory for Gaussian rows every
+    choice has the same risk curve.
     """
     spikes = hadamard(16)[:, :3] / 4
     return Population(np.eye(16) + (spikes * [8, 4, 2]) @ spikes.T, n_components=3)

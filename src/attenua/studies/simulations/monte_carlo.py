@@ -99,9 +99,13 @@ def simulate_risks(
     owners = [index for index, experiment in enumerate(experiments) for _ in experiment.batches]
     # One thread inside each: the matrices are too small to share, and sums keep their order.
     with threadpool_limits(1), ThreadPoolExecutor(jobs) as pool:
-        for owner, answer in zip(owners, pool.map(work, tasks), strict=True):
-            risks[owner].append(answer)
-            advance(len(answer))
+        try:
+            for owner, answer in zip(owners, pool.map(work, tasks), strict=True):
+                risks[owner].append(answer)
+                advance(len(answer))
+        finally:
+            # After Ctrl-C only the batches in hand are waited for.
+            pool.shutdown(cancel_futures=True)
     return [np.concatenate(parts) for parts in risks]
 
 
