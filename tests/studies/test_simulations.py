@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.linalg import sqrtm
+from scipy.linalg import hadamard, sqrtm
 
 from attenua.studies.published import SIMULATION_CLAIMS
 from attenua.studies.simulations import FULL, Settings, run_simulations
@@ -19,7 +19,7 @@ from attenua.studies.simulations.monte_carlo import REPLICATES_AT_ONCE, Experime
 from attenua.studies.simulations.overview import averaged_loss_matrix, masked_loss_matrix, overview_figure
 from attenua.studies.simulations.panels import best_row, resampled_best, risk_curve
 from attenua.studies.simulations.tables import claims_table
-from attenua.theory import LATENT_LAWS, draw_rows, moment_constants
+from attenua.theory import LATENT_LAWS, Population, draw_rows, moment_constants
 
 DESIGNS = {"balanced": balanced_design(), "unequal": unequal_design(), "rotating": rotating_design(3.0)}
 TINY = Settings(replicates=40, audit_replicates=40, audit_sizes=(64, 256), pilot_rows=2_000)
@@ -36,6 +36,15 @@ def test_balanced_design():
     np.testing.assert_allclose(np.abs(population.eigenvectors[:, :3]), 1 / 4)
     np.testing.assert_allclose(np.diag(population.covariance), 1 + 14 / 16)
     assert population.n_components == 3
+
+
+@pytest.mark.parametrize("columns", [[1, 2, 3], [1, 2, 4], [7, 0, 12]])
+def test_which_hadamard_columns_carry_the_spikes_does_not_matter(columns):
+    """The paper does not name them."""
+    spikes = hadamard(16)[:, columns] / 4
+    other = Population(np.eye(16) + (spikes * [8, 4, 2]) @ spikes.T, 3)
+    expected = balanced_design().sampling_coefficient(STRENGTHS[::7])
+    np.testing.assert_allclose(other.sampling_coefficient(STRENGTHS[::7]), expected)
 
 
 def test_unequal_design_preserves_its_target_without_balance():

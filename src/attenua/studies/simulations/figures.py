@@ -54,7 +54,8 @@ def preserved_and_moving_figure(simulations: Simulations) -> Figure:
             if column == 0:
                 n = curve["n"].iloc[0]
                 ax.set_ylabel(rf"scaled excess risk $n\,\mathrm{{E}}\,R_{{ex}}$, $n={n}$")
-                ax.legend(loc="lower left")
+            else:
+                ax.legend(loc="upper right", borderaxespad=0)
         upper = figure.add_subplot(grid[0, 2])
         lower = figure.add_subplot(grid[1, 2], sharex=upper)
         _draw_oracles(upper, lower, simulations.moving_best)
@@ -72,7 +73,7 @@ def non_gaussian_figure(simulations: Simulations) -> Figure:
         for ax, (law, curve) in zip(axes, at_largest, strict=True):
             _draw_curve(ax, curve, LAW_TITLES[law], theory="moment prediction", join=True)
         axes[0].set_ylabel(rf"scaled excess risk, $n={n}$")
-        axes[0].legend(loc="upper right")
+        axes[0].legend(loc="upper right", borderaxespad=0)
     return figure
 
 

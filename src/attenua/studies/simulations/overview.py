@@ -56,16 +56,17 @@ def _draw_masks(ax: Any, S: Array) -> None:
     alpha = alpha_from_mask_rate(MASK_RATE)
     ax.set_title("Averaging the loss over input masks")
     ax.set_axis_off()
-    _draw_matrix(ax, (0.0, 0.32, 0.3, 0.4), S, S.max(), r"covariance $S_n$", numbers=True)
+    largest = _largest_shade(S)
+    _draw_matrix(ax, (0.0, 0.32, 0.3, 0.4), S, largest, r"covariance $S_n$", numbers=True)
     for height, kept in zip((0.7, 0.39, 0.08), ((1, 0, 1, 1), (0, 1, 1, 0), (1, 0, 0, 1)), strict=True):
         matrix = masked_loss_matrix(S, np.array(kept, dtype=float), MASK_RATE)
-        inset = _draw_matrix(ax, (0.4, height, 0.17, 0.23), matrix, S.max())
+        inset = _draw_matrix(ax, (0.4, height, 0.17, 0.23), matrix, largest)
         hidden = [row for row, keep in enumerate(kept) if not keep]
         inset.set_yticks(hidden, ["×"] * len(hidden), fontsize=8)
         inset.tick_params(length=0, pad=1)
     ax.text(0.485, 0.0, "masks W (× hidden)", ha="center", va="top", fontsize=8, transform=ax.transAxes)
     average = averaged_loss_matrix(S, MASK_RATE)
-    _draw_matrix(ax, (0.68, 0.32, 0.3, 0.4), average, S.max(), "mean over masks", numbers=True)
+    _draw_matrix(ax, (0.68, 0.32, 0.3, 0.4), average, largest, "mean over masks", numbers=True)
     ax.text(0.83, 0.27, r"$S_n-\alpha\,\mathrm{diag}(S_n)$", ha="center", va="top", transform=ax.transAxes)
     ax.text(
         0.83,
@@ -86,7 +87,7 @@ def _draw_path(ax: Any, S: Array) -> None:
     alphas = (0.0, 0.25, 0.5, 0.75, 1.0)
     D = np.diag(np.diag(S))
     for alpha in alphas:
-        _draw_matrix(ax, (0.02 + 0.8 * alpha, 0.36, 0.16, 0.26), S - alpha * D, S.max())
+        _draw_matrix(ax, (0.02 + 0.8 * alpha, 0.36, 0.16, 0.26), S - alpha * D, _largest_shade(S))
     ax.annotate("", (1.08, 0.26), (-0.08, 0.26), arrowprops=ARROW)
     ax.text(0.5, 0.16, "direct attenuation: every strength", ha="center", va="center", fontsize=8)
     ax.text(0.2, 0.93, "input masking", ha="center", va="center", fontsize=8)
@@ -130,6 +131,11 @@ def _draw_balance(ax: Any) -> None:
     ax.legend(loc="upper right")
 
 
+def _largest_shade(S: Array) -> float:
+    """Return the largest entry that any mask's matrix can have: one scale of shades for all of them."""
+    return float(masked_loss_matrix(S, np.ones(len(S)), MASK_RATE).max())
+
+
 def _draw_matrix(
     ax: Any,
     box: tuple[float, float, float, float],
@@ -140,7 +146,7 @@ def _draw_matrix(
 ) -> Any:
     """Draw a matrix as a square of shades inside an axes, darker for larger entries."""
     inset = ax.inset_axes(box)
-    inset.imshow(matrix, cmap="Blues", vmin=0, vmax=1.15 * largest)
+    inset.imshow(matrix, cmap="Blues", vmin=0, vmax=largest)
     inset.set(xticks=[], yticks=[])
     inset.set_title(title, fontsize=8, pad=3)
     for spine in inset.spines.values():
