@@ -28,6 +28,16 @@ from attenua.validation import checked_matrix
 if TYPE_CHECKING:
     import pandas as pd
 
+_COLUMNS = (
+    "method",
+    "strength",
+    "fallback",
+    "converged",
+    "cv_risk",
+    "test_risk",
+    "excess_removed",
+    "seconds",
+)
 # Fitted attributes that hold a strength.
 _STRENGTHS = ("alpha_", "mask_rate_", "intensity_")
 
@@ -164,13 +174,15 @@ def compare(
     splits = make_splits(cv, X.shape[0], X=X, groups=groups, n_repeats=n_repeats, random_state=random_state)
     pca = AttenuatedPCA(n_components, alpha=0.0).fit(X)
     setting = Setting(pca.n_components_, splits, feature_groups)
-    chosen = _resolved(methods, setting)
-    judge = _Judge(pca, X_test, X.shape[1])
-    rows = [_fit_and_judge(name, estimator, X, splits, judge) for name, estimator in chosen.items()]
-    return pd.DataFrame(rows)
+    judge = Judge(pca, X_test, X.shape[1])
+    records = []
+    for name, estimator in resolved_methods(methods, setting).items():
+        model, record = fit_and_judge(name, estimator, X, judge)
+        records.append(record | {"cv_risk": _cv_risk(model, X, splits)})
+    return pd.DataFrame(records)[list(_COLUMNS)]
 
 
-def _resolved(methods: Any, setting: Setting) -> dict[str, Any]:
+def resolved_methods(methods: Any, setting: Setting) -> dict[str, Any]:
     """Return the unfitted estimators by name."""
     if isinstance(methods, Mapping):
         return {name: _with_common_settings(estimator, setting) for name, estimator in methods.items()}
@@ -198,7 +210,7 @@ def _with_common_settings(estimator: Any, setting: Setting) -> Any:
     return clone(estimator).set_params(**{key: value for key, value in common.items() if key in known})
 
 
-class _Judge:
+class Judge:
     """Test risks, and the part of PCA's excess that they remove."""
 
     def __init__(self, pca: AttenuatedPCA, X_test: Any, n_features: int):
@@ -216,6 +228,7 @@ class _Judge:
         self.excess = self.pca_risk - reference
 
     def __call__(self, model: Any) -> dict[str, float]:
+        """Return the test risk of a fitted model and the percentage of PCA's excess that it removes."""
         if self.X_test is None:
             return {"test_risk": np.nan, "excess_removed": np.nan}
         risk = _risk(model, self.X_test)
@@ -223,20 +236,19 @@ class _Judge:
         return {"test_risk": risk, "excess_removed": removed}
 
 
-def _fit_and_judge(name: str, estimator: Any, X: Any, splits: list[Any], judge: _Judge) -> dict[str, Any]:
+def fit_and_judge(name: str, estimator: Any, X: Any, judge: Judge) -> tuple[Any, dict[str, Any]]:
+    """Fit an estimator; return it and what is to be said of it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the column "converged" says it
         began = time.perf_counter()
         model = estimator.fit(X)
         seconds = time.perf_counter() - began
-        cv_risk = _cv_risk(model, X, splits)
     strength = next((float(getattr(model, key)) for key in _STRENGTHS if hasattr(model, key)), np.nan)
-    return {
+    return model, {
         "method": name,
         "strength": strength,
         "fallback": hasattr(model, "cv_risk_") and strength == 0,
         "converged": bool(getattr(model, "converged_", True)),
-        "cv_risk": cv_risk,
         **judge(model),
         "seconds": seconds,
     }
@@ -248,7 +260,9 @@ def _cv_risk(model: Any, X: Any, splits: list[Any]) -> float:
         return float(np.min(model.cv_risk_))
     if "cv" in model.get_params(deep=False):
         return np.nan  # it chose by some other measure, and its folds do not fit inside a fold
-    held = [(clone(model).fit(X[train]), X[rows]) for train, rows in splits]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        held = [(clone(model).fit(X[train]), X[rows]) for train, rows in splits]
     total = sum(_risk(fold, rows) * rows.shape[0] for fold, rows in held)
     return total / sum(rows.shape[0] for _, rows in held)
 

@@ -52,17 +52,18 @@ class ResultStore:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = sqlite3.connect(path)
-        with self._connection:
-            self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT)"
-            )
-            columns = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
-            self._connection.execute(
-                f"CREATE TABLE IF NOT EXISTS results ({columns}, PRIMARY KEY ({', '.join(KEY)}, method))"
-            )
-            self._check_settings(
-                {name: json.dumps(value, sort_keys=True) for name, value in settings.items()}
-            )
+        columns = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
+        plain = {name: json.dumps(value, sort_keys=True) for name, value in settings.items()}
+        try:
+            with self._connection as database:
+                database.execute("CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT)")
+                database.execute(
+                    f"CREATE TABLE IF NOT EXISTS results ({columns}, PRIMARY KEY ({', '.join(KEY)}, method))"
+                )
+                self._check_settings(plain)
+        except SettingsMismatch:
+            self._connection.close()
+            raise
 
     def _check_settings(self, wanted: dict[str, str]) -> None:
         found = dict(self._connection.execute("SELECT name, value FROM settings"))
@@ -76,7 +77,6 @@ class ResultStore:
                 f"{name} was {found.get(name, 'not set')} and is now {wanted.get(name, 'not set')}"
                 for name in differing
             )
-            self._connection.close()
             raise SettingsMismatch(
                 f"{self.path} holds results made with other settings ({details}). Choose another folder, "
                 "or go on with the settings that made it."
@@ -89,8 +89,8 @@ class ResultStore:
     def add(self, key: Sequence[Any], records: Iterable[Mapping[str, Any]]) -> None:
         """Store all methods' records of one subsample, in one transaction."""
         names = list(_COLUMNS)
-        rows = [[dict(zip(KEY, key, strict=True)) | dict(record)] for record in records]
-        values = [tuple(row[0].get(name) for name in names) for row in rows]
+        rows = [dict(zip(KEY, key, strict=True)) | dict(record) for record in records]
+        values = [tuple(row.get(name) for name in names) for row in rows]
         with self._connection:
             marks = ", ".join("?" * len(names))
             self._connection.executemany(f"INSERT INTO results VALUES ({marks})", values)

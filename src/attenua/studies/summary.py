@@ -1,15 +1,12 @@
 """From stored subsamples to the means, intervals, strengths and counts that the paper's tables show."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
 from attenua.studies.gain import mean_and_interval
-from attenua.studies.published import GAINS
-
-# Columns of every summary that name a cell.
-CELL = ["data", "budget"]
+from attenua.studies.published import CAPPED, DATA, GAINS
 
 
 def independent_means(cell: pd.DataFrame) -> np.ndarray:
@@ -17,6 +14,13 @@ def independent_means(cell: pd.DataFrame) -> np.ndarray:
     if cell["version"].nunique() > 1:
         return cell.groupby("version")["gain"].mean().to_numpy()
     return cell["gain"].to_numpy()
+
+
+def cells_in_order(results: pd.DataFrame) -> Iterator[tuple[tuple[str, int], pd.DataFrame]]:
+    """Yield each cell's name and rows, in the order of the paper."""
+    for data in DATA:
+        for budget in sorted(results.loc[results["data"] == data, "budget"].unique()):
+            yield (data, int(budget)), results[(results["data"] == data) & (results["budget"] == budget)]
 
 
 def gain_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
@@ -36,7 +40,7 @@ def gain_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
         overlaps where the paper has the method.
     """
     rows = []
-    for (data, budget), cell in results.groupby(CELL, sort=False):
+    for (data, budget), cell in cells_in_order(results):
         for method in methods:
             values = independent_means(cell[cell["method"] == method])
             mean, low, high = mean_and_interval(values)
@@ -56,19 +60,36 @@ def gain_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
 
 def strength_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     """Return the mean chosen strength, the share of PCA fallbacks and of strengths above 1/2, in percent."""
-    chosen = results[results["method"].isin(methods)]
-    grouped = chosen.groupby([*CELL, "method"], sort=False)
-    return pd.DataFrame(
-        {
-            "strength": grouped["strength"].mean(),
-            "fallback_percent": 100 * grouped["fallback"].mean(),
-            "above_half_percent": 100 * grouped["strength"].agg(lambda s: (s > 0.5).mean()),
-        }
-    ).reset_index()
+    rows = []
+    for (data, budget), cell in cells_in_order(results):
+        for method in methods:
+            chosen = cell[cell["method"] == method]
+            rows.append(
+                {
+                    "data": data,
+                    "budget": budget,
+                    "method": method,
+                    "strength": chosen["strength"].mean(),
+                    "fallback_percent": 100 * chosen["fallback"].mean(),
+                    "above_half_percent": 100 * (chosen["strength"] > 0.5).mean(),
+                }
+            )
+    return pd.DataFrame(rows)
 
 
 def cap_table(results: pd.DataFrame) -> pd.DataFrame:
     """Return how many fits of iterative methods reached their cap, among those that did not fall back."""
     iterated = results[results["capped"].notna() & ~results["fallback"]]
-    grouped = iterated.groupby("method", sort=False)["capped"]
-    return pd.DataFrame({"capped": grouped.sum().astype(int), "fits": grouped.size()}).reset_index()
+    rows = []
+    for method, (paper_capped, paper_fits) in CAPPED.items():
+        fits = iterated[iterated["method"] == method]
+        rows.append(
+            {
+                "method": method,
+                "capped": int(fits["capped"].sum()),
+                "fits": len(fits),
+                "paper_capped": paper_capped,
+                "paper_fits": paper_fits,
+            }
+        )
+    return pd.DataFrame(rows)

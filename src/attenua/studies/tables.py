@@ -1,6 +1,5 @@
 """The study's tables as text, Markdown and LaTeX, each with the published value beside ours; and as CSV."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,15 +31,18 @@ class Table:
     def to_text(self) -> str:
         """Return aligned columns."""
         lines = [self.heading, *self.rows]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(self.heading))]
+        columns = list(zip(*lines, strict=True))
+        widths = [max(map(len, column)) for column in columns]
+        # Words start at the left; numbers end at the right.
+        words = [any(cell[:1].isalpha() for cell in column[1:]) for column in columns]
         body = [
             "  ".join(
-                cell.ljust(w) if i == 0 else cell.rjust(w)
-                for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-            )
+                cell.ljust(width) if word else cell.rjust(width)
+                for cell, width, word in zip(line, widths, words, strict=True)
+            ).rstrip()
             for line in lines
         ]
-        return "\n".join([self.title, "", body[0], "-" * len(body[0]), *body[1:]]) + "\n"
+        return "\n".join([self.title, "", body[0], "-" * max(map(len, body)), *body[1:]]) + "\n"
 
     def to_markdown(self) -> str:
         """Return a pipe table."""
@@ -56,35 +58,31 @@ class Table:
 
 
 def _latex(cell: str) -> str:
-    return (
-        cell.replace("%", r"\%").replace("-", "$-$")
-        if cell[:1] in "-0123456789"
-        else cell.replace("%", r"\%")
-    )
+    number = cell[:1] in "-0123456789"
+    return (cell.replace("-", "$-$") if number else cell).replace("%", r"\%")
+
+
+def _percent(value: float) -> str:
+    """Return two decimals, without the sign of a zero."""
+    return f"{value:.2f}" if abs(value) >= 0.005 else "0.00"
+
+
+def _with_interval(mean: float, low: float, high: float) -> str:
+    return f"{_percent(mean)} [{_percent(low)}, {_percent(high)}]"
 
 
 def main_table(gains: pd.DataFrame) -> Table:
     """Mean gains, methods down and cells across, ours over the paper's (main-real-data-comparison)."""
     cells = list(dict.fromkeys(zip(gains["data"], gains["budget"], strict=True)))
     heading = ("Method", *(f"{TITLES[data]} N={budget}" for data, budget in cells))
-    by_key = gains.set_index(["method", "data", "budget"])
-    best = {
-        cell: gains[(gains["data"] == cell[0]) & (gains["budget"] == cell[1])]["gain"].max() for cell in cells
-    }
+    best = gains.groupby(["data", "budget"])["gain"].max()
     rows: list[tuple[str, ...]] = [("PCA", *["0.00"] * len(cells))]
-    for method in gains["method"].unique():
-        ours = [by_key.loc[(method, *cell)] for cell in cells]
-        rows.append(
-            (
-                method,
-                *(
-                    f"{g['gain']:.2f}{'*' if g['gain'] == best[c] else ''}"
-                    for g, c in zip(ours, cells, strict=True)
-                ),
-            )
-        )
-        if pd.notna(ours[0].get("paper_gain")):
-            rows.append(("  paper", *(f"{g['paper_gain']:.2f}" for g in ours)))
+    for method, ours in gains.groupby("method", sort=False):
+        is_best = [row.gain == best[(row.data, row.budget)] for row in ours.itertuples()]
+        stars = ["*" if first else "" for first in is_best]
+        rows.append((str(method), *(_percent(g) + star for g, star in zip(ours["gain"], stars, strict=True))))
+        if ours["paper_gain"].notna().all():
+            rows.append(("  paper", *map(_percent, ours["paper_gain"])))
     return Table("Percentage of PCA's test excess risk removed (* best of the cell)", heading, rows)
 
 
@@ -94,9 +92,9 @@ def interval_table(gains: pd.DataFrame) -> Table:
     for row in gains.itertuples():
         published, verdict = "-", "-"
         if pd.notna(row.paper_gain):
-            published = f"{row.paper_gain:.2f} [{row.paper_low:.2f}, {row.paper_high:.2f}]"
+            published = _with_interval(row.paper_gain, row.paper_low, row.paper_high)
             verdict = "yes" if row.overlaps else "NO"
-        ours = f"{row.gain:.2f} [{row.low:.2f}, {row.high:.2f}]"
+        ours = _with_interval(row.gain, row.low, row.high)
         rows.append((f"{TITLES[row.data]} N={row.budget}", row.method, ours, published, verdict))
     heading = ("Cell", "Method", "ours [95%]", "paper [95%]", "intervals overlap")
     return Table("Gains with 95% intervals, ours and the paper's", heading, rows)
@@ -125,6 +123,16 @@ def strengths_table(strengths: pd.DataFrame) -> Table:
     return Table("Mean chosen strength and percentage of fits that fell back to PCA", heading, rows)
 
 
+def caps_table(caps: pd.DataFrame) -> Table:
+    """Fits that reached the cap on iterations, ours and the paper's (text of the supplement)."""
+    rows = [
+        (row.method, f"{row.capped} of {row.fits}", f"{row.paper_capped} of {row.paper_fits}")
+        for row in caps.itertuples()
+    ]
+    title = "Fits at the cap on iterations, of those that did not fall back to PCA"
+    return Table(title, ("Method", "ours", "paper"), rows)
+
+
 def write_tables(folder: Path, tables: dict[str, Table], frames: dict[str, pd.DataFrame]) -> list[Path]:
     """Write every table in each format, and the frames behind them as CSV; return the files."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -139,9 +147,3 @@ def write_tables(folder: Path, tables: dict[str, Table], frames: dict[str, pd.Da
     for path, content in files:
         write_whole(path, content.encode())
     return [path for path, _ in files]
-
-
-def ordered_cells(keys: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Return the cells in the order of the paper."""
-    order = list(TITLES)
-    return sorted(set(keys), key=lambda cell: (order.index(cell[0]), cell[1]))
