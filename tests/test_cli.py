@@ -1,3 +1,6 @@
+import json
+
+import pandas as pd
 from typer.testing import CliRunner
 
 from attenua import __version__
@@ -27,3 +30,30 @@ def test_demo_refuses_a_folder_that_is_not_there(tmp_path):
     result = run("demo", "--out", str(tmp_path / "nowhere" / "demo.png"))
     assert result.exit_code == 2
     assert "not exist" in " ".join(result.output.split())
+
+
+def test_quick_simulation_writes_tables_and_figures_and_says_what_it_left_out(tmp_path):
+    out = tmp_path / "new" / "folder"
+    result = run("simulate", "--quick", "--out", str(out), "--jobs", "2", "--seed", "4")
+    assert result.exit_code == 0, result.output
+    assert "300 samples a population in place of 3,000" in result.output
+    assert "paper" in result.output
+    names = {path.name for path in out.iterdir()}
+    tables = ("simulation-claims", "preserved-targets", "moving-targets", "non-gaussian")
+    figures = ("figure-1-overview", "figure-2-targets", "figure-4-non-gaussian")
+    assert {f"{table}.{ending}" for table in tables for ending in ("txt", "md", "tex", "csv")} < names
+    assert {f"{figure}.{ending}" for figure in figures for ending in ("png", "pdf")} < names
+    assert all(name in result.output for name in names)
+    for figure in figures:
+        assert (out / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
+        assert (out / f"{figure}.pdf").read_bytes().startswith(b"%PDF")
+    claims = pd.read_csv(out / "simulation-claims.csv")
+    assert (claims["paper"] > 0).all()
+    assert json.loads((out / "simulation-settings.json").read_text())["seed"] == 4
+
+
+def test_simulation_refuses_a_file_as_folder(tmp_path):
+    (tmp_path / "taken").touch()
+    result = run("simulate", "--quick", "--out", str(tmp_path / "taken"))
+    assert result.exit_code == 2
+    assert "cannot make the folder" in " ".join(result.output.split())

@@ -433,3 +433,34 @@ def test_a_tie_at_the_cut_warns_once_and_is_deterministic(p):
             found.append(AttenuatedPCA(2, alpha=0.5).fit(X[order]).components_)
         assert len(record) == 1
     np.testing.assert_allclose(found[0], found[1], atol=1e-12)
+
+
+def test_a_fold_of_empty_sparse_rows():
+    X = sp.random(50, 700, density=0.1, random_state=0).tolil()
+    X[:10] = 0
+    assert np.isfinite(AttenuatedPCACV(2).fit(X.tocsr()).cv_risk_).all()
+
+
+def test_constant_data_of_many_columns():
+    with pytest.warns(UserWarning, match="falls on a tie"):
+        model = AttenuatedPCA(2).fit(np.ones((10, 6000)))
+    np.testing.assert_array_equal(model.explained_variance_, 0)
+
+
+def test_the_path_warns_of_ties_and_marks_them():
+    X = np.zeros((8, 6))
+    X[np.arange(8), np.repeat(np.arange(4), 2)] = np.tile([1.0, -1.0], 4)
+    with pytest.warns(UserWarning, match=r"falls on a tie at alpha = 0, 0\.5"):
+        path = attenuation_path(X, 2, alphas=[0, 0.5])
+    assert path.tied.all()
+    assert not attenuation_path(spiked_rows(30, 6), 2).tied.any()
+
+
+def test_the_path_of_float32_data_is_float32():
+    path = attenuation_path(spiked_rows(30, 6).astype(np.float32), 2)
+    assert path.components.dtype == path.mean.dtype == path.explained_variance.dtype == np.float32
+
+
+def test_weights_below_one_do_not_reduce_the_number_of_components():
+    X = spiked_rows(60, 6)
+    assert AttenuatedPCA().fit(X, sample_weight=np.full(60, 0.1)).n_components_ == 6

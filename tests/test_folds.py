@@ -4,12 +4,13 @@ from sklearn.model_selection import KFold, LeaveOneGroupOut
 
 from attenua.folds import make_splits
 
-X = np.empty((12, 0))
+N = 12
+X = np.empty((N, 0))
 GROUPS = np.repeat(list("abcdef"), 2)
 
 
 def test_a_number_is_folds_of_consecutive_rows():
-    splits = make_splits(3, X)
+    splits = make_splits(3, N)
     for (train, held), (expected_train, expected_held) in zip(splits, KFold(3).split(X), strict=True):
         np.testing.assert_array_equal(train, expected_train)
         np.testing.assert_array_equal(held, expected_held)
@@ -17,7 +18,7 @@ def test_a_number_is_folds_of_consecutive_rows():
 
 @pytest.mark.parametrize("groups", [None, GROUPS])
 def test_repetitions_are_reshuffled_partitions(groups):
-    splits = make_splits(3, X, groups=groups, n_repeats=4, random_state=0)
+    splits = make_splits(3, N, groups=groups, n_repeats=4, random_state=0)
     assert len(splits) == 12
     for repetition in range(4):
         held = np.concatenate([h for _, h in splits[3 * repetition : 3 * repetition + 3]])
@@ -28,11 +29,11 @@ def test_repetitions_are_reshuffled_partitions(groups):
 
 def test_masks_and_splitters_are_splits():
     mask = np.arange(12) < 4
-    ((train, held),) = make_splits([(~mask, mask)], X)
+    ((train, held),) = make_splits([(~mask, mask)], N)
     np.testing.assert_array_equal(held, np.arange(4))
     np.testing.assert_array_equal(train, np.arange(4, 12))
-    assert len(make_splits(LeaveOneGroupOut(), X, groups=GROUPS)) == 6
-    assert len(make_splits((pair for pair in KFold(2).split(X)), X)) == 2
+    assert len(make_splits(LeaveOneGroupOut(), N, groups=GROUPS)) == 6
+    assert len(make_splits((pair for pair in KFold(2).split(X)), N)) == 2
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,8 @@ def test_masks_and_splitters_are_splits():
     [
         ({"cv": 7, "groups": GROUPS}, "cv=7 folds need at least as many groups; got 6 groups"),
         ({"cv": 3, "groups": GROUPS[:5]}, r"one label for each of the 12 rows; got shape \(5,\)"),
+        ({"cv": 3, "groups": [1, None] * 6}, "groups mixes labels that cannot be compared"),
+        ({"cv": 3, "groups": [1.0, np.nan] * 6}, "groups holds a label that is NaN"),
         ({"cv": [(range(12), [])]}, "split 0 of cv has no held-out rows"),
         ({"cv": [([], range(12))]}, "split 0 of cv has no training rows"),
         ({"cv": [([0], range(1, 12))]}, "split 0 of cv has one training row"),
@@ -57,4 +60,17 @@ def test_masks_and_splitters_are_splits():
 )
 def test_what_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        make_splits(X=X, **options)
+        make_splits(n_samples=N, **options)
+
+
+def test_a_splitter_sees_data_targets_and_groups_as_given():
+    seen = {}
+
+    class Splitter:
+        def split(self, X, y, groups):
+            seen.update(X=X, y=y, groups=groups)
+            return KFold(2).split(X)
+
+    make_splits(Splitter(), N, X=X, y=list(range(N)), groups=None)
+    assert seen["X"] is X
+    assert seen["y"] == list(range(N))

@@ -42,7 +42,7 @@ def test_moments_of_any_rows(case, subset):
     np.testing.assert_allclose(moments.variances, np.diag(S), **tolerance)
     np.testing.assert_allclose(moments.covariance, S, **tolerance)
     np.testing.assert_allclose(moments.apply(V), S @ V, **tolerance)
-    np.testing.assert_allclose(moments.apply_within(V, labels), within(S, labels) @ V, **tolerance)
+    np.testing.assert_allclose(moments.within(labels)(V), within(S, labels) @ V, **tolerance)
     np.testing.assert_allclose(moments.compress(V), V.T @ S @ V, **tolerance)
 
 
@@ -139,3 +139,37 @@ def test_entries_stored_twice_are_their_sum():
         X.has_canonical_format = False
         np.testing.assert_allclose(Rows(X).moments().variances, X.toarray().var(axis=0))
         assert X.nnz == 4
+
+
+def test_a_row_of_no_weight_has_no_influence_at_all():
+    X = spiked_rows(60, 6)
+    far = X.copy()
+    far[0] = 1e12
+    weights = np.ones(60)
+    weights[0] = 0
+    weighted, expected = Rows(far, weights).moments(), Rows(X[1:]).moments()
+    np.testing.assert_allclose(weighted.covariance, expected.covariance, rtol=1e-10, atol=1e-12)
+
+
+def test_a_far_row_does_not_spoil_the_moments_of_the_others():
+    X = spiked_rows(100, 6)
+    X[0] = 1e10
+    others = np.arange(20, 100)
+    np.testing.assert_allclose(
+        Rows(X).moments(others).covariance, covariance(X[others]), rtol=1e-9, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("X", [sp.csr_matrix((10, 700)), sp.csr_matrix((10, 5))])
+def test_sparse_rows_with_nothing_stored(X):
+    np.testing.assert_array_equal(Rows(X).moments().variances, 0.0)
+
+
+@pytest.mark.parametrize("X", [WIDE, sparse_rows(40, 600)])
+def test_leading_eigenvectors_through_the_gram_matrix(X):
+    moments = Rows(X, np.random.default_rng(0).uniform(0.5, 2, X.shape[0])).moments()
+    values, vectors = np.linalg.eigh(moments.covariance)
+    assert moments.has_few_rows
+    np.testing.assert_allclose(moments.spectrum()[:10], values[::-1][:10], rtol=1e-9)
+    leading = np.linalg.qr(moments.leading(5))[0]
+    assert sine(leading.T, vectors[:, ::-1][:, :5].T) < 1e-6

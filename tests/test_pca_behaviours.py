@@ -107,7 +107,15 @@ def test_a_fraction_is_resolved_on_ordinary_pca_at_every_strength():
 
 def test_a_fraction_of_many_columns_needs_no_covariance():
     X = np.random.default_rng(0).standard_normal((30, 4500)) * np.geomspace(5, 0.1, 4500)
-    for fraction in (0.2, 0.6):
+    for fraction in (0.2, 0.6, 0.95):
+        theirs = PCA(fraction, svd_solver="full").fit(X)
+        assert pca(fraction).fit(X).n_components_ == theirs.n_components_
+
+
+def test_a_fraction_of_many_rows_and_columns_grows_until_it_is_reached(monkeypatch):
+    monkeypatch.setattr("attenua.rank._WHOLE_SPECTRUM", 100)
+    X = np.random.default_rng(0).standard_normal((700, 600)) * np.geomspace(5, 0.1, 600)
+    for fraction in (0.1, 0.5, 0.9):
         theirs = PCA(fraction, svd_solver="full").fit(X)
         assert pca(fraction).fit(X).n_components_ == theirs.n_components_
 

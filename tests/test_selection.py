@@ -44,6 +44,31 @@ def test_splits_that_are_no_partition_are_right_too():
     np.testing.assert_allclose(moments.total.covariance, covariance(X), rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.parametrize("n_folds", [5, 40])
+def test_an_outlier_that_is_held_out_does_not_reach_the_training_rows(n_folds):
+    X = spiked_rows(120, 6)
+    X[0] += 1e6
+    splits = folds(120, n_folds)
+    moments = SplitMoments(Rows(X), splits)
+    for number in (0, 1, n_folds - 1):
+        train, held = moments.pair(number)
+        expected = covariance(X[splits[number][0]])
+        exact = n_folds == 5  # many folds are taken by subtraction, which an outlier costs some digits
+        np.testing.assert_allclose(train.covariance, expected, rtol=1e-9 if exact else 1e-3)
+        assert held.weight == len(splits[number][1])
+
+
+def test_repetitions_are_partitions_of_their_own():
+    rows = CountingRows(spiked_rows(60, 6))
+    rng = np.random.default_rng(0)
+    held = [part for _ in range(3) for part in np.array_split(rng.permutation(60), 4)]
+    moments = SplitMoments(rows, [(np.setdiff1d(np.arange(60), part), part) for part in held])
+    assert moments.total.weight == 60
+    for number in range(12):
+        moments.pair(number)
+    assert rows.read == 180
+
+
 def test_rounding_does_not_choose_a_strength():
     assert smallest_strength_at_minimum(np.array([1.0, 1.0 - 1e-14, 1.0 - 2e-14]), 1.0) == 0
     assert smallest_strength_at_minimum(np.array([1.0, 0.9, 0.9]), 1.0) == 1
@@ -96,6 +121,8 @@ def test_certificate_holds_over_many_validation_sets():
         ({}, "either covariance or norms"),
         ({"covariance": np.eye(2), "norms": (1, 1)}, "either covariance or norms"),
         ({"norms": (1, 2)}, "the second no larger than the first"),
+        ({"norms": 5}, "norms must be"),
+        ({"covariance": -np.eye(2)}, "must not have negative eigenvalues"),
         ({"covariance": np.array([[1, 2], [0, 1]])}, "finite symmetric matrix"),
     ],
 )

@@ -14,7 +14,8 @@ STRENGTHS = np.linspace(0, 1, 7)
 
 def family_of(S):
     D = np.diag(S).copy()
-    return AffineFamily(len(S), S.__matmul__, lambda V: D[:, None] * V, D, lambda: (S, D), at_hand=False)
+    part = D[:, None].__mul__
+    return AffineFamily(len(S), S.__matmul__, part, D, lambda: (S, D), at_hand=False, scale=D.max())
 
 
 def worst_sine(S, found, rank):
@@ -66,11 +67,48 @@ def test_flat_spectrum_falls_back_to_lapack_and_says_so():
 
 def test_arpack_is_the_last_resort(monkeypatch):
     monkeypatch.setattr(spectrum, "_DENSE_LIMIT", 100)
-    monkeypatch.setattr(spectrum, "_RESIDUAL_TO_GAP", 0.0)  # nothing the shared basis does will satisfy it
+    monkeypatch.setattr(spectrum, "_PATIENCE", 0)  # gives the shared basis no time at all
     S = covariance(spiked_rows(60, 600, rank=4))
     found = dict(leading_subspaces(family_of(S), STRENGTHS[:2], 4))
-    assert {sub.solver for sub in found.values()} <= {"arpack", "shared-basis"}
+    assert {sub.solver for sub in found.values()} == {"arpack"}
     assert worst_sine(S, found, 4) < 1e-6
+
+
+@pytest.mark.parametrize("ratio", [1e3, 1e6])
+@pytest.mark.parametrize("p", [5, 400])
+def test_one_large_variance_is_no_tie(ratio, p):
+    values = np.append(ratio**2, np.geomspace(9, 1, p - 1))
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((p - 1, p - 1)))[0]
+    S = np.zeros((p, p))
+    S[0, 0], S[1:, 1:] = values[0], (Q * values[1:]) @ Q.T
+    ((_, sub),) = leading_subspaces(family_of((S + S.T) / 2), [0.0], 2)
+    assert not sub.tied
+    truth = np.zeros((2, p))
+    truth[0, 0], truth[1, 1:] = 1, Q[:, 0]
+    assert sine(sub.basis.T, truth) < 1e-6
+
+
+def test_a_matrix_of_rounding_errors_is_a_tie():
+    # Uncorrelated columns at alpha = 1: nothing but rounding is left.
+    S = np.diag([4.0, 3.0, 2.0, 1.0])
+    noise = 1e-16 * np.random.default_rng(0).standard_normal((4, 4))
+    ((_, sub),) = leading_subspaces(family_of(S + noise + noise.T), [1.0], 2)
+    assert sub.tied
+
+
+@pytest.mark.parametrize("rank", [2, 600])
+def test_nothing_varies_or_nothing_is_cut(monkeypatch, rank):
+    monkeypatch.setattr(spectrum, "_DENSE_LIMIT", 100)
+    ((_, sub),) = leading_subspaces(family_of(np.zeros((600, 600))), [0.5], rank)
+    assert sub.tied == (rank == 2)
+    np.testing.assert_array_equal(sub.basis, np.eye(600, rank))
+
+
+def test_high_rank_needs_little_more_memory_than_the_answer():
+    S = covariance(spiked_rows(120, 1500, rank=6))
+    basis = spectrum.SharedBasis(family_of(S), 100)
+    found = dict(basis.solve([0.5]))
+    assert sine(found[0].basis.T, exact_components(S, 0.5, 100)) < 1e-6
 
 
 def test_a_full_basis_is_shrunk_and_goes_on(monkeypatch):
@@ -81,9 +119,10 @@ def test_a_full_basis_is_shrunk_and_goes_on(monkeypatch):
 
 
 @pytest.mark.parametrize("n", [30, 900])
-def test_feature_groups(n):
+@pytest.mark.parametrize("width", [3, 290])
+def test_feature_groups(n, width):
     X = spiked_rows(n, 600, rank=4)
-    labels = np.arange(600) // 3
+    labels = np.random.default_rng(0).permutation(np.arange(600) // width)
     S = covariance(X)
     rule = AttenuationRule(STRENGTHS, labels)
     for i, sub in rule.subspaces(Rows(X).moments(), 3):

@@ -7,16 +7,82 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from attenua.axes import in_data_units, principal_axes, unbiased_total, warn_of_tie
 from attenua.moments import Moments, Rows, magnitude, row_blocks
-from attenua.path import principal_axes
-from attenua.spectrum import Subspace
+from attenua.spectrum import Convergence, Subspace
 from attenua.validation import checked_weights, matrix_requirements
 
 
-class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What every transformer of this package does with rows: check them, centre them, multiply them."""
+
+    mean_: NDArray[Any]
+    n_components_: int
+
+    def _open(self, X: Any, sample_weight: ArrayLike | None = None) -> Rows:
+        """Validate the fitting data and put it in a frame."""
+        X = validate_data(self, X, **matrix_requirements())
+        weights = checked_weights(sample_weight, X.shape[0])
+        self._fit_dtype = np.float32 if X.dtype == np.float32 else np.float64
+        return Rows(X, weights, getattr(self, "feature_names_in_", None))
+
+    def _checked_rows(self, X: Any) -> Any:
+        """Validate rows that a fitted estimator is applied to."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **(matrix_requirements() | {"ensure_min_samples": 1}))
+        magnitude(X, getattr(self, "feature_names_in_", None))
+        return X
+
+    def _centred_product(self, X: Any, W: NDArray[Any]) -> NDArray[Any]:
+        """Return ``(X - mean_) @ W``, in blocks of rows."""
+        mean = self.mean_
+        dtype = np.float32 if X.dtype == W.dtype == np.float32 else np.float64
+        scores = np.empty((X.shape[0], W.shape[1]), dtype=dtype)
+        for block in row_blocks(*X.shape):
+            # Dense rows are centred before the product, so that a large mean costs no digits.
+            scores[block] = X[block] @ W - mean @ W if sp.issparse(X) else (X[block] - mean) @ W
+        return scores
+
+    def _checked_scores(self, X: ArrayLike) -> NDArray[Any]:
+        """Validate what ``inverse_transform`` is given."""
+        check_is_fitted(self)
+        scores = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        if scores.shape[1] != self.n_components_:
+            raise ValueError(
+                f"X has {scores.shape[1]} columns, but {type(self).__name__} has {self.n_components_} "
+                "components; inverse_transform takes scores."
+            )
+        return scores
+
+    def _store_convergence(self, convergence: Convergence) -> None:
+        self.n_iter_ = convergence.n_iter
+        self.converged_ = convergence.converged
+        if convergence.start is not None:
+            self.start_ = convergence.start
+        if not convergence.converged:
+            warnings.warn(
+                f"{type(self).__name__} did not converge in {convergence.n_iter} iterations; the last "
+                "iterate was kept.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to rows; every subclass says how."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class SubspaceTransformer(RowsTransformer):
     """Project on an estimated subspace and back, in the manner of scikit-learn's PCA.
 
     A subclass has the parameters ``n_components`` and ``whiten``; its ``fit`` opens the rows, finds a
@@ -26,52 +92,35 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     n_components: Any
     whiten: bool
 
-    def _open(self, X: Any, sample_weight: ArrayLike | None = None) -> Rows:
-        """Validate the fitting data and put it in a frame."""
-        X = validate_data(self, X, **matrix_requirements())
-        weights = checked_weights(sample_weight, X.shape[0])
-        self._fit_dtype = np.float32 if X.dtype == np.float32 else np.float64
-        return Rows(X, weights, getattr(self, "feature_names_in_", None))
-
     def _store(self, moments: Moments, subspace: Subspace, n_samples: int) -> None:
         """Set the fitted attributes from a subspace and the moments that it was found from."""
         axes = principal_axes(moments, subspace)
         rank = len(axes.components)
-        total = moments.total_variance * moments.weight / (moments.weight - 1) * moments.unit**2
         explained = axes.explained_variance
         # As many further eigenvalues as PCA's spectrum has, zeros included: scikit-learn's convention.
         left_over = min(moments.n_features, max(int(moments.weight), 1)) - rank
+        unexplained = max(1 - axes.explained_variance_ratio.sum(), 0) * unbiased_total(moments)
         dtype = self._fit_dtype
         self.components_ = axes.components.astype(dtype)
         self.mean_ = (moments.mean * moments.unit).astype(dtype)
         self.explained_variance_ = explained.astype(dtype)
-        self.explained_variance_ratio_ = (explained / total if total > 0 else 0 * explained).astype(dtype)
+        self.explained_variance_ratio_ = axes.explained_variance_ratio.astype(dtype)
         self.singular_values_ = np.sqrt(explained * (moments.weight - 1)).astype(dtype)
-        self.noise_variance_ = dtype(max(total - explained.sum(), 0.0) / left_over if left_over > 0 else 0.0)
+        self.noise_variance_ = dtype(in_data_units(unexplained / left_over, moments) if left_over > 0 else 0)
         self.n_components_ = rank
         self.n_samples_ = n_samples
         self._n_features_out = rank
+        if subspace.convergence is not None:
+            self._store_convergence(subspace.convergence)
         # With n_components=None the user made no cut, so there is nothing to warn of.
         if subspace.tied and self.n_components is not None:
-            warnings.warn(
-                f"The cut at n_components={rank} falls on a tie: component {rank + 1} would be as good as "
-                f"component {rank}, so the data do not determine the subspace. One of the equally good "
-                "ones was taken, always the same for the same data. Choose another n_components to avoid it.",
-                stacklevel=3,
-            )
+            warn_of_tie(rank, "", stacklevel=3)
 
     def _scale(self) -> NDArray[Any]:
         """Return what whitening divides by; a component without variance is left alone."""
         scale = np.sqrt(self.explained_variance_)
         smallest = np.finfo(scale.dtype).eps * scale.max(initial=0)
         return np.where(scale > smallest, scale, 1).astype(scale.dtype)
-
-    def _checked_rows(self, X: Any) -> Any:
-        """Validate rows that a fitted estimator is applied to."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **(matrix_requirements() | {"ensure_min_samples": 1}))
-        magnitude(X, getattr(self, "feature_names_in_", None))
-        return X
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the scores of rows on the components.
@@ -87,17 +136,8 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             ``(X - mean_) @ components_.T``, divided by the standard deviations if ``whiten``.
         """
         X = self._checked_rows(X)
-        scores = self._project(X)
+        scores = self._centred_product(X, self.components_.T)
         return scores / self._scale() if self.whiten else scores
-
-    def _project(self, X: Any) -> NDArray[Any]:
-        W, mean = self.components_.T, self.mean_
-        dtype = np.float32 if X.dtype == W.dtype == np.float32 else np.float64
-        scores = np.empty((X.shape[0], W.shape[1]), dtype=dtype)
-        for block in row_blocks(*X.shape):
-            # Dense rows are centred before the product, so that a large mean costs no digits.
-            scores[block] = X[block] @ W - mean @ W if sp.issparse(X) else (X[block] - mean) @ W
-        return scores
 
     def inverse_transform(self, X: ArrayLike) -> NDArray[Any]:
         """Return the rows that scores stand for.
@@ -112,13 +152,7 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         ndarray of shape (n_samples, n_features)
             Points of the fitted subspace, ``X @ components_ + mean_``.
         """
-        check_is_fitted(self)
-        scores = check_array(X, dtype=[np.float64, np.float32], input_name="X")
-        if scores.shape[1] != self.n_components_:
-            raise ValueError(
-                f"X has {scores.shape[1]} columns, but {type(self).__name__} has {self.n_components_} "
-                "components; inverse_transform takes scores."
-            )
+        scores = self._checked_scores(X)
         if self.whiten:
             scores = scores * self._scale()
         return scores @ self.components_ + self.mean_
@@ -183,13 +217,3 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         precision = (W.T * (1 / model - 1 / noise)) @ W
         precision[np.diag_indices_from(precision)] += 1 / noise
         return precision
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the subspace; every subclass says how."""
-        raise NotImplementedError
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

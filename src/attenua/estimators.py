@@ -1,20 +1,19 @@
 """Attenuated PCA as scikit-learn estimators: at a given strength, and at one chosen by cross-validation."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from attenua.base import SubspaceTransformer
 from attenua.feature_groups import column_labels
-from attenua.folds import make_splits
-from attenua.path import AttenuationRule
-from attenua.rank import resolve_rank
-from attenua.selection import SplitMoments, cross_validate
+from attenua.fitting import RuleTransformer, RuleTransformerCV
+from attenua.rules import AttenuationRule
 from attenua.validation import checked_strength, checked_strengths
 
+Array = NDArray[np.float64]
 
-class AttenuatedPCA(SubspaceTransformer):
+
+class AttenuatedPCA(RuleTransformer):
     r"""PCA with the sample variances weakened by a given strength.
 
     The components span the leading eigenvectors (algebraically largest) of
@@ -89,33 +88,12 @@ class AttenuatedPCA(SubspaceTransformer):
         self.feature_groups = feature_groups
         self.whiten = whiten
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the subspace.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data. Sparse data are never made dense; float32 data give float32 results.
-        y : ignored
-            Here for scikit-learn.
-        sample_weight : array-like of shape (n_samples,), optional
-            Frequencies: a row of weight 2 counts as two rows.
-
-        Returns
-        -------
-        self
-        """
-        alpha = checked_strength(self.alpha)
-        rows = self._open(X, sample_weight)
-        moments = rows.moments()
-        rank = resolve_rank(self.n_components, moments, rows.n_samples)
-        rule = AttenuationRule(np.array([alpha]), column_labels(self.feature_groups, rows.n_features))
-        ((_, subspace),) = rule.subspaces(moments, rank)
-        self._store(moments, subspace, rows.n_samples)
-        return self
+    def _rule(self, n_features: int) -> AttenuationRule:
+        strength = np.array([checked_strength(self.alpha)])
+        return AttenuationRule(strength, column_labels(self.feature_groups, n_features))
 
 
-class AttenuatedPCACV(SubspaceTransformer):
+class AttenuatedPCACV(RuleTransformerCV):
     r"""PCA with the sample variances weakened by a strength that cross-validation chooses.
 
     Every strength :math:`\alpha` is judged by the squared error with which the leading subspace of
@@ -220,53 +198,12 @@ class AttenuatedPCACV(SubspaceTransformer):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
-        """Choose a strength by cross-validation and fit it to all rows.
+    def _strengths(self) -> Array:
+        return checked_strengths(self.alphas)
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data. Sparse data are never made dense; float32 data give float32 results.
-        y : ignored
-            Here for scikit-learn.
-        groups : array-like of shape (n_samples,), optional
-            Labels of the rows, such as subjects; rows of one group are never split.
+    def _rule(self, strengths: Array, n_features: int) -> AttenuationRule:
+        return AttenuationRule(strengths, column_labels(self.feature_groups, n_features))
 
-        Returns
-        -------
-        self
-        """
-        strengths = checked_strengths(self.alphas)
-        rows = self._open(X)
-        labels = column_labels(self.feature_groups, rows.n_features)
-        splits = make_splits(
-            self.cv,
-            np.empty((rows.n_samples, 0)),
-            groups=groups,
-            n_repeats=self.n_repeats,
-            random_state=self.random_state,
-        )
-        moments = SplitMoments(rows, splits)
-        rank = self._rank(moments, min(len(train) for train, _ in splits))
-        rule = AttenuationRule(strengths, labels)
-        result = cross_validate(moments, rule, rank, self.n_jobs)
+    def _store_choice(self, strengths: Array, chosen: float) -> None:
         self.alphas_ = strengths
-        self.alpha_ = float(strengths[result.best])
-        self.cv_risk_ = result.risk
-        self.cv_risk_folds_ = result.risk_folds
-        self.gain_ = float(1 - result.risk[result.best] / result.risk[0]) if result.risk[0] > 0 else 0.0
-        chosen = AttenuationRule(np.array([self.alpha_]), labels)
-        ((_, subspace),) = chosen.subspaces(moments.total, rank)
-        self._store(moments.total, subspace, rows.n_samples)
-        return self
-
-    def _rank(self, moments: SplitMoments, fewest_training_rows: int) -> int:
-        rank = resolve_rank(self.n_components, moments.total, int(moments.total.weight))
-        if self.n_components is None:
-            return min(rank, fewest_training_rows)
-        if rank > fewest_training_rows:
-            raise ValueError(
-                f"n_components={self.n_components} asks for {rank} components, but the smallest training set "
-                f"of cv has only {fewest_training_rows} rows."
-            )
-        return rank
+        self.alpha_ = chosen

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attenua.validation import encode_labels
+
 
 def column_labels(feature_groups: Any, n_features: int) -> NDArray[np.intp] | None:
     """Return a label 0, 1, ... for every column, or None when every column is its own group.
@@ -40,9 +42,7 @@ def column_labels(feature_groups: Any, n_features: int) -> NDArray[np.intp] | No
             f"feature_groups must hold one label for each of the {n_features} columns; "
             f"got shape {labels.shape}."
         )
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError("feature_groups holds a label that is NaN or infinite.")
-    return np.unique(labels, return_inverse=True)[1].reshape(-1)
+    return encode_labels(labels, "feature_groups")
 
 
 def _is_collection(group: Any) -> bool:

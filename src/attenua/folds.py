@@ -8,17 +8,22 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils import check_random_state
 
-Rows = NDArray[np.intp]
+from attenua.validation import encode_labels
+
+Indices = NDArray[np.intp]
+Split = tuple[Indices, Indices]
 
 
 def make_splits(
     cv: Any,
-    X: Any,
+    n_samples: int,
     *,
+    X: Any = None,
+    y: Any = None,
     groups: ArrayLike | None = None,
     n_repeats: int = 1,
     random_state: Any = None,
-) -> list[tuple[Rows, Rows]]:
+) -> list[Split]:
     """Return the (training rows, held-out rows) of every split.
 
     Parameters
@@ -26,8 +31,10 @@ def make_splits(
     cv : int, splitter or iterable
         A number of folds: consecutive rows without groups, whole groups with them. A splitter of
         scikit-learn. Or pairs of index arrays.
-    X : array-like of shape (n_samples, n_features)
-        Data.
+    n_samples : int
+        Number of rows.
+    X, y : optional
+        Data and targets, for a splitter that looks at them.
     groups : array-like of shape (n_samples,), optional
         Label of every row; rows that share a label are never on both sides of a split.
     n_repeats : int
@@ -35,7 +42,6 @@ def make_splits(
     random_state : int, RandomState or None
         Shuffles the repetitions.
     """
-    n_samples = X.shape[0]
     labels = _checked_groups(groups, n_samples)
     if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
         raise ValueError(f"n_repeats must be an integer of at least 1; got {n_repeats!r}.")
@@ -47,7 +53,7 @@ def make_splits(
             "repetitions (for example sklearn.model_selection.RepeatedKFold)."
         )
     elif hasattr(cv, "split") and not isinstance(cv, str):
-        splits = list(cv.split(X, None, labels))
+        splits = list(cv.split(np.empty((n_samples, 0)) if X is None else X, y, groups))
     elif hasattr(cv, "__iter__") and not isinstance(cv, str):
         splits = list(cv)
     else:
@@ -58,8 +64,8 @@ def make_splits(
 
 
 def _folds(
-    n_folds: int, n_samples: int, labels: Rows | None, n_repeats: int, random_state: Any
-) -> list[tuple[Rows, Rows]]:
+    n_folds: int, n_samples: int, labels: Indices | None, n_repeats: int, random_state: Any
+) -> list[Split]:
     if n_folds < 2:
         raise ValueError(f"cv={n_folds} must be at least 2 folds.")
     if labels is None and n_folds > n_samples:
@@ -75,7 +81,7 @@ def _folds(
     return [split for r in repetitions for split in r.split(np.empty(n_samples), groups=labels)]
 
 
-def _checked_groups(groups: ArrayLike | None, n_samples: int) -> Rows | None:
+def _checked_groups(groups: ArrayLike | None, n_samples: int) -> Indices | None:
     if groups is None:
         return None
     labels = np.asarray(groups)
@@ -83,10 +89,10 @@ def _checked_groups(groups: ArrayLike | None, n_samples: int) -> Rows | None:
         raise ValueError(
             f"groups must hold one label for each of the {n_samples} rows; got shape {labels.shape}."
         )
-    return np.unique(labels, return_inverse=True)[1].reshape(-1)
+    return encode_labels(labels, "groups")
 
 
-def _checked_split(number: int, split: Any, n_samples: int, labels: Rows | None) -> tuple[Rows, Rows]:
+def _checked_split(number: int, split: Any, n_samples: int, labels: Indices | None) -> Split:
     try:
         train, held = (_as_rows(part, n_samples) for part in split)
     except (TypeError, ValueError, IndexError):
@@ -109,7 +115,7 @@ def _checked_split(number: int, split: Any, n_samples: int, labels: Rows | None)
     return train, held
 
 
-def _as_rows(part: Any, n_samples: int) -> Rows:
+def _as_rows(part: Any, n_samples: int) -> Indices:
     indices = np.asarray(part)
     if indices.dtype == bool:
         if indices.shape != (n_samples,):

@@ -13,7 +13,7 @@ overflow. Both are removed again by whoever reports a number (``unit``).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +32,11 @@ _MIN_BLOCK_ROWS = 256
 # Up to this many columns a p-by-p matrix is small beside anything else; above it, only tall data form one.
 _ALWAYS_SCATTER = 512
 _NEVER_SCATTER = 10_000
+
+# Groups of more columns than this are multiplied by through their rows.
+_LARGE_GROUP = 256
+# The Gram matrix of more rows than this is too large to decompose.
+_GRAM_LIMIT = 3_000
 
 
 class Moments(ABC):
@@ -78,13 +83,18 @@ class Moments(ABC):
         """Return ``S @ V``."""
 
     @abstractmethod
-    def apply_within(self, V: Array, labels: NDArray[np.intp]) -> Array:
-        """Return ``D @ V``, where D keeps only the blocks of S within groups of columns."""
+    def within(self, labels: NDArray[np.intp]) -> Callable[[Array], Array]:
+        """Return a function that multiplies by D, which keeps the blocks of S within groups of columns."""
 
     @property
     @abstractmethod
     def covariance(self) -> Array:
         """S as a p-by-p matrix."""
+
+    @property
+    @abstractmethod
+    def squared_norm(self) -> float:
+        """Sum of the squared entries of S."""
 
     @abstractmethod
     def compress(self, U: Array) -> Array:
@@ -164,13 +174,18 @@ class ScatterMoments(Moments):
         np.fill_diagonal(S, self.variances)
         return S
 
+    @property
+    def squared_norm(self) -> float:
+        """Sum of the squared entries of S."""
+        return float(np.sum(self.covariance**2))
+
     def apply(self, V: Array) -> Array:
         """Return ``S @ V``."""
         return self.covariance @ V
 
-    def apply_within(self, V: Array, labels: NDArray[np.intp]) -> Array:
-        """Return ``D @ V``, where D keeps the within-group blocks of S."""
-        return within_groups(self.covariance, labels) @ V
+    def within(self, labels: NDArray[np.intp]) -> Callable[[Array], Array]:
+        """Return a function that multiplies by D, the within-group blocks of S."""
+        return within_groups(self.covariance, labels).__matmul__
 
     def compress(self, U: Array) -> Array:
         """Return ``U.T @ S @ U``."""
@@ -232,8 +247,8 @@ class RowMoments(Moments):
             # Sum over the stored entries of (x - m)^2, plus m^2 for the zeros: no cancellation.
             entry_weights = np.repeat(weights, np.diff(rows.indptr))
             centred = rows.data - self._offset[rows.indices]
-            sums = np.bincount(rows.indices, weights=entry_weights * centred**2, minlength=len(sums))
-            stored = np.bincount(rows.indices, weights=entry_weights, minlength=len(sums))
+            np.add(sums, np.bincount(rows.indices, entry_weights * centred**2, len(sums)), out=sums)
+            stored = np.bincount(rows.indices, entry_weights, len(sums)).astype(float)
             sums += (self.weight - stored) * self._offset**2
         else:
             for block in row_blocks(*rows.shape):
@@ -251,20 +266,87 @@ class RowMoments(Moments):
         scores = self._scores(V) * (weights / self.weight)[:, None]
         return rows.T @ scores - np.outer(self._offset, scores.sum(axis=0))
 
-    def apply_within(self, V: Array, labels: NDArray[np.intp]) -> Array:
-        """Return ``D @ V``, where D keeps the within-group blocks of S."""
-        rows, weights = self._used
-        result = np.empty_like(V)
-        for label in range(labels.max() + 1):
-            columns = np.flatnonzero(labels == label)
-            part = RowMoments(rows[:, columns], weights, self._origin[columns])
-            result[columns] = part.apply(V[columns])
-        return result
+    def within(self, labels: NDArray[np.intp]) -> Callable[[Array], Array]:
+        """Return a function that multiplies by D, the within-group blocks of S.
 
-    @property
+        Blocks of small groups are formed once, as one sparse matrix; a large group is multiplied by through
+        its rows.
+        """
+        rows, weights = self._used
+        by_columns = rows.tocsc() if sp.issparse(rows) else rows
+        order = np.argsort(labels, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+        large = [
+            (columns, RowMoments(by_columns[:, columns], weights, self._origin[columns]))
+            for columns in groups
+            if len(columns) > _LARGE_GROUP
+        ]
+        small = [columns for columns in groups if len(columns) <= _LARGE_GROUP]
+        blocks = [
+            RowMoments(by_columns[:, columns], weights, self._origin[columns]).covariance for columns in small
+        ]
+        place = [np.meshgrid(columns, columns, indexing="ij") for columns in small]
+        entries = [
+            np.concatenate([part.ravel() for part in parts]) if parts else np.empty(0)
+            for parts in (blocks, [i for i, _ in place], [j for _, j in place])
+        ]
+        D = sp.csr_matrix((entries[0], (entries[1], entries[2])), shape=(self.n_features,) * 2)
+
+        def multiply(V: Array) -> Array:
+            result = D @ V
+            for columns, part in large:
+                result[columns] = part.apply(V[columns])
+            return result
+
+        return multiply
+
+    @cached_property
     def covariance(self) -> Array:
         """S as a p-by-p matrix."""
         return self.apply(np.eye(self.n_features))
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether the Gram matrix of the rows is small enough to find the leading eigenvectors of S by."""
+        return self._all_rows.shape[0] <= min(self.n_features // 4, _GRAM_LIMIT)
+
+    @cached_property
+    def _gram(self) -> tuple[Array, Array]:
+        """Eigenvalues (decreasing) and eigenvectors of the Gram matrix of the centred weighted rows."""
+        rows, weights = self._used
+        products = rows @ rows.T
+        G = products.toarray() if sp.issparse(products) else products
+        cross = np.asarray(rows @ self._offset)
+        G = G - cross[:, None] - cross + self._offset @ self._offset
+        root = np.sqrt(weights / self.weight)
+        values, vectors = np.linalg.eigh(G * root[:, None] * root)
+        return values[::-1], vectors[:, ::-1]
+
+    def spectrum(self) -> Array:
+        """Return all eigenvalues of S that can differ from zero, decreasing."""
+        return np.maximum(self._gram[0], 0.0)
+
+    def leading(self, count: int) -> Array:
+        """Return the leading eigenvectors of S, not normalised, as columns; at most one for each row."""
+        rows, weights = self._used
+        V = self._gram[1][:, :count] * np.sqrt(weights)[:, None]
+        return rows.T @ V - np.outer(self._offset, V.sum(axis=0))
+
+    @property
+    def squared_norm(self) -> float:
+        """Sum of the squared entries of S, by columns of S or by inner products of rows: the fewer."""
+        rows, weights = self._used
+        n, p = rows.shape
+        total = 0.0
+        if p <= n:
+            for block in row_blocks(p, n):
+                total += float(np.sum(self.apply(np.eye(p)[:, block]) ** 2))
+            return total
+        for block in row_blocks(n, p):
+            some = rows[block].toarray() if sp.issparse(rows) else rows[block]
+            products = self._scores((some - self._offset).T)
+            total += float(weights @ products**2 @ weights[block])
+        return total / self.weight**2
 
     def compress(self, U: Array) -> Array:
         """Return ``U.T @ S @ U``."""
@@ -286,16 +368,18 @@ class Rows:
     """
 
     def __init__(self, X: Any, sample_weight: Array | None = None, feature_names: Any = None):
+        if sample_weight is not None and not sample_weight.all():
+            # A row that counts nothing must not choose the frame either.
+            X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
         self.n_samples, self.n_features = X.shape
         if sp.issparse(X) and not X.has_canonical_format:
             X = X.copy()  # the caller's matrix stays as it is
             X.sum_duplicates()
         self._X = X
         self._weights = sample_weight
-        self._by_scatter = self.n_features <= _ALWAYS_SCATTER or (
+        self.forms_scatter = self.n_features <= _ALWAYS_SCATTER or (
             not sp.issparse(X) and self.n_features <= min(2 * self.n_samples, _NEVER_SCATTER)
         )
-        self.reads_data = self._by_scatter
         self._set_frame(magnitude(X, feature_names))
 
     def _set_frame(self, largest: float) -> None:
@@ -305,8 +389,9 @@ class Rows:
         if sp.issparse(self._X):
             self._origin = np.zeros(self.n_features)
         else:
-            sample = self._X[:: max(1, self.n_samples // 256)]
-            self._origin = np.mean(np.asarray(sample, dtype=float) / self.unit, axis=0)
+            # A median, so that one far row does not carry the origin away from all others.
+            sample = self._X[:: max(1, self.n_samples // 64)]
+            self._origin = np.median(np.asarray(sample, dtype=float) / self.unit, axis=0)
 
     @cached_property
     def _kept_rows(self) -> Any:
@@ -327,12 +412,20 @@ class Rows:
 
     def moments(self, rows: NDArray[np.intp] | None = None) -> ScatterMoments | RowMoments:
         """Return the moments of the given rows, or of all."""
-        if self._by_scatter:
+        if self.forms_scatter:
             return self._scatter_moments(rows)
         weights = np.ones(self.n_samples) if self._weights is None else self._weights
         if rows is not None:
             weights = weights * np.bincount(rows, minlength=self.n_samples)
         return RowMoments(self._kept_rows, weights, self._origin, self.unit)
+
+    def centred_blocks(self, moments: Moments) -> Iterator[tuple[Array, Array]]:
+        """Yield blocks of all rows less a mean, dense and in the frame, with their weights."""
+        for block in row_blocks(self.n_samples, self.n_features):
+            B = self._X[block]
+            values = np.array(B.toarray() if sp.issparse(B) else B, dtype=float)
+            weights = np.ones(len(values)) if self._weights is None else self._weights[block]
+            yield values / self.unit - moments.mean, weights
 
     def _scatter_moments(self, rows: NDArray[np.intp] | None) -> ScatterMoments:
         p = self.n_features

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.moments import Moments
-from attenua.spectrum import AffineFamily, leading_subspaces
+from attenua.moments import Moments, RowMoments
+from attenua.rules import AttenuationRule
 
 # Up to this size the whole spectrum of PCA is computed at once.
 _WHOLE_SPECTRUM = 4_000
@@ -33,7 +33,7 @@ def resolve_rank(n_components: Any, moments: Moments, n_samples: int) -> int:
     # A row of weight 2 stands for two rows, so weights can allow more components than rows, as in PCA.
     limit = min(max(n_samples, int(moments.weight)), moments.n_features)
     if n_components is None:
-        return min(int(moments.weight), moments.n_features) if moments.weight >= 1 else limit
+        return limit
     if isinstance(n_components, numbers.Integral) and not isinstance(n_components, bool):
         if not 1 <= n_components <= limit:
             raise ValueError(
@@ -51,14 +51,14 @@ def resolve_rank(n_components: Any, moments: Moments, n_samples: int) -> int:
 
 def _rank_for_fraction(fraction: float, moments: Moments, limit: int) -> int:
     """Return the least rank at which ordinary PCA explains more than a fraction of the variance."""
-    size = moments.n_features
-    if size <= _WHOLE_SPECTRUM:
+    if isinstance(moments, RowMoments) and moments.has_few_rows:
+        return _count(moments.spectrum(), fraction, moments, limit)
+    if moments.n_features <= _WHOLE_SPECTRUM:
         return _count(np.linalg.eigvalsh(moments.covariance)[::-1], fraction, moments, limit)
-    pca = AffineFamily(size, moments.apply, np.zeros_like, np.zeros(size), _never, at_hand=False)
     rank = 16
     while True:
         rank = min(rank, limit)
-        (_, subspace), *_ = leading_subspaces(pca, [0.0], rank)
+        ((_, subspace),) = AttenuationRule(np.zeros(1)).subspaces(moments, rank)
         if rank == limit or subspace.values.sum() > fraction * moments.total_variance:
             return _count(subspace.values, fraction, moments, limit)
         rank *= 2
@@ -67,7 +67,3 @@ def _rank_for_fraction(fraction: float, moments: Moments, limit: int) -> int:
 def _count(values: NDArray[np.float64], fraction: float, moments: Moments, limit: int) -> int:
     ratios = np.cumsum(np.maximum(values, 0)) / max(moments.total_variance, np.finfo(float).tiny)
     return min(int(np.searchsorted(ratios, fraction, side="right")) + 1, limit)
-
-
-def _never() -> Any:
-    raise NotImplementedError("the covariance of many columns is not formed")

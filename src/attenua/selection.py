@@ -8,12 +8,14 @@ the smallest strength.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.parallel import Parallel, delayed
 
+from attenua.axes import in_data_units
 from attenua.moments import Moments, Rows
 from attenua.path import AttenuationPath
 from attenua.spectrum import Subspace
@@ -23,7 +25,9 @@ Array = NDArray[np.float64]
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 # Risks closer than this part of the total variance differ by rounding only.
-_ROUNDING = 1e-12
+_ROUNDING = 1e-13
+# Folds beyond this many are not all held in memory at once.
+_MOST_PARTS = 20
 
 
 class Rule(Protocol):
@@ -38,57 +42,69 @@ class Rule(Protocol):
 class SplitMoments:
     """Moments of all rows and of both sides of every split, from as few readings of the rows as possible.
 
+    Where consecutive splits hold out every row once, as folds do, each row is read once for all of them, and
+    a training set is the sum of the other parts. Elsewhere it is all rows less those held out, if it is that.
+
     Parameters
     ----------
     rows : Rows
         The data.
     splits : sequence of (training rows, held-out rows)
-        Where every training set is what was not held out, its moments are those of all rows less those of
-        the held-out ones; where the held-out sets partition the rows, all moments come from one pass.
+        The splits.
     """
 
     def __init__(self, rows: Rows, splits: Sequence[Split]):
         self._rows = rows
         self._splits = splits
         self.n_splits = len(splits)
-        self._held: dict[int, Any] = {}
+        self._partitions = self._find_partitions() if rows.forms_scatter else []
+        self._lock = Lock()
+        self._parts_of: tuple[range, list[Any]] | None = None
 
     @cached_property
     def total(self) -> Any:
         """Moments of all rows."""
-        parts = self._partition()
-        if parts is None:
+        if not self._partitions:
             return self._rows.moments()
-        for number in parts:
-            self._held[number] = self._rows.moments(self._splits[number][1])
-        total = self._held[0]
-        for number in parts[1:]:
-            total = total + self._held[number]
-        return total
+        first, *others = self._parts(self._partitions[0])
+        return sum(others, first)
 
     def pair(self, number: int) -> tuple[Any, Any]:
         """Return the moments of the training and the held-out rows of a split."""
+        for partition in self._partitions:
+            if number in partition:
+                parts = self._parts(partition)
+                position = partition.index(number)
+                # Added up, not subtracted: an outlier in the held-out part would leave its rounding behind.
+                first, *others = parts[:position] + parts[position + 1 :]
+                return sum(others, first), parts[position]
         train, held_out = self._splits[number]
-        total = self.total
-        held = self._held.get(number)
-        if held is None:
-            held = self._rows.moments(held_out)
+        held = self._rows.moments(held_out)
         counts = np.bincount(np.concatenate([train, held_out]), minlength=self._rows.n_samples)
         is_complement = (counts == 1).all()
-        return (total - held if is_complement else self._rows.moments(train)), held
+        return (self.total - held if is_complement else self._rows.moments(train)), held
 
-    def _partition(self) -> range | None:
-        """Return the leading splits whose held-out sets together are all rows, once each."""
-        if not self._rows.reads_data:
-            return None
+    def _parts(self, partition: range) -> list[Any]:
+        """Return the moments of the held-out sets of a partition; one partition is kept at a time."""
+        with self._lock:
+            if self._parts_of is None or self._parts_of[0] != partition:
+                parts = [self._rows.moments(self._splits[number][1]) for number in partition]
+                self._parts_of = (partition, parts)
+            return self._parts_of[1]
+
+    def _find_partitions(self) -> list[range]:
+        """Return the runs of splits whose held-out sets are all rows, once each, and training the rest."""
+        partitions, start = [], 0
         counts = np.zeros(self._rows.n_samples, dtype=int)
-        for number, (_, held_out) in enumerate(self._splits):
+        for number, (train, held_out) in enumerate(self._splits):
             counts += np.bincount(held_out, minlength=len(counts))
-            if counts.max() > 1:
-                return None
+            if len(train) + len(held_out) != len(counts) or counts.max() > 1:
+                return []
             if counts.min() == 1:
-                return range(number + 1)
-        return None
+                partitions.append(range(start, number + 1))
+                start, counts = number + 1, np.zeros_like(counts)
+        runs = [partition for partition in partitions if len(partition) <= _MOST_PARTS]
+        return runs if len(runs) == len(partitions) and start == len(self._splits) else []
 
 
 @dataclass(frozen=True)
@@ -120,7 +136,7 @@ def cross_validate(moments: SplitMoments, rule: Rule, rank: int, n_jobs: Any = N
     held_weight = np.array([weight for _, weight in results])
     risk = held_weight @ risk_folds / held_weight.sum()
     best = smallest_strength_at_minimum(risk, total.total_variance)
-    return CrossValidation(risk * total.unit**2, risk_folds * total.unit**2, best)
+    return CrossValidation(in_data_units(risk, total), in_data_units(risk_folds, total), best)
 
 
 def _held_out_risk(moments: SplitMoments, number: int, rule: Rule, rank: int) -> tuple[Array, float]:
@@ -219,8 +235,8 @@ def fallback_certificate(
     if covariance is not None:
         frobenius, operator = _norms(covariance)
     else:
-        frobenius, operator = (float(norm) for norm in norms)  # type: ignore[union-attr]
-        if not (np.isfinite([frobenius, operator]).all() and 0 <= operator <= frobenius):
+        frobenius, operator = norms if np.shape(norms) == (2,) else (np.nan, np.nan)
+        if not 0 <= operator <= frobenius < np.inf:
             raise ValueError(
                 "norms must be (Frobenius norm, operator norm), finite, the second no larger than the first; "
                 f"got {norms!r}."
@@ -234,7 +250,10 @@ def _norms(covariance: ArrayLike) -> tuple[float, float]:
     S = np.asarray(covariance, dtype=float)
     if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.isfinite(S).all() or not np.allclose(S, S.T):
         raise ValueError("covariance must be a finite symmetric matrix.")
-    return float(np.linalg.norm(S)), float(np.abs(np.linalg.eigvalsh(S)).max())
+    values = np.linalg.eigvalsh(S)
+    if values[0] < -1e-8 * abs(values[-1]):
+        raise ValueError(f"covariance must not have negative eigenvalues; the smallest is {values[0]:g}.")
+    return float(np.linalg.norm(S)), float(values[-1])
 
 
 @dataclass(frozen=True)
@@ -269,6 +288,8 @@ class ValidationSelection:
         norms: tuple[float, float] | None = None,
     ) -> FallbackCertificate:
         """Return the guarantee against PCA; see :func:`fallback_certificate`."""
+        if covariance is not None and np.shape(covariance) != (len(self.mean), len(self.mean)):
+            raise ValueError(f"covariance must be {len(self.mean)} x {len(self.mean)}, as the data are.")
         return fallback_certificate(
             self.n_validation - 1, len(self.risk), eta=eta, covariance=covariance, norms=norms
         )
@@ -301,5 +322,5 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
     # About the held-out mean, a centre that adds nothing.
     risk = np.array([held.reconstruction_error(U.T, held.mean) for U in path.components])
     best = smallest_strength_at_minimum(risk, held.total_variance)
-    risk *= held.weight / (held.weight - 1) * held.unit**2
+    risk = in_data_units(risk * held.weight / (held.weight - 1), held)
     return ValidationSelection(float(path.alphas[best]), risk, path.components[best], path.mean, X.shape[0])

@@ -42,7 +42,7 @@ def checked_matrix(X: Any) -> tuple[Any, list[str] | None]:
     """Return X as a dense array or csr matrix, of any real type, with its column names if it has any."""
     columns = getattr(X, "columns", None)
     names = None if columns is None else [str(name) for name in columns]
-    return check_array(X, **matrix_requirements()), names
+    return check_array(X, **matrix_requirements(), estimator="attenua", input_name="X"), names
 
 
 def matrix_requirements() -> dict[str, Any]:
@@ -56,8 +56,17 @@ def matrix_requirements() -> dict[str, Any]:
         "dtype": "numeric",
         "ensure_all_finite": False,
         "ensure_min_samples": 2,
-        "estimator": "attenua",
     }
+
+
+def encode_labels(labels: NDArray[Any], name: str) -> NDArray[np.intp]:
+    """Return labels as 0, 1, ... in sorted order."""
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError(f"{name} holds a label that is NaN or infinite.")
+    try:
+        return np.unique(labels, return_inverse=True)[1].reshape(-1)
+    except TypeError:
+        raise ValueError(f"{name} mixes labels that cannot be compared, such as numbers and None.") from None
 
 
 def checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | None:
@@ -84,3 +93,17 @@ def checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | 
             f"They sum to {weights.sum():g}; normalised weights times the number of rows will do."
         )
     return weights
+
+
+def checked_count(value: Any, name: str, least: int = 1) -> int:
+    """Return an integer of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}.")
+    return int(value)
+
+
+def checked_positive(value: Any, name: str) -> float:
+    """Return a finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < np.inf:
+        raise ValueError(f"{name} must be a positive number; got {value!r}.")
+    return float(value)

@@ -1,1 +1,5 @@
-"""Studies: comparisons of subspace estimates on held-out rows."""
+"""Studies: attenuation beside its rivals, on the same rows and the same folds."""
+
+from attenua.studies.compare import METHODS, Method, Setting, compare
+
+__all__ = ["METHODS", "Method", "Setting", "compare"]

@@ -1,0 +1,94 @@
+"""PCA of the correlation matrix, as a subspace of the original coordinates."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attenua.fitting import RuleTransformer
+from attenua.moments import Moments
+from attenua.rivals.common import subspace_of_frame
+from attenua.spectrum import AffineFamily, Subspace, leading_subspaces
+
+Array = NDArray[np.float64]
+
+
+class CorrelationRule:
+    r"""Moments in, the span of :math:`D^{1/2} Q_d` out, with :math:`Q_d` of the correlation matrix.
+
+    It has one strength, 0, because there is nothing to choose.
+    """
+
+    strengths = np.zeros(1)
+
+    def subspaces(self, moments: Moments, rank: int) -> Iterator[tuple[int, Subspace]]:
+        """Yield the subspace."""
+        scale = np.sqrt(moments.variances)
+        # A constant column has no correlation with anything: its row and column are zero.
+        inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+
+        def correlations() -> tuple[Array, Array]:
+            return inverse[:, None] * moments.covariance * inverse, np.zeros_like(scale)
+
+        def apply(V: Array) -> Array:
+            return inverse[:, None] * moments.apply(inverse[:, None] * V)
+
+        family = AffineFamily(
+            moments.n_features,
+            apply,
+            np.zeros_like,
+            np.zeros_like(scale),
+            correlations,
+            at_hand=moments.forms_covariance,
+            scale=float(scale.any()),
+        )
+        ((_, leading),) = leading_subspaces(family, [0.0], rank)
+        frame = scale[:, None] * leading.basis
+        yield 0, subspace_of_frame(frame, leading.solver, gap=leading.gap, tied=leading.tied)
+
+
+class CorrelationPCA(RuleTransformer):
+    r"""PCA of standardised columns, taken back to the original coordinates.
+
+    With :math:`D = \mathrm{diag}(S)` and :math:`Q_d` the leading eigenvectors of the correlation matrix
+    :math:`D^{-1/2} S D^{-1/2}`, the subspace is the span of :math:`D^{1/2} Q_d`: where PCA of the
+    standardised rows puts its reconstructions, in the units of the data. Inside it this is an orthogonal
+    projection like every other estimator here, so that reconstruction errors can be compared.
+
+    Parameters
+    ----------
+    n_components : int, float or None, default=None
+        Number of components; a fraction in (0, 1) asks for as many as ordinary PCA needs to explain that
+        part of the variance; None keeps ``min(n_samples, n_features)``.
+    whiten : bool, default=False
+        Scale the scores to unit variance.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal rows that span the subspace, ordered by explained variance.
+    mean_, explained_variance_, explained_variance_ratio_, singular_values_, noise_variance_
+        As in :class:`attenua.AttenuatedPCA`.
+    n_components_, n_samples_, n_features_in_, feature_names_in_
+        As in :class:`attenua.AttenuatedPCA`.
+
+    Notes
+    -----
+    A constant column cannot be standardised. It counts as uncorrelated with every other, and gets no
+    loading while there are other columns to load on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from attenua.rivals import CorrelationPCA
+    >>> CorrelationPCA(2).fit_transform(load_wine().data).shape
+    (178, 2)
+    """
+
+    def __init__(self, n_components: int | float | None = None, *, whiten: bool = False):
+        self.n_components = n_components
+        self.whiten = whiten
+
+    def _rule(self, n_features: int) -> Any:
+        return CorrelationRule()

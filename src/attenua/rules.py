@@ -1,0 +1,54 @@
+"""The rule of diagonal attenuation: moments in, one subspace per strength out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attenua.masks import within_groups
+from attenua.moments import Moments, RowMoments
+from attenua.spectrum import AffineFamily, Subspace, leading_subspaces
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AttenuationRule:
+    r"""Moments in, one subspace per strength out: the leading ones of :math:`S - \alpha \mathcal D(S)`.
+
+    Parameters
+    ----------
+    strengths : ndarray
+        Values of alpha.
+    labels : ndarray of shape (n_features,), optional
+        Group of every column; attenuates within-group blocks in the place of the diagonal.
+    """
+
+    strengths: Array
+    labels: NDArray[np.intp] | None = None
+
+    def subspaces(self, moments: Moments, rank: int) -> Iterator[tuple[int, Subspace]]:
+        """Yield ``(i, subspace at strengths[i])``, in any order."""
+        return leading_subspaces(self._family(moments), self.strengths, rank)
+
+    def _family(self, moments: Moments) -> AffineFamily:
+        variances, labels = moments.variances, self.labels
+
+        def matrices() -> tuple[Array, Array]:
+            S = moments.covariance
+            return S, variances if labels is None else within_groups(S, labels)
+
+        def scale_rows(V: Array) -> Array:
+            return variances[:, None] * V
+
+        return AffineFamily(
+            moments.n_features,
+            moments.apply,
+            scale_rows if labels is None else moments.within(labels),
+            variances,
+            matrices,
+            at_hand=moments.forms_covariance,
+            scale=float(variances.max()),
+            start=moments.leading if isinstance(moments, RowMoments) and moments.has_few_rows else None,
+        )

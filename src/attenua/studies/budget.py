@@ -1,0 +1,169 @@
+"""The fixed-budget study: every method on the same few rows, folds and test set, many times over."""
+
+import platform
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import scipy
+import sklearn
+
+import attenua
+from attenua.estimators import AttenuatedPCA
+from attenua.folds import make_splits
+from attenua.studies.compare import METHODS, Judge, Setting, fit_and_judge, resolved_methods
+from attenua.studies.real_data import N_VERSIONS, study_data
+from attenua.studies.store import ResultStore
+
+RESULTS_FILE = "results.sqlite"
+# The paper's seven (PCA is the reference of all), and two that it does not have.
+STUDY_METHODS = tuple(method.name for method in METHODS if method.name != "PCA")
+
+# (data, budget, version, subsample)
+Key = tuple[str, int, int, int]
+
+
+@dataclass(frozen=True)
+class StudySettings:
+    """Everything that decides the numbers of a study.
+
+    Attributes
+    ----------
+    seed : int
+        Draws patch locations and subsamples.
+    budgets : tuple of int
+        Numbers of fitting rows.
+    n_folds : int
+        Folds of the cross-validation; of whole speakers or subjects where there are any.
+    n_subsamples : int
+        Subsamples for each version of a data set and budget.
+    n_versions : dict
+        Draws of patch locations for each data set; the keys are the data sets.
+    methods : tuple of str
+        Methods compared, by their names in ``attenua.studies.METHODS``.
+    """
+
+    seed: int = 2026
+    budgets: tuple[int, ...] = (64, 128)
+    n_folds: int = 5
+    n_subsamples: int = 100
+    n_versions: dict[str, int] = field(default_factory=lambda: dict(N_VERSIONS))
+    methods: tuple[str, ...] = STUDY_METHODS
+
+    def subsamples(self) -> list[Key]:
+        """Return the keys of all subsamples, the slow data sets first so that the end is even."""
+        order = sorted(self.n_versions, key=["har", "phoneme", "optdigits"].index)
+        return [
+            (data, budget, version, subsample)
+            for data in order
+            for budget in self.budgets
+            for version in range(self.n_versions[data])
+            for subsample in range(self.n_subsamples)
+        ]
+
+    def stored(self) -> dict[str, Any]:
+        """Return the settings as plain values, with the versions of what computes."""
+        versions = {
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+            "scikit-learn": sklearn.__version__,
+            "attenua": attenua.__version__,
+        }
+        return {name: _plain(value) for name, value in asdict(self).items()} | {"versions": versions}
+
+
+QUICK = StudySettings(n_subsamples=3, n_versions={"optdigits": 4, "phoneme": 1, "har": 1})
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def run_study(
+    settings: StudySettings,
+    folder: Path,
+    *,
+    data_home: str | None = None,
+    n_jobs: int | None = -1,
+    begin: Callable[[int, int], Any] = lambda done, total: None,
+    advance: Callable[[], Any] = lambda: None,
+) -> Path:
+    """Run what is not yet stored of a study, and return the file of results.
+
+    Every subsample is stored whole as soon as it is finished, so that an interrupted run goes on where it
+    was. Its numbers depend on its key and the settings only, not on the number of jobs.
+
+    Parameters
+    ----------
+    settings : StudySettings
+        What to run.
+    folder : path
+        Where results are; a folder made with other settings is refused.
+    data_home : str, optional
+        Folder of the data sets.
+    n_jobs : int
+        Processes, each with one thread.
+    begin : callable
+        Told the number of stored and of all subsamples before the first.
+    advance : callable
+        Called after every finished subsample.
+    """
+    for data in settings.n_versions:  # fails here, in a sentence, if a data set is not to be had
+        study_data(data, 0, settings.seed, data_home)
+    store = ResultStore(folder / RESULTS_FILE, settings.stored())
+    try:
+        finished = store.finished()
+        keys = [key for key in settings.subsamples() if key not in finished]
+        begin(len(finished), len(keys) + len(finished))
+        for key, records in _evaluated(keys, settings, data_home, n_jobs):
+            store.add(key, records)
+            advance()
+    finally:
+        store.close()
+    return folder / RESULTS_FILE
+
+
+def _evaluated(
+    keys: list[Key], settings: StudySettings, data_home: str | None, n_jobs: int | None
+) -> Iterator[tuple[Key, list[dict[str, Any]]]]:
+    # One thread in each process: the matrices are small, and results must not depend on the threads.
+    with joblib.parallel_config("loky", inner_max_num_threads=1):
+        parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        yield from parallel(joblib.delayed(evaluate)(key, settings, data_home) for key in keys)
+
+
+def evaluate(
+    key: Key, settings: StudySettings, data_home: str | None = None
+) -> tuple[Key, list[dict[str, Any]]]:
+    """Fit all methods to one subsample and judge them on the official test set."""
+    data, budget, version, subsample = key
+    full = study_data(data, version, settings.seed, data_home)
+    # The name as bytes: the stream depends on the key alone, not on the other cells.
+    random = np.random.default_rng([settings.seed, *data.encode(), budget, version, subsample])
+    rows = random.choice(len(full.X_train), budget, replace=False)
+    X = full.X_train[rows]
+    groups = None if full.row_groups is None else full.row_groups[rows]
+    splits = make_splits(settings.n_folds, budget, groups=groups)
+    pca = AttenuatedPCA(full.rank, alpha=0.0).fit(X)
+    judge = Judge(pca, full.X_test, X.shape[1])
+    setting = Setting(full.rank, splits, full.column_groups)
+    records = []
+    for name, estimator in resolved_methods(settings.methods, setting).items():
+        model, record = fit_and_judge(name, estimator, X, judge)
+        iterates = hasattr(model, "converged_") or "masked-target" in name
+        records.append(
+            {
+                "method": name,
+                "test_risk": record["test_risk"],
+                "gain": record["excess_removed"],
+                "strength": None if np.isnan(record["strength"]) else record["strength"],
+                "fallback": int(record["fallback"]),
+                "capped": int(not record["converged"]) if iterates else None,
+                "seconds": record["seconds"],
+            }
+        )
+    return key, records

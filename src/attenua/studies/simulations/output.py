@@ -1,0 +1,37 @@
+"""The files that a run of the simulations leaves: tables, the frames behind them, figures, settings."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import scipy
+
+from attenua import __version__
+from attenua.files import write_whole
+from attenua.studies.simulations.figures import non_gaussian_figure, preserved_and_moving_figure, save_figure
+from attenua.studies.simulations.overview import overview_figure
+from attenua.studies.simulations.run import Simulations
+from attenua.studies.simulations.tables import simulation_tables
+from attenua.studies.tables import write_tables
+
+
+def write_simulations(simulations: Simulations, folder: Path) -> list[Path]:
+    """Write everything, each file whole or not at all; return the files."""
+    written = write_tables(folder, simulation_tables(simulations), simulations.frames)
+    figures = {
+        "figure-1-overview": overview_figure(simulations.seed),
+        "figure-2-targets": preserved_and_moving_figure(simulations),
+        "figure-4-non-gaussian": non_gaussian_figure(simulations),
+    }
+    contents = {
+        folder / f"{name}.{ending}": picture
+        for name, figure in figures.items()
+        for ending, picture in save_figure(figure).items()
+    }
+    versions = {"attenua": __version__, "numpy": np.__version__, "scipy": scipy.__version__}
+    settings = {"seed": simulations.seed, **asdict(simulations.settings), "versions": versions}
+    contents[folder / "simulation-settings.json"] = (json.dumps(settings, indent=2) + "\n").encode()
+    for path, content in contents.items():
+        write_whole(path, content)
+    return [*written, *contents]

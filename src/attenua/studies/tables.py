@@ -1,0 +1,149 @@
+"""The study's tables as text, Markdown and LaTeX, each with the published value beside ours; and as CSV."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from attenua.files import write_whole
+from attenua.studies.published import STRENGTHS
+from attenua.studies.real_data import TITLES
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, a heading and rows of text.
+
+    Attributes
+    ----------
+    title : str
+        One line.
+    heading : tuple of str
+        Names of the columns; the first is of the rows.
+    rows : list of tuple of str
+        Cells.
+    """
+
+    title: str
+    heading: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+    def to_text(self) -> str:
+        """Return aligned columns."""
+        lines = [self.heading, *self.rows]
+        columns = list(zip(*lines, strict=True))
+        widths = [max(map(len, column)) for column in columns]
+        # Words start at the left; numbers end at the right.
+        words = [any(cell[:1].isalpha() for cell in column[1:]) for column in columns]
+        body = [
+            "  ".join(
+                cell.ljust(width) if word else cell.rjust(width)
+                for cell, width, word in zip(line, widths, words, strict=True)
+            ).rstrip()
+            for line in lines
+        ]
+        return "\n".join([self.title, "", body[0], "-" * max(map(len, body)), *body[1:]]) + "\n"
+
+    def to_markdown(self) -> str:
+        """Return a pipe table."""
+        lines = [self.heading, ("---", *["---:"] * (len(self.heading) - 1)), *self.rows]
+        return f"**{self.title}**\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+    def to_latex(self) -> str:
+        """Return a booktabs tabular."""
+        lines = [" & ".join(map(_latex, line)) + r" \\" for line in [self.heading, *self.rows]]
+        columns = "l" + "r" * (len(self.heading) - 1)
+        body = "\n".join([r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"])
+        return f"% {self.title}\n\\begin{{tabular}}{{{columns}}}\n{body}\n\\end{{tabular}}\n"
+
+
+def _latex(cell: str) -> str:
+    number = cell[:1] in "-0123456789"
+    return (cell.replace("-", "$-$") if number else cell).replace("%", r"\%")
+
+
+def _percent(value: float) -> str:
+    """Return two decimals, without the sign of a zero."""
+    return f"{value:.2f}" if abs(value) >= 0.005 else "0.00"
+
+
+def _with_interval(mean: float, low: float, high: float) -> str:
+    return f"{_percent(mean)} [{_percent(low)}, {_percent(high)}]"
+
+
+def main_table(gains: pd.DataFrame) -> Table:
+    """Mean gains, methods down and cells across, ours over the paper's (main-real-data-comparison)."""
+    cells = list(dict.fromkeys(zip(gains["data"], gains["budget"], strict=True)))
+    heading = ("Method", *(f"{TITLES[data]} N={budget}" for data, budget in cells))
+    best = gains.groupby(["data", "budget"])["gain"].max()
+    rows: list[tuple[str, ...]] = [("PCA", *["0.00"] * len(cells))]
+    for method, ours in gains.groupby("method", sort=False):
+        is_best = [row.gain == best[(row.data, row.budget)] for row in ours.itertuples()]
+        stars = ["*" if first else "" for first in is_best]
+        rows.append((str(method), *(_percent(g) + star for g, star in zip(ours["gain"], stars, strict=True))))
+        if ours["paper_gain"].notna().all():
+            rows.append(("  paper", *map(_percent, ours["paper_gain"])))
+    return Table("Percentage of PCA's test excess risk removed (* best of the cell)", heading, rows)
+
+
+def interval_table(gains: pd.DataFrame) -> Table:
+    """Gains with intervals, ours and the paper's (attenuation-real-data, neighboring-real-data)."""
+    rows = []
+    for row in gains.itertuples():
+        published, verdict = "-", "-"
+        if pd.notna(row.paper_gain):
+            published = _with_interval(row.paper_gain, row.paper_low, row.paper_high)
+            verdict = "yes" if row.overlaps else "NO"
+        ours = _with_interval(row.gain, row.low, row.high)
+        rows.append((f"{TITLES[row.data]} N={row.budget}", row.method, ours, published, verdict))
+    heading = ("Cell", "Method", "ours [95%]", "paper [95%]", "intervals overlap")
+    return Table("Gains with 95% intervals, ours and the paper's", heading, rows)
+
+
+def strengths_table(strengths: pd.DataFrame) -> Table:
+    """Mean chosen strengths and fallbacks, ours and the paper's (real-data-selected-strengths)."""
+    cells = list(dict.fromkeys(zip(strengths["data"], strengths["budget"], strict=True)))
+    rows = []
+    for row in strengths.itertuples():
+        published = "-"
+        if row.method in STRENGTHS and len(cells) == len(STRENGTHS[row.method]):
+            strength, fallback = STRENGTHS[row.method][cells.index((row.data, row.budget))]
+            published = f"{strength:.3f} ({fallback:.1f}%)"
+        ours = f"{row.strength:.3f} ({row.fallback_percent:.1f}%)"
+        rows.append(
+            (
+                f"{TITLES[row.data]} N={row.budget}",
+                row.method,
+                ours,
+                published,
+                f"{row.above_half_percent:.0f}%",
+            )
+        )
+    heading = ("Cell", "Method", "ours (fallback)", "paper (fallback)", "above 1/2")
+    return Table("Mean chosen strength and percentage of fits that fell back to PCA", heading, rows)
+
+
+def caps_table(caps: pd.DataFrame) -> Table:
+    """Fits that reached the cap on iterations, ours and the paper's (text of the supplement)."""
+    rows = [
+        (row.method, f"{row.capped} of {row.fits}", f"{row.paper_capped} of {row.paper_fits}")
+        for row in caps.itertuples()
+    ]
+    title = "Fits at the cap on iterations, of those that did not fall back to PCA"
+    return Table(title, ("Method", "ours", "paper"), rows)
+
+
+def write_tables(folder: Path, tables: dict[str, Table], frames: dict[str, pd.DataFrame]) -> list[Path]:
+    """Write every table in each format, and the frames behind them as CSV; return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files: list[tuple[Path, str]] = []
+    for name, table in tables.items():
+        files += [
+            (folder / f"{name}.txt", table.to_text()),
+            (folder / f"{name}.md", table.to_markdown()),
+            (folder / f"{name}.tex", table.to_latex()),
+        ]
+    files += [(folder / f"{name}.csv", frame.to_csv(index=False)) for name, frame in frames.items()]
+    for path, content in files:
+        write_whole(path, content.encode())
+    return [path for path, _ in files]

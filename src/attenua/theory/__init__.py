@@ -1,0 +1,62 @@
+"""When does attenuation help, by how much, and at which strength: the paper's risk theory, computed."""
+
+from attenua.theory.autoencoder import (
+    asymmetric_map,
+    balanced_gains,
+    balanced_map_excess_risk,
+    map_excess_risk,
+    masked_map_loss,
+    tied_gains,
+    tied_objective,
+)
+from attenua.theory.expansion import RiskExpansion, expand_risk
+from attenua.theory.laws import LATENT_LAWS, draw_batches, draw_rows
+from attenua.theory.masked_target import (
+    MaskedTarget,
+    TwoCoordinateSolution,
+    masked_target_gradient,
+    masked_target_loss,
+    two_coordinate_solution,
+)
+from attenua.theory.moments import MomentConstants, moment_constants
+from attenua.theory.oracle import default_strengths
+from attenua.theory.pairs import BalancedConstants, PairMoments, flat_spike_ratio
+from attenua.theory.plugin import Bootstrap, PlugInReport, plug_in_report, plug_in_report_for
+from attenua.theory.population import Population
+from attenua.theory.risk import SmoothCorrection, sampling_coefficient
+from attenua.theory.sample import SampleAnatomy, dissect_sample
+
+__all__ = [
+    "LATENT_LAWS",
+    "BalancedConstants",
+    "Bootstrap",
+    "MaskedTarget",
+    "MomentConstants",
+    "PairMoments",
+    "PlugInReport",
+    "Population",
+    "RiskExpansion",
+    "SampleAnatomy",
+    "SmoothCorrection",
+    "TwoCoordinateSolution",
+    "asymmetric_map",
+    "balanced_gains",
+    "balanced_map_excess_risk",
+    "default_strengths",
+    "dissect_sample",
+    "draw_batches",
+    "draw_rows",
+    "expand_risk",
+    "flat_spike_ratio",
+    "map_excess_risk",
+    "masked_map_loss",
+    "masked_target_gradient",
+    "masked_target_loss",
+    "moment_constants",
+    "plug_in_report",
+    "plug_in_report_for",
+    "sampling_coefficient",
+    "tied_gains",
+    "tied_objective",
+    "two_coordinate_solution",
+]

@@ -1,0 +1,129 @@
+r"""Linear autoencoders with masked inputs: population maps and their cost (Theorem ordinary-linear-ae).
+
+With masks that keep a coordinate with probability :math:`q = 1 - m` and :math:`V_q = q \Sigma + (1 - q) D`,
+the full-output loss of a linear map `A` is (eq. ordinary-ae-square)
+
+.. math:: \mathcal L_q(A) = \operatorname{tr} \Sigma - 2 q \operatorname{tr}(A \Sigma) + q \operatorname{tr}(A
+V_q A^\top).
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from attenua.theory._checks import as_mask_rate
+from attenua.theory.cutoff import Array, cut
+from attenua.theory.population import Population
+
+
+def masked_map_loss(population: Population, A: ArrayLike, mask_rate: float) -> float:
+    r"""Return :math:`E\, E_W \|x - A W x\|^2` of a linear map under the population."""
+    A, q = _as_map(population, A), 1 - as_mask_rate(mask_rate)
+    sigma, V = population.scaled, _metric(population, q)
+    loss = np.trace(sigma) - 2 * q * np.sum(A.T * sigma) + q * np.sum((A @ V) * A)
+    return float(loss) * population.unit
+
+
+def map_excess_risk(population: Population, A: ArrayLike) -> float:
+    r"""Return :math:`\mathcal R_{map}(A) - \mathcal R(P_*)`, clean risk above PCA's (eq. clean-map-risk)."""
+    residual = np.eye(population.n_features) - _as_map(population, A)
+    risk = np.sum((residual @ population.scaled) * residual)
+    return float(risk - population.cutoff.omitted_values.sum()) * population.unit
+
+
+def asymmetric_map(population: Population, mask_rate: float) -> Array:
+    r"""Return the best map of rank `d`: :math:`P_M \Sigma V_q^{-1}` with :math:`M = \Sigma V_q^{-1} \Sigma`.
+
+    (eqs. untied-ae-range and untied-ae-projector-form). All variances must be positive.
+    """
+    regression = _regression(population, mask_rate)
+    leading = cut(regression @ population.scaled, population.n_components)
+    if leading.is_closed:
+        raise ValueError(
+            f"The asymmetric autoencoder's map is not unique: its singular values {population.n_components} "
+            f"and {population.n_components + 1} tie."
+        )
+    return leading.projector @ regression
+
+
+def tied_gains(population: Population, U: ArrayLike, mask_rate: float) -> Array:
+    r"""Return the best multipliers :math:`u_r^\top \Sigma u_r / u_r^\top V_q u_r` (eq. tied-ae-gains).
+
+    Parameters
+    ----------
+    population : Population
+        The population.
+    U : array-like of shape (p, d)
+        Orthonormal columns.
+    mask_rate : float
+        Probability that a coordinate is hidden.
+    """
+    explained, metric = _quotients(population, U, mask_rate)
+    return explained / metric
+
+
+def tied_objective(population: Population, U: ArrayLike, mask_rate: float) -> float:
+    r"""Return :math:`\sum_r (u_r^\top \Sigma u_r)^2 / u_r^\top V_q u_r`, which tied directions maximise.
+
+    (eq. tied-ae-directions). The loss of the best tied map on these directions is
+    :math:`\operatorname{tr} \Sigma` less :math:`q` times this.
+    """
+    explained, metric = _quotients(population, U, mask_rate)
+    return float(np.sum(explained**2 / metric)) * population.unit
+
+
+def balanced_gains(population: Population, mask_rate: float) -> Array:
+    r"""Return the gains :math:`\lambda_j / \{q \lambda_j + (1 - q) \tau\}` of the asymmetric map.
+
+    With marginals balanced at :math:`\tau` the map is diagonal in the leading eigenvectors (eq.
+    balanced-ae-population-map): it has PCA's range, but is a projector only where :math:`\lambda_j = \tau`.
+    """
+    population.require_balance("The autoencoder's closed form")
+    q, tau = 1 - as_mask_rate(mask_rate), population.path.variances.mean()
+    retained = population.cutoff.retained_values
+    return retained / (q * retained + (1 - q) * tau)
+
+
+def balanced_map_excess_risk(population: Population, mask_rate: float) -> float:
+    r"""Return :math:`\sum_{j \le d} \lambda_j \{(1-q)(\tau - \lambda_j) / (q \lambda_j + (1-q) \tau)\}^2`.
+
+    The clean excess risk of the asymmetric population map (eq. balanced-ae-population-bias).
+    """
+    shortfall = 1 - balanced_gains(population, mask_rate)
+    return float(population.cutoff.retained_values @ shortfall**2) * population.unit
+
+
+def _as_map(population: Population, A: ArrayLike) -> Array:
+    A = np.asarray(A, dtype=float)
+    p = population.n_features
+    if A.shape != (p, p) or not np.isfinite(A).all():
+        raise ValueError(f"A must be a finite {p} x {p} matrix; got shape {A.shape}.")
+    return A
+
+
+def _metric(population: Population, q: float) -> Array:
+    return q * population.scaled + (1 - q) * np.diag(population.path.variances)
+
+
+def _regression(population: Population, mask_rate: float) -> Array:
+    r"""Return :math:`\Sigma V_q^{-1}`, the best map of any rank."""
+    q = 1 - as_mask_rate(mask_rate)
+    if population.path.variances.min() <= 0:
+        raise ValueError(
+            "covariance has a coordinate of variance 0; the autoencoder needs positive variances."
+        )
+    return np.linalg.solve(_metric(population, q), population.scaled).T
+
+
+def _quotients(population: Population, U: ArrayLike, mask_rate: float) -> tuple[Array, Array]:
+    U, q = np.asarray(U, dtype=float), 1 - as_mask_rate(mask_rate)
+    if (
+        U.ndim != 2
+        or len(U) != population.n_features
+        or not np.allclose(U.T @ U, np.eye(U.shape[1]), atol=1e-8)
+    ):
+        raise ValueError(f"U must hold orthonormal columns of length {population.n_features}.")
+    metric = _metric(population, q)
+    return (
+        np.einsum("ar,ab,br->r", U, population.scaled, U, optimize=True),
+        np.einsum("ar,ab,br->r", U, metric, U, optimize=True),
+    )

@@ -1,0 +1,66 @@
+"""Rows with a given covariance from the latent laws of the paper: Gaussian, Student t_10, exponential."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from attenua.theory._checks import INPUT_TOLERANCE, as_matrix
+from attenua.theory.cutoff import Array
+
+# Each draws independent coordinates of mean 0 and variance 1 with finite eighth moments.
+LATENT_LAWS = {
+    "gaussian": lambda rng, size: rng.standard_normal(size),
+    "t10": lambda rng, size: rng.standard_t(10, size) * np.sqrt(8 / 10),
+    "exponential": lambda rng, size: rng.standard_exponential(size) - 1,
+}
+
+
+def draw_rows(covariance: ArrayLike, n: int, *, law: str = "gaussian", random_state: Any = None) -> Array:
+    r"""Draw `n` rows :math:`x = \Sigma^{1/2} z` with independent standardised coordinates `z`.
+
+    Parameters
+    ----------
+    covariance : array-like of shape (p, p)
+        :math:`\Sigma`; its symmetric square root is used, as in the paper.
+    n : int
+        Number of rows.
+    law : {"gaussian", "t10", "exponential"}
+        Law of the latent coordinates: normal, Student t with 10 degrees of freedom scaled to variance 1, or
+        exponential centred to mean 0.
+    random_state : int, RandomState or None
+        Seed or generator, as in scikit-learn.
+
+    Returns
+    -------
+    ndarray of shape (n, p)
+    """
+    return next(draw_batches(covariance, n, batch_size=n, law=law, random_state=random_state))
+
+
+def draw_batches(
+    covariance: ArrayLike,
+    n: int,
+    *,
+    batch_size: int = 10_000,
+    law: str = "gaussian",
+    random_state: Any = None,
+) -> Iterator[Array]:
+    """Yield the rows of `draw_rows` in batches of at most `batch_size`, never holding more than one."""
+    if law not in LATENT_LAWS:
+        raise ValueError(f"law must be one of {', '.join(map(repr, LATENT_LAWS))}; got {law!r}.")
+    for name, count in (("n", n), ("batch_size", batch_size)):
+        if count < 1:
+            raise ValueError(f"{name} must be at least 1; got {count!r}.")
+    sigma = as_matrix(covariance, "covariance")
+    values, vectors = np.linalg.eigh(sigma)
+    if values[0] < -INPUT_TOLERANCE * np.abs(values).max():
+        raise ValueError(f"covariance must have no negative eigenvalue; its smallest is {values[0]:g}.")
+    root = (vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.T
+    rng = check_random_state(random_state)
+    return (
+        LATENT_LAWS[law](rng, (min(batch_size, n - start), len(sigma))) @ root
+        for start in range(0, n, batch_size)
+    )

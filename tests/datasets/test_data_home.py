@@ -1,0 +1,36 @@
+import sys
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+from attenua.datasets import DatasetNotAvailable, data_home
+
+
+def test_argument_comes_before_the_environment_variable(monkeypatch, tmp_path):
+    monkeypatch.setenv("ATTENUA_DATA", str(tmp_path / "variable"))
+    assert data_home(tmp_path / "argument") == tmp_path / "argument"
+    assert data_home() == tmp_path / "variable"
+
+
+@pytest.mark.parametrize("unset", [None, ""])
+def test_cache_folder_of_the_platform_is_the_default(monkeypatch, unset):
+    if unset is not None:
+        monkeypatch.setenv("ATTENUA_DATA", unset)
+    assert data_home() == Path(platformdirs.user_cache_dir("attenua"))
+
+
+def test_tilde_is_the_home_folder(monkeypatch):
+    monkeypatch.setenv("ATTENUA_DATA", "~/data")
+    assert data_home() == data_home("~/data") == Path.home() / "data"
+
+
+def test_folder_is_not_created(tmp_path):
+    assert not data_home(tmp_path / "new").exists()
+
+
+def test_without_pooch_a_folder_must_be_named(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    assert data_home(tmp_path) == tmp_path
+    with pytest.raises(DatasetNotAvailable, match=r"ATTENUA_DATA, or install attenua\[study\]"):
+        data_home()

@@ -1,0 +1,248 @@
+"""The fixed-budget study in small: storage, resumption, summaries, tables, figure and command."""
+
+import dataclasses
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_digits
+from typer.testing import CliRunner
+
+from attenua import AttenuatedPCACV
+from attenua.cli import app
+from attenua.folds import make_splits
+from attenua.studies import budget
+from attenua.studies.budget import RESULTS_FILE, StudySettings, evaluate, run_study
+from attenua.studies.gain import excess_risk_removed
+from attenua.studies.published import CELLS, GAINS, STRENGTHS
+from attenua.studies.real_data import study_data
+from attenua.studies.store import ResultStore, SettingsMismatch, read_results
+from attenua.studies.study_output import summarise, write_study
+from attenua.studies.summary import cap_table, gain_table, strength_table
+from attenua.studies.tables import Table
+
+# Stand-ins have the published layout but other values, and the loader says so.
+pytestmark = pytest.mark.filterwarnings("ignore:.*values.*:UserWarning")
+
+SMALL = StudySettings(n_subsamples=3, n_versions={"optdigits": 2}, budgets=(32, 64))
+
+
+@pytest.fixture(scope="session")
+def stand_in(tmp_path_factory):
+    """A data home with small data sets in the published layout."""
+    home = tmp_path_factory.mktemp("data")
+    digits = load_digits()
+    images, labels = digits.data.astype(np.uint8), digits.target.astype(np.uint8)
+    np.savez(
+        home / "optdigits.npz",
+        train=images[:1000],
+        train_labels=labels[:1000],
+        test=images[1000:],
+        test_labels=labels[1000:],
+    )
+    rng = np.random.default_rng(0)
+    phoneme, har = {}, {}
+    for split, n in (("train", 200), ("test", 80)):
+        phoneme[f"X_{split}"] = rng.standard_normal((n, 10)) @ rng.standard_normal((10, 256))
+        phoneme[f"y_{split}"] = np.full(n, "aa", dtype="U3")
+        speakers = [f"{split}.dr1.{split}{i % 20}.sa1" for i in range(n)]
+        phoneme[f"speaker_{split}"] = np.array(speakers, dtype="U19")
+        phoneme[f"row_{split}"] = np.arange(n, dtype=np.int16)
+        har[f"total_acc_{split}"] = rng.standard_normal((n, 128, 3)).astype(np.float32)
+        har[f"subject_{split}"] = (np.arange(n) % 7).astype(np.uint8)
+        har[f"y_{split}"] = np.ones(n, dtype=np.uint8)
+    np.savez(home / "phoneme.npz", **phoneme)
+    np.savez(home / "har.npz", **har)
+    return str(home)
+
+
+def results_of(folder):
+    return read_results(folder / RESULTS_FILE)[0].drop(columns="seconds")
+
+
+def test_a_subsample_follows_the_protocol(stand_in):
+    key = ("phoneme", 64, 0, 1)
+    settings = StudySettings(n_versions={"phoneme": 1}, methods=("direct attenuation",))
+    _, (record,) = evaluate(key, settings, stand_in)
+    data = study_data("phoneme", 0, settings.seed, stand_in)
+    assert (data.rank, data.X_train.shape[1], data.column_groups.max() + 1) == (8, 256, 16)
+    rows = np.random.default_rng([settings.seed, *b"phoneme", 64, 0, 1]).choice(200, 64, replace=False)
+    X, speakers = data.X_train[rows], data.row_groups[rows]
+    model = AttenuatedPCACV(8).fit(X, groups=speakers)
+    pca = AttenuatedPCACV(8, alphas=[0]).fit(X)
+    gain = excess_risk_removed(-pca.score(data.X_test), -model.score(data.X_test), data.reference)
+    assert record["gain"] == pytest.approx(gain, abs=1e-6)
+    assert record["strength"] == model.alpha_
+    for train, held in make_splits(5, 64, groups=speakers):
+        assert not set(speakers[train]) & set(speakers[held])
+
+
+def test_data_sets_as_the_paper_sets_them(stand_in):
+    har = study_data("har", 0, 1, stand_in)
+    assert (har.rank, har.X_train.shape[1], har.column_groups.max() + 1) == (16, 128, 16)
+    first, second = (study_data("optdigits", version, 1, stand_in) for version in (0, 1))
+    assert (first.rank, first.X_train.shape[1], first.row_groups) == (2, 9, None)
+    np.testing.assert_array_equal(first.column_groups, [0, 0, 0, 1, 1, 1, 2, 2, 2])
+    assert not np.array_equal(first.X_train, second.X_train)
+
+
+def test_results_do_not_depend_on_the_number_of_jobs(stand_in, tmp_path):
+    for jobs in (1, 2):
+        run_study(SMALL, tmp_path / str(jobs), data_home=stand_in, n_jobs=jobs)
+    pd.testing.assert_frame_equal(results_of(tmp_path / "1"), results_of(tmp_path / "2"))
+
+
+def test_a_killed_run_goes_on_and_ends_the_same(stand_in, tmp_path):
+    code = (
+        "from pathlib import Path; from tests.studies.test_study import SMALL; "
+        "from attenua.studies.budget import run_study; "
+        f"run_study(SMALL, Path({str(tmp_path / 'killed')!r}), data_home={stand_in!r}, n_jobs=1)"
+    )
+    process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code], cwd=os.getcwd())
+    stored = tmp_path / "killed" / RESULTS_FILE
+    while process.poll() is None and count_stored(stored) < 2:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = count_stored(stored)
+    assert 2 <= before < len(SMALL.subsamples())
+    told = []
+    run_study(
+        SMALL, tmp_path / "killed", data_home=stand_in, n_jobs=1, begin=lambda *counts: told.append(counts)
+    )
+    assert told == [(before, len(SMALL.subsamples()))]
+    run_study(SMALL, tmp_path / "whole", data_home=stand_in, n_jobs=1)
+    pd.testing.assert_frame_equal(results_of(tmp_path / "killed"), results_of(tmp_path / "whole"))
+
+
+def count_stored(path):
+    if not path.exists():
+        return 0
+    try:
+        with sqlite3.connect(path) as connection:
+            keys = "SELECT DISTINCT data, budget, version, subsample FROM results"
+            return len(connection.execute(keys).fetchall())
+    except sqlite3.OperationalError:  # the tables are being made
+        return 0
+
+
+def test_other_settings_are_refused_not_mixed(tmp_path):
+    path = tmp_path / RESULTS_FILE
+    store = ResultStore(path, SMALL.stored())
+    store.close()
+    other = dataclasses.replace(SMALL, seed=1)
+    with pytest.raises(SettingsMismatch, match="seed was 2026 and is now 1"):
+        ResultStore(path, other.stored())
+
+
+def test_a_subsample_is_stored_whole_or_not_at_all(tmp_path):
+    store = ResultStore(tmp_path / RESULTS_FILE, {})
+    good = {"method": "a", "test_risk": 1.0, "gain": 0.0, "fallback": 0, "seconds": 0.1}
+    with pytest.raises(sqlite3.IntegrityError):
+        store.add(("har", 64, 0, 0), [good, {**good, "method": "b", "test_risk": None}])
+    assert store.finished() == set()
+    store.add(("har", 64, 0, 0), [good, {**good, "method": "b"}])
+    assert store.finished() == {("har", 64, 0, 0)}
+    store.close()
+
+
+def made_up_results():
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "data": data,
+            "budget": n,
+            "version": version,
+            "subsample": subsample,
+            "method": method,
+            "test_risk": 1.0,
+            "gain": version + rng.standard_normal(),
+            "strength": 0.6 if subsample else 0.0,
+            "fallback": subsample == 0,
+            "capped": 1.0 if method == "HeteroPCA" and subsample == 1 else np.nan,
+            "seconds": 0.1,
+        }
+        for data, n in CELLS
+        for version in range(3 if data == "optdigits" else 1)
+        for subsample in range(4)
+        for method in ("direct attenuation", "HeteroPCA")
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_intervals_cluster_over_patch_versions():
+    results = made_up_results()
+    table = gain_table(results, ["direct attenuation"]).set_index(["data", "budget"])
+    cell = results[(results.data == "optdigits") & (results.budget == 64)]
+    means = cell[cell.method == "direct attenuation"].groupby("version").gain.mean()
+    row = table.loc[("optdigits", 64)]
+    assert row.n_independent == 3
+    assert row.gain == pytest.approx(means.mean())
+    assert row.high - row.gain == pytest.approx(1.96 * means.std(ddof=1) / np.sqrt(3))
+    assert table.loc[("har", 128)].n_independent == 4
+    assert list(table.index) == list(CELLS)
+    published = GAINS["direct attenuation"][("optdigits", 64)]
+    assert row.overlaps == (row.low <= published.high and published.low <= row.high)
+
+
+def test_strengths_and_caps():
+    results = made_up_results()
+    strengths = strength_table(results, ["direct attenuation"])
+    np.testing.assert_allclose(strengths.strength, 0.45)
+    np.testing.assert_allclose(strengths.fallback_percent, 25)
+    np.testing.assert_allclose(strengths.above_half_percent, 75)
+    hetero = cap_table(results).set_index("method").loc["HeteroPCA"]
+    assert (hetero.capped, hetero.fits) == (10, 10)
+
+
+def test_published_tables_are_complete():
+    assert len(CELLS) == 6
+    assert all(set(cells) == set(CELLS) for cells in GAINS.values())
+    assert all(len(cells) == 6 for cells in STRENGTHS.values())
+
+
+def test_table_formats():
+    table = Table("Title", ("Method", "gain"), [("one%", "-1.00"), ("two", "2.00*")])
+    assert table.to_text().splitlines()[2:] == [
+        "Method   gain",
+        "-------------",
+        "one%    -1.00",
+        "two     2.00*",
+    ]
+    assert "| one% | -1.00 |" in table.to_markdown()
+    assert r"one\% & $-$1.00 \\" in table.to_latex()
+
+
+def test_command_writes_everything(stand_in, tmp_path, monkeypatch):
+    monkeypatch.setattr(budget, "QUICK", dataclasses.replace(SMALL, n_subsamples=2))
+    arguments = ["study", "--quick", "--jobs", "1", "--data-home", stand_in, "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert "Quick run, not the paper's" in result.output
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"main-comparison.txt", "main-comparison.tex", "gains.csv", "figure-3-comparison.pdf"} <= names
+    again = CliRunner().invoke(app, [*arguments, "--seed", "5"])
+    assert again.exit_code == 1
+    assert "made with other settings" in again.stderr
+
+
+def test_data_command_says_what_is_missing(stand_in, tmp_path):
+    result = CliRunner().invoke(app, ["data", "--data-home", str(tmp_path)])
+    assert result.exit_code == 0
+    assert result.output.count("not here") == 3
+    result = CliRunner().invoke(app, ["data", "--data-home", stand_in])
+    assert result.output.count("NOT the published values") == 3
+
+
+def test_summary_of_a_finished_study(stand_in, tmp_path):
+    run_study(SMALL, tmp_path, data_home=stand_in, n_jobs=1)
+    summary = summarise(tmp_path)
+    files = write_study(summary, tmp_path)
+    assert all(path.stat().st_size > 0 for path in files)
+    assert set(summary.frames["gains"]["method"]) == set(SMALL.methods)

@@ -1,0 +1,152 @@
+"""The moment version beyond Gaussian sampling, against closed forms for independent latent coordinates."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from designs import balanced, leading_projector, moving
+from scipy.linalg import hadamard, sqrtm
+
+from attenua.theory import LATENT_LAWS, Population, draw_batches, draw_rows, moment_constants
+
+EXCESS_KURTOSIS = {"gaussian": 0.0, "t10": 6 / (10 - 4), "exponential": 6.0}
+
+
+def hadamard_design():
+    """The paper's balanced design: p = 16, d = 3, spikes 8, 4 and 2 along columns of a Hadamard matrix."""
+    U = hadamard(16)[:, 1:4] / 4
+    return np.eye(16) + (U * [8, 4, 2]) @ U.T
+
+
+def exact_constants(S, d, kurtosis):
+    """Sums over the pairs of cov(z'Az, z'Bz) = 2 tr(AB) + kurtosis * sum A_ii B_ii, x = S^(1/2) z."""
+    root = np.real(sqrtm(S))
+    values, U = np.linalg.eigh(S)
+    values, U = values[::-1], U[:, ::-1]
+    totals = np.zeros(3)
+    for j in range(d):
+        for k in range(d, len(S)):
+            a = (np.outer(U[:, j], U[:, k]) + np.outer(U[:, k], U[:, j])) / 2
+            A, B = root @ a @ root, root @ np.diag(U[:, j] * U[:, k]) @ root
+            pairs = ((A, A), (A, B), (B, B))
+            moments = [2 * np.sum(M * N) + kurtosis * np.diag(M) @ np.diag(N) for M, N in pairs]
+            totals += np.array(moments) / (values[j] - values[k])
+    return totals
+
+
+@pytest.mark.parametrize("law", LATENT_LAWS)
+@pytest.mark.parametrize(("S", "d"), [(balanced(0), 2), (hadamard_design(), 3)], ids=["random", "hadamard"])
+def test_constants_of_the_latent_laws(law, S, d):
+    population = Population(S, d)
+    rows = draw_batches(S, 120_000, batch_size=9_000, law=law, random_state=1)
+    found = moment_constants(population, rows)
+    expected = exact_constants(S, d, EXCESS_KURTOSIS[law])
+    errors = np.array([found.G0, found.C, found.V]) - expected
+    assert (np.abs(errors) < 4 * found.standard_errors).all()
+    assert (found.standard_errors < 0.05 * expected).all()
+    assert found.n_rows == 120_000
+    alphas = np.array([0.0, 0.4, 1.0])
+    curve = expected[0] - 2 * alphas * expected[1] + alphas**2 * expected[2]
+    assert (np.abs(found.coefficient(alphas) - curve) < 4 * found.coefficient_error(alphas)).all()
+    if law == "gaussian":
+        np.testing.assert_allclose(curve, population.sampling_coefficient(alphas), rtol=1e-9)
+
+
+def test_standard_errors_are_those_of_repeated_samples():
+    S = balanced(0)
+    population = Population(S, 2)
+    repeats = [moment_constants(population, draw_rows(S, 2_000, random_state=seed)) for seed in range(200)]
+    spread = np.std([[r.G0, r.C, r.V, r.coefficient(0.8)] for r in repeats], axis=0, ddof=1)
+    claimed = np.mean([[*r.standard_errors, r.coefficient_error(0.8)] for r in repeats], axis=0)
+    np.testing.assert_allclose(claimed, spread, rtol=0.2)
+
+
+@pytest.mark.parametrize("law", ["t10", "exponential"])
+def test_curve_predicts_the_simulated_risk(law):
+    """The moment curve follows laws that are not Gaussian; G, for the skewed one, is far off."""
+    S, d, n, repeats, alpha = hadamard_design(), 3, 1024, 1_000, 0.5
+    population = Population(S, d)
+    rng, best, risks = np.random.RandomState(2), population.eigenvalues[:d].sum(), []
+    for _ in range(repeats):
+        X = draw_rows(S, n, law=law, random_state=rng)
+        Sn = X.T @ X / n
+        P = leading_projector(Sn - alpha * np.diag(np.diag(Sn)), d)
+        risks.append(n * (best - np.sum(S * P)))
+    mean, error = np.mean(risks), np.std(risks) / np.sqrt(repeats)
+    constants = exact_constants(S, d, EXCESS_KURTOSIS[law])
+    predicted = constants[0] - 2 * alpha * constants[1] + alpha**2 * constants[2]
+    assert abs(mean - predicted) < 4 * error
+    if law == "exponential":
+        assert abs(mean - population.balanced_coefficient(alpha)) > 10 * error
+
+
+def test_array_batches_and_function_agree():
+    S = balanced(1)
+    population = Population(S, 2)
+    X = draw_rows(S, 1_000, random_state=0)
+    whole = moment_constants(population, X)
+    for rows in (
+        [X[:1], X[1:700], X[700:]],
+        iter([X[:500], X[500:]]),
+        lambda: (X[i : i + 300] for i in range(0, 1_000, 300)),
+        X.tolist(),
+    ):
+        other = moment_constants(population, rows)
+        np.testing.assert_allclose([other.G0, other.C, other.V], [whole.G0, whole.C, whole.V], rtol=1e-12)
+        np.testing.assert_allclose(other.error_covariance, whole.error_covariance, rtol=1e-10)
+
+
+def test_memory_does_not_grow_with_the_number_of_batches():
+    S = balanced(1)
+    population = Population(S, 2)
+    peaks = []
+    for n in (20_000, 200_000):
+        tracemalloc.start()
+        moment_constants(population, draw_batches(S, n, batch_size=2_000, random_state=0))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
+
+
+def test_scale_and_oracle():
+    S = balanced(1)
+    X = draw_rows(S, 500, random_state=0)
+    one = moment_constants(Population(S, 2), X)
+    other = moment_constants(Population(S * 1e-100, 2), X * 1e-50)
+    assert pytest.approx(one.V, rel=1e-9) == other.V * 1e100
+    np.testing.assert_allclose(other.standard_errors * 1e100, one.standard_errors, rtol=1e-9)
+    assert one.asymptotic_oracle() == pytest.approx(min(one.C / one.V, 1))
+    assert one.asymptotic_oracle("mask") == pytest.approx(min(one.C / one.V, 0.5))
+
+
+@pytest.mark.parametrize("law", LATENT_LAWS)
+def test_latent_laws_are_standardised(law):
+    z = LATENT_LAWS[law](np.random.RandomState(0), 400_000)
+    assert abs(z.mean()) < 4 / np.sqrt(len(z))
+    assert abs(z.var() - 1) < 4 * np.sqrt((EXCESS_KURTOSIS[law] + 2) / len(z))
+    # A fourth moment whose own standard error comes from the eighth.
+    assert abs(np.mean(z**4) - 3 - EXCESS_KURTOSIS[law]) < 4 * np.std(z**4) / np.sqrt(len(z))
+
+
+def test_draws_are_repeatable_and_batches_cover_the_rows():
+    S = balanced(0)
+    np.testing.assert_array_equal(draw_rows(S, 5, random_state=3), draw_rows(S, 5, random_state=3))
+    assert [len(b) for b in draw_batches(S, 25, batch_size=10)] == [10, 10, 5]
+
+
+def test_moment_version_refuses_what_it_does_not_cover():
+    with pytest.raises(ValueError, match="moment version needs balanced marginals"):
+        moment_constants(Population(moving(0), 2), np.ones((4, 5)))
+    population = Population(balanced(0), 2)
+    with pytest.raises(ValueError, match="rows must hold rows of 5 features"):
+        moment_constants(population, np.ones((4, 3)))
+    with pytest.raises(ValueError, match="rows must be finite"):
+        moment_constants(population, np.full((4, 5), np.nan))
+    with pytest.raises(ValueError, match="at least 2 rows"):
+        moment_constants(population, iter([]))
+    with pytest.raises(ValueError, match="law must be one of"):
+        draw_rows(np.eye(3), 5, law="cauchy")
+    with pytest.raises(ValueError, match="n must be at least 1"):
+        draw_rows(np.eye(3), 0)
+    with pytest.raises(ValueError, match="no negative eigenvalue"):
+        draw_rows(np.diag([1.0, -1.0]), 5)
