@@ -1,7 +1,7 @@
 """The whole cross-validated fit (22 strengths, 5 folds, refit) in units of one scikit-learn PCA.
 
-Best of several interleaved repetitions, float64, Gaussian rows with ten spikes and unequal variances (or sparse
-rows with twelve topics). ``--exact`` also times 111 separate dense eigendecompositions where those can be run.
+Best of several interleaved repetitions, float64, Gaussian rows with ten spikes and unequal variances (or
+sparse rows with twelve topics). ``--exact`` also times 111 separate dense fits where those can be run.
 
     python benchmarks/cv_cost.py [--only 2000x256] [--repeats 3] [--exact]
 """
@@ -90,7 +90,9 @@ def measure(n, p, rank, sparse, repeats, exact):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", help="one shape, such as 2000x256")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--exact", action="store_true")
@@ -100,7 +102,8 @@ def main():
         if options.only and options.only != f"{n}x{p}":
             continue
         best = measure(n, p, rank, sparse, options.repeats, options.exact)
-        line = f"{n:>10} x {p:<9}  {best['pca']:>8.3f}s  {best['cv']:>8.3f}s  {best['cv'] / best['pca']:>6.2f}  {target}"
+        ratio = best["cv"] / best["pca"]
+        line = f"{n:>10} x {p:<9}  {best['pca']:>8.3f}s  {best['cv']:>8.3f}s  {ratio:>6.2f}  {target}"
         if "exact" in best:
             line += f"   111 exact fits / CV: {best['exact'] / best['cv']:.0f}"
         print(line, flush=True)

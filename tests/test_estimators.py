@@ -125,10 +125,12 @@ def test_cv_risk_against_fits_from_scratch(shape, cv):
     splits = list(KFold(5).split(X)) if cv == 5 else (list(cv.split(X)) if hasattr(cv, "split") else cv)
     model = AttenuatedPCACV(3, alphas=alphas, cv=cv).fit(X)
     expected = risk_by_hand(X, splits, alphas, 3)
-    np.testing.assert_allclose(model.cv_risk_, expected, rtol=1e-8)
+    # Subspaces of folds that are found by iteration are a little rough, but not the choice among them.
+    accuracy = 1e-8 * X.var(axis=0).sum() if shape == "very wide" else 0
+    np.testing.assert_allclose(model.cv_risk_, expected, rtol=1e-8, atol=accuracy)
     assert model.cv_risk_folds_.shape == (len(splits), 4)
     assert model.alpha_ == alphas[int(np.argmin(expected))]
-    assert model.gain_ == pytest.approx(1 - expected.min() / expected[0], abs=1e-8)
+    assert model.gain_ == pytest.approx(1 - expected.min() / expected[0], abs=1e-7)
     refit = AttenuatedPCA(3, alpha=model.alpha_).fit(X)
     np.testing.assert_allclose(model.components_, refit.components_, atol=1e-9)
 

@@ -88,7 +88,7 @@ def test_a_common_scale_does_not_change_the_choice(example, exponent):
     ordered = np.sort(plain.cv_risk_)
     assume(ordered[1] - ordered[0] > 1e-9 * ordered[0])
     assert scaled.alpha_ == plain.alpha_
-    assert scaled.gain_ == pytest.approx(plain.gain_, rel=1e-6, abs=1e-9)
+    assert scaled.gain_ == pytest.approx(plain.gain_, rel=1e-5, abs=1e-7)
 
 
 @given(data_and_rank(), strengths, st.data())

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from attenua import attenuation_path
+from attenua import AttenuatedPCACV, attenuation_path, spectrum
 from attenua.moments import Rows
 from attenua.selection import (
     SplitMoments,
@@ -134,3 +134,23 @@ def test_certificates_that_are_refused(options, message):
 def test_validation_rows_with_other_columns():
     with pytest.raises(ValueError, match="X has 5 columns, but the path was fitted to 8"):
         select_on_validation(attenuation_path(spiked_rows(20, 8), 2), spiked_rows(20, 5))
+
+
+@pytest.mark.parametrize("shape", [(300, 260), (60, 400)])
+def test_iteration_chooses_what_lapack_chooses(shape, monkeypatch):
+    # Flat, spiked and nearly crossing spectra; the folds are iterated, or forced to LAPACK.
+    disagreements = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal(shape) * rng.uniform(0.5, 2, shape[1])
+        spikes = [0.0, 1.0, 1.001, 3.0][: seed % 5]
+        for size in spikes:
+            X += size * np.outer(rng.standard_normal(shape[0]), rng.standard_normal(shape[1]))
+        options = {"n_components": 1 + seed % 4, "alphas": [0, 0.25, 0.5, 0.75, 1], "cv": 3}
+        fast = AttenuatedPCACV(**options).fit(X)
+        with monkeypatch.context() as patch:
+            patch.setattr(spectrum, "_DIRECT_SIZE", 10_000)
+            exact = AttenuatedPCACV(**options).fit(X)
+        disagreements += fast.alpha_ != exact.alpha_
+        np.testing.assert_allclose(fast.cv_risk_, exact.cv_risk_, rtol=1e-7)
+    assert disagreements == 0

@@ -1,5 +1,7 @@
 """Every solver against dense LAPACK on S - alpha*D."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,7 @@ def worst_sine(S, found, rank):
     return max(sine(sub.basis.T, exact_components(S, STRENGTHS[i], rank)) for i, sub in found.items())
 
 
-@pytest.mark.parametrize("size", [9, 64, 65, 300])
+@pytest.mark.parametrize("size", [9, 64, 65, 200])
 @pytest.mark.parametrize("rank", [1, 5, 8])
 def test_direct_solver(size, rank):
     S = covariance(spiked_rows(2 * size, size, rank=min(rank, 6)))
@@ -31,12 +33,15 @@ def test_direct_solver(size, rank):
     assert worst_sine(S, found, rank) < 1e-6
 
 
+@pytest.mark.parametrize("at_hand", [False, True])
 @pytest.mark.parametrize(("n", "p", "rank"), [(50, 700, 3), (300, 700, 6), (900, 500, 4), (40, 1500, 10)])
-def test_shared_basis(n, p, rank):
+def test_shared_basis(n, p, rank, at_hand):
     S = covariance(spiked_rows(n, p, rank=4))
-    found = dict(leading_subspaces(family_of(S), STRENGTHS, rank))
+    family = dataclasses.replace(family_of(S), at_hand=at_hand)
+    found = dict(leading_subspaces(family, STRENGTHS, rank))
     assert set(found) == set(range(len(STRENGTHS)))
-    assert "shared-basis" in {sub.solver for sub in found.values()}
+    if rank <= 4:  # a cut inside the noise may be left to LAPACK
+        assert {sub.solver for sub in found.values()} == {"shared-basis"}
     assert worst_sine(S, found, rank) < 1e-6
     for i, sub in found.items():
         values = np.linalg.eigvalsh(S - STRENGTHS[i] * np.diag(np.diag(S)))[::-1]

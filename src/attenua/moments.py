@@ -206,19 +206,25 @@ class RowMoments(Moments):
         What was subtracted from the rows.
     unit : float
         Size of one unit in the data's own units.
+    products : ndarray of shape (n_samples, n_samples), optional
+        Inner products of all rows, where several moments of the same few rows share them.
     """
 
     forms_covariance = False
 
-    def __init__(self, rows: Any, weights: Array, origin: Array, unit: float = 1.0):
+    def __init__(
+        self, rows: Any, weights: Array, origin: Array, unit: float = 1.0, products: Array | None = None
+    ):
         self._all_rows = rows
+        self._products = products
         self._weights = weights
         self._origin = origin
         self.unit = unit
         self.weight = float(weights.sum())
 
     def __sub__(self, other: "RowMoments") -> "RowMoments":
-        return RowMoments(self._all_rows, self._weights - other._weights, self._origin, self.unit)
+        weights = self._weights - other._weights
+        return RowMoments(self._all_rows, weights, self._origin, self.unit, self._products)
 
     @cached_property
     def _used(self) -> tuple[Any, Array]:
@@ -308,14 +314,13 @@ class RowMoments(Moments):
     @property
     def has_few_rows(self) -> bool:
         """Whether the Gram matrix of the rows is small enough to find the leading eigenvectors of S by."""
-        return self._all_rows.shape[0] <= min(self.n_features // 4, _GRAM_LIMIT)
+        return has_few_rows(self._all_rows)
 
     @cached_property
     def _gram(self) -> tuple[Array, Array]:
         """Eigenvalues (decreasing) and eigenvectors of the Gram matrix of the centred weighted rows."""
         rows, weights = self._used
-        products = rows @ rows.T
-        G = products.toarray() if sp.issparse(products) else products
+        G = self._products if rows is self._all_rows and self._products is not None else inner_products(rows)
         cross = np.asarray(rows @ self._offset)
         G = G - cross[:, None] - cross + self._offset @ self._offset
         root = np.sqrt(weights / self.weight)
@@ -378,7 +383,7 @@ class Rows:
         self._X = X
         self._weights = sample_weight
         self.forms_scatter = self.n_features <= _ALWAYS_SCATTER or (
-            not sp.issparse(X) and self.n_features <= min(2 * self.n_samples, _NEVER_SCATTER)
+            not sp.issparse(X) and self.n_features <= min(self.n_samples, _NEVER_SCATTER)
         )
         self._set_frame(magnitude(X, feature_names))
 
@@ -402,6 +407,11 @@ class Rows:
             return sp.csr_matrix((values, self._X.indices, self._X.indptr), shape=self._X.shape, copy=False)
         return self._in_frame(self._X)
 
+    @cached_property
+    def _products(self) -> Array | None:
+        """Inner products of the kept rows, made once, where they are few."""
+        return inner_products(self._kept_rows) if has_few_rows(self._kept_rows) else None
+
     def _in_frame(self, X: Any) -> Array:
         """Return dense rows as a new array of doubles, scaled and shifted."""
         rows = np.array(X, dtype=float, order="C")
@@ -417,7 +427,7 @@ class Rows:
         weights = np.ones(self.n_samples) if self._weights is None else self._weights
         if rows is not None:
             weights = weights * np.bincount(rows, minlength=self.n_samples)
-        return RowMoments(self._kept_rows, weights, self._origin, self.unit)
+        return RowMoments(self._kept_rows, weights, self._origin, self.unit, self._products)
 
     def centred_blocks(self, moments: Moments) -> Iterator[tuple[Array, Array]]:
         """Yield blocks of all rows less a mean, dense and in the frame, with their weights."""
@@ -448,6 +458,17 @@ class Rows:
                 B *= np.sqrt(w)[:, None]
             scatter += B.T @ B
         return ScatterMoments(float(weight), total, scatter, self._origin, self.unit)
+
+
+def has_few_rows(rows: Any) -> bool:
+    """Whether inner products of the rows are few beside the rows themselves."""
+    return rows.shape[0] <= min(rows.shape[1] // 4, _GRAM_LIMIT)
+
+
+def inner_products(rows: Any) -> Array:
+    """Return the Gram matrix of rows."""
+    products = rows @ rows.T
+    return products.toarray() if sp.issparse(products) else products
 
 
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:

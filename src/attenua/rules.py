@@ -1,14 +1,14 @@
 """The rule of diagonal attenuation: moments in, one subspace per strength out."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attenua.masks import within_groups
 from attenua.moments import Moments, RowMoments
-from attenua.spectrum import AffineFamily, Subspace, leading_subspaces
+from attenua.spectrum import SINE, AffineFamily, Subspace, leading_subspaces
 
 Array = NDArray[np.float64]
 
@@ -23,14 +23,21 @@ class AttenuationRule:
         Values of alpha.
     labels : ndarray of shape (n_features,), optional
         Group of every column; attenuates within-group blocks in the place of the diagonal.
+    sine : float
+        Largest sine of the angle to the exact subspace, where it is found by iteration.
     """
 
     strengths: Array
     labels: NDArray[np.intp] | None = None
+    sine: float = SINE
 
     def subspaces(self, moments: Moments, rank: int) -> Iterator[tuple[int, Subspace]]:
         """Yield ``(i, subspace at strengths[i])``, in any order."""
-        return leading_subspaces(self._family(moments), self.strengths, rank)
+        return leading_subspaces(self._family(moments), self.strengths, rank, self.sine)
+
+    def at(self, strengths: Array, sine: float = SINE) -> "AttenuationRule":
+        """Return the same rule at other strengths or another accuracy."""
+        return replace(self, strengths=strengths, sine=sine)
 
     def _family(self, moments: Moments) -> AffineFamily:
         variances, labels = moments.variances, self.labels

@@ -19,17 +19,18 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 Array = NDArray[np.float64]
 
 # The residual may be at most this part of the gap at the cut; the sine of the angle is then no larger.
-_RESIDUAL_TO_GAP = 1e-9
-# LAPACK wins up to these sizes, with the matrices at hand and without, and is affordable up to the third.
-_DIRECT_SIZE_AT_HAND = 1_000
-_DIRECT_SIZE = 320
+SINE = 1e-9
+# LAPACK wins up to this size, and is affordable up to the second.
+_DIRECT_SIZE = 200
 _DENSE_LIMIT = 5_000
 # Eigenproblems up to this size are solved for all strengths in one batched call.
 _BATCH_SIZE = 64
 # Memory for the shared basis and its products, unless the rank alone needs more.
 _BASIS_BYTES = 400 * 2**20
 # So many steps without halving the residual mean that the spectrum is too flat for the shared basis.
-_PATIENCE = 12
+_PATIENCE = 6
+# Degree of the polynomial filter of new columns, where the matrices are at hand.
+_FILTER_DEGREE = 8
 
 
 class Convergence(NamedTuple):
@@ -123,7 +124,7 @@ class AffineFamily:
 
 
 def leading_subspaces(
-    family: AffineFamily, strengths: Sequence[float], rank: int
+    family: AffineFamily, strengths: Sequence[float], rank: int, sine: float = SINE
 ) -> Iterator[tuple[int, Subspace]]:
     """Yield ``(i, leading subspace at strengths[i])`` for all strengths, in the order they are solved.
 
@@ -135,10 +136,11 @@ def leading_subspaces(
         Values of alpha.
     rank : int
         Dimension of the subspaces.
+    sine : float
+        Largest sine of the angle to the exact subspace, where it is found by iteration.
     """
     affordable = family.at_hand or family.size <= _DENSE_LIMIT
-    direct_size = _DIRECT_SIZE_AT_HAND if family.at_hand else _DIRECT_SIZE
-    if affordable and (family.size <= direct_size or 10 * (rank + 5) > family.size):
+    if affordable and (family.size <= _DIRECT_SIZE or 10 * (rank + 5) > family.size):
         yield from _solve_directly(family, strengths, rank)
     elif family.scale == 0 or rank == family.size:
         # Nothing varies, or nothing is cut off: the first coordinates are as good as any others.
@@ -146,7 +148,7 @@ def leading_subspaces(
         for i in range(len(strengths)):
             yield i, Subspace(np.eye(family.size, rank), np.zeros(rank), gap, tied, "lapack")
     else:
-        yield from SharedBasis(family, rank).solve(strengths)
+        yield from SharedBasis(family, rank, sine).solve(strengths)
 
 
 def rounding(size: int, scale: float) -> float:
@@ -216,57 +218,95 @@ class SharedBasis:
         The matrices; their size is above the rank, and something varies.
     rank : int
         Dimension of the wanted subspaces.
+    sine : float
+        Residuals are reduced to this part of the gap; the sine of the angle is then no larger.
     """
 
-    def __init__(self, family: AffineFamily, rank: int):
+    def __init__(self, family: AffineFamily, rank: int, sine: float = SINE):
         self.family = family
         self.rank = rank
+        self.sine = sine
         # At least room for the wanted vectors, as many residuals, and a few more to restart from.
         least = 2 * (rank + 3) + max(rank // 4, 16)
         affordable = _BASIS_BYTES // (16 * family.size)
-        self.capacity = min(max(min(24 * (rank + 1), affordable), 160, least), family.size)
+        self.capacity = min(max(min(16 * (rank + 2), affordable), 120, least), family.size)
         self.Q, self.SQ = (np.empty((family.size, self.capacity), order="F") for _ in range(2))
         self.S_projected = np.empty((self.capacity, self.capacity))
         self.D_projected = np.empty((self.capacity, self.capacity))
         self.filled = 0
-        # A fixed seed: the same data give the same answer.
-        self._random = np.random.default_rng(0)
+        self._settled: list[Array] = []
 
     def solve(self, strengths: Sequence[float]) -> Iterator[tuple[int, Subspace]]:
-        """Yield the leading subspace at every strength, ends first so that the rest lie between."""
-        width = min(self.rank + 5, self.family.size)
-        start = self.family.start
-        self._extend(self._random_columns(width) if start is None else start(width))
-        for i in _ends_first(strengths):
-            yield i, self._solve_one(strengths[i])
+        """Yield the leading subspace at every strength.
 
-    def _random_columns(self, count: int) -> Array:
-        return self._random.standard_normal((self.family.size, count))
-
-    def _solve_one(self, alpha: float) -> Subspace:
-        # A fresh direction keeps an eigenvector that the basis knows nothing of from being overlooked.
-        self._make_room(1, alpha)
-        self._extend(self._random_columns(1))
+        The ends and the middle come first: once they are settled, most strengths between them are too.
+        """
+        self._extend(self._start())
+        waiting = _ends_first(strengths)
+        active, waiting = waiting[:3], waiting[3:]
         best, stalled = np.inf, 0
-        while stalled < _PATIENCE:
-            values, coordinates = self._ritz(alpha, self.rank + 2)
-            basis, residual = self._residual(alpha, values, coordinates)
-            sizes = np.linalg.norm(residual, axis=0)
-            gap = values[self.rank - 1] - values[self.rank]
-            wanted = np.linalg.norm(sizes[: self.rank])
-            indistinct = rounding(self.family.size, max(self.family.scale, np.abs(values).max()))
-            enough = max(_RESIDUAL_TO_GAP * gap, indistinct)
-            # The gap itself is known only as well as the next eigenvalue: its residual must be small too.
-            if wanted <= enough and sizes[self.rank] <= max(gap / 8, enough):
-                if gap <= indistinct:
-                    break
-                leading = slice(0, self.rank)
-                return Subspace(basis[:, leading], values[leading], float(gap), False, "shared-basis")
-            stalled = 0 if wanted < best / 2 else stalled + 1
-            best = min(best, wanted)
-            open_pairs = np.flatnonzero(sizes > enough / np.sqrt(self.rank))
-            self._grow(alpha, values[open_pairs], residual[:, open_pairs])
-        return self._solve_exactly(alpha)
+        while active:
+            tries = {i: self._try(strengths[i]) for i in active}
+            settled = {i: attempt for i, attempt in tries.items() if attempt.excess <= 1}
+            for i, attempt in settled.items():
+                if len(self._settled) < 3:
+                    self._settled.append(attempt.basis[:, : self.rank])
+                yield i, self._accept(attempt)
+            unsettled = [tries[i] for i in active if i not in settled]
+            active = [i for i in active if i not in settled]
+            if not active:
+                active, waiting = waiting, []
+                best, stalled = np.inf, 0
+                continue
+            worst = max(attempt.excess for attempt in unsettled)
+            stalled = 0 if worst < best / 2 or settled else stalled + 1
+            best = min(best, worst)
+            if stalled < _PATIENCE:
+                self._grow(sorted(unsettled, key=lambda attempt: -attempt.excess)[:3])
+                continue
+            for i in active + waiting:
+                yield i, self._solve_exactly(strengths[i])
+            return
+
+    def _start(self) -> Array:
+        # Random columns in any case: an eigenvector that the start knows nothing of must not be overlooked.
+        # A fixed seed: the same data give the same answer.
+        random = np.random.default_rng(0).standard_normal((self.family.size, self.rank + 5))
+        if self.family.start is None:
+            return random[:, : self.capacity]
+        known = self.family.start(self.rank + 5)
+        return np.hstack([known, random[:, :4] * np.linalg.norm(known[:, 0])])[:, : self.capacity]
+
+    def _try(self, alpha: float) -> "_Attempt":
+        """Return the Ritz vectors at a strength, and how far their residual is from what is wanted."""
+        m = self.filled
+        projected = self.S_projected[:m, :m] - alpha * self.D_projected[:m, :m]
+        count = min(self.rank + 2, m)
+        values, coordinates = scipy.linalg.eigh(projected, subset_by_index=[m - count, m - 1])
+        values, coordinates = values[::-1], coordinates[:, ::-1]
+        basis = self.Q[:, :m] @ coordinates
+        residual = self.SQ[:, :m] @ coordinates - basis * values
+        if alpha:
+            residual -= alpha * self.family.part(basis)
+        sizes = np.linalg.norm(residual, axis=0)
+        gap = float(values[self.rank - 1] - values[self.rank])
+        indistinct = rounding(self.family.size, max(self.family.scale, np.abs(values).max()))
+        enough = max(self.sine * gap, indistinct)
+        # The gap itself is known only as well as the next eigenvalue: its residual must be small too.
+        excess = max(np.linalg.norm(sizes[: self.rank]) / enough, sizes[self.rank] / max(gap / 8, enough))
+        is_open = sizes > enough / np.sqrt(self.rank)
+        is_open[self.rank + 1 :] &= sizes[self.rank + 1 :] > gap / 8
+        return _Attempt(
+            alpha, values, basis, residual, np.flatnonzero(is_open), gap, indistinct, float(excess)
+        )
+
+    def _accept(self, attempt: "_Attempt") -> Subspace:
+        if attempt.gap <= attempt.indistinct:
+            return self._solve_exactly(attempt.alpha)
+        leading = slice(0, self.rank)
+        return Subspace(
+            attempt.basis[:, leading], attempt.values[leading], attempt.gap, False, "shared-basis"
+        )
 
     def _solve_exactly(self, alpha: float) -> Subspace:
         if self.family.size <= _DENSE_LIMIT:
@@ -274,35 +314,51 @@ class SharedBasis:
             return dense_leading_subspace(T, self.rank, self.family.scale)
         return _arpack(self.family, alpha, self.rank)
 
-    def _ritz(self, alpha: float, count: int) -> tuple[Array, Array]:
-        m = self.filled
-        projected = self.S_projected[:m, :m] - alpha * self.D_projected[:m, :m]
-        values, vectors = scipy.linalg.eigh(projected, subset_by_index=[max(m - count, 0), m - 1])
-        return values[::-1], vectors[:, ::-1]
+    def _grow(self, attempts: "list[_Attempt]") -> None:
+        """Extend the basis by better vectors for some strengths: filtered ones where products are cheap."""
+        room = self.capacity - min(self.rank + 2, self.capacity // 2)
+        alphas = np.concatenate([np.full(len(a.open), a.alpha) for a in attempts])[:room]
+        values = np.concatenate([a.values[a.open] for a in attempts])[:room]
+        if self.family.at_hand:
+            edges = np.concatenate([np.full(len(a.open), a.values[-1]) for a in attempts])[:room]
+            vectors = np.hstack([a.basis[:, a.open] for a in attempts])[:, :room]
+            new = self._filtered(vectors, alphas, values, edges)
+        else:
+            # (theta + alpha D) is T - theta without its off-diagonal part, up to sign: exact for a diagonal
+            # D and a low-rank S, and plain block Lanczos at alpha = 0.
+            shifted = values + alphas * self.family.part_diagonal[:, None]
+            least = 1e-3 * max(self.family.scale, np.abs(values).max())
+            new = np.hstack([a.residual[:, a.open] for a in attempts])[:, :room] / np.maximum(shifted, least)
+        self._make_room(new.shape[1], attempts)
+        self._extend(new)
 
-    def _residual(self, alpha: float, values: Array, coordinates: Array) -> tuple[Array, Array]:
-        m = self.filled
-        basis = self.Q[:, :m] @ coordinates
-        residual = self.SQ[:, :m] @ coordinates - basis * values
-        if alpha:
-            residual -= alpha * self.family.part(basis)
-        return basis, residual
+    def _filtered(self, V: Array, alphas: Array, values: Array, edges: Array) -> Array:
+        """Damp the unwanted part of Ritz vectors by a Chebyshev polynomial of their matrix.
 
-    def _grow(self, alpha: float, values: Array, residual: Array) -> None:
-        # (theta + alpha D) is T - theta without its off-diagonal part, up to sign: exact for a diagonal D
-        # and a low-rank S, and plain block Lanczos at alpha = 0.
-        shifted = values + alpha * self.family.part_diagonal[:, None]
-        shifted = np.maximum(shifted, 1e-3 * max(self.family.scale, np.abs(values).max()))
-        self._make_room(residual.shape[1], alpha)
-        self._extend(residual / shifted)
+        Column j belongs to the matrix at ``alphas[j]``, whose unwanted eigenvalues lie between
+        ``-alphas[j] * max(D)`` and ``edges[j]``.
+        """
+        low = -alphas * self.family.part_diagonal.max()
+        centre, half = (edges + low) / 2, np.maximum((edges - low) / 2, 1e-3 * self.family.scale)
+        growth = np.maximum((values - centre) / half, 1.0)  # keeps the columns from overflowing
+        previous, current = np.zeros_like(V), V
+        for step in range(_FILTER_DEGREE):
+            product = self.family.base(current) - alphas * self.family.part(current) - centre * current
+            factor = (1 if step == 0 else 2) / (half * growth)
+            previous, current = current, factor * product - previous / growth**2
+        return current
 
-    def _make_room(self, columns: int, alpha: float) -> None:
-        """Shrink a full basis to the leading Ritz vectors at this strength."""
+    def _make_room(self, columns: int, attempts: "list[_Attempt]") -> None:
+        """Shrink a full basis to what the strengths that it still works on are made of."""
         if self.filled + columns <= self.capacity:
             return
-        keep = min(max(self.capacity // 2, self.rank + 2), self.capacity - columns)
-        _, coordinates = self._ritz(alpha, keep)
-        m = self.filled
+        m, keep = self.filled, self.capacity - columns
+        middle = np.mean([a.alpha for a in attempts])
+        projected = self.S_projected[:m, :m] - middle * self.D_projected[:m, :m]
+        general = scipy.linalg.eigh(projected, driver="evd")[1][:, ::-1]
+        # What is wanted now first, then what the strengths between settled ones are made of.
+        wanted = self.Q[:, :m].T @ np.hstack([*(a.basis for a in attempts), *self._settled])
+        coordinates = np.linalg.qr(np.hstack([wanted, general]))[0][:, :keep]
         for block in (self.Q, self.SQ):
             block[:, :keep] = block[:, :m] @ coordinates
         for projected in (self.S_projected, self.D_projected):
@@ -326,6 +382,19 @@ class SharedBasis:
             projected[:stop, start:stop] = border
             projected[start:stop, :stop] = border.T
         self.filled = stop
+
+
+class _Attempt(NamedTuple):
+    """Ritz vectors at one strength: the wanted ones and two more, and what they lack."""
+
+    alpha: float
+    values: Array
+    basis: Array
+    residual: Array
+    open: NDArray[np.intp]
+    gap: float
+    indistinct: float
+    excess: float
 
 
 def _ends_first(strengths: Sequence[float]) -> list[int]:
