@@ -1,14 +1,15 @@
 """The cache format: one ``<name>.npz`` for each data set, written whole or not at all."""
 
 import hashlib
-import os
-import uuid
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from attenua.files import write_whole
 
 # Array name -> its dtype and the shape of one row.
 Layout = Mapping[str, tuple[str, tuple[int, ...]]]
@@ -17,16 +18,9 @@ Layout = Mapping[str, tuple[str, tuple[int, ...]]]
 def write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write arrays to an npz file that appears under its name only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.stem}-{uuid.uuid4().hex}.part")
-    try:
-        with open(part, "xb") as file:
-            np.savez_compressed(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)
+    write_whole(path, content.getvalue())
 
 
 def read(path: Path, layout: Layout) -> dict[str, NDArray[Any]]:
