@@ -7,6 +7,7 @@ import pytest
 from designs import balanced, leading_projector, moving
 from sklearn.decomposition import PCA
 
+from attenua import AttenuatedPCA, AttenuatedPCACV
 from attenua.theory import Population, default_strengths, draw_rows, plug_in_report, plug_in_report_for
 
 ALPHAS = np.array([0.0, 0.3, 0.7])
@@ -123,3 +124,12 @@ def test_scale_and_refusals():
         plug_in_report(np.where(X > 2, np.nan, X), 2)
     with pytest.raises(ValueError, match="X must hold rows"):
         plug_in_report(X[0], 2)
+
+
+def test_report_for_our_own_estimators():
+    X = np.random.default_rng(0).standard_normal((60, 5)) @ np.diag([3, 2, 1, 1, 1])
+    for estimator in (AttenuatedPCA(2, alpha=0.25), AttenuatedPCACV(2)):
+        report = plug_in_report_for(estimator.fit(X), X, n_bootstrap=0)
+        assert report.fitted_alpha == getattr(estimator, "alpha_", 0.25)
+        assert report.n == 59
+        assert report.population.projector.shape == (5, 5)

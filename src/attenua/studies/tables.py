@@ -31,10 +31,8 @@ class Table:
     def to_text(self) -> str:
         """Return aligned columns."""
         lines = [self.heading, *self.rows]
-        columns = list(zip(*lines, strict=True))
-        widths = [max(map(len, column)) for column in columns]
-        # Words start at the left; numbers end at the right.
-        words = [any(cell[:1].isalpha() for cell in column[1:]) for column in columns]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        words = self._columns_of_words()
         body = [
             "  ".join(
                 cell.ljust(width) if word else cell.rjust(width)
@@ -44,15 +42,20 @@ class Table:
         ]
         return "\n".join([self.title, "", body[0], "-" * max(map(len, body)), *body[1:]]) + "\n"
 
+    def _columns_of_words(self) -> list[bool]:
+        """Return which columns start at the left; numbers end at the right."""
+        return [any(cell[:1].isalpha() for cell in column) for column in zip(*self.rows, strict=True)]
+
     def to_markdown(self) -> str:
         """Return a pipe table."""
-        lines = [self.heading, ("---", *["---:"] * (len(self.heading) - 1)), *self.rows]
+        rule = tuple("---" if word else "---:" for word in self._columns_of_words())
+        lines = [self.heading, rule, *self.rows]
         return f"**{self.title}**\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
     def to_latex(self) -> str:
         """Return a booktabs tabular."""
         lines = [" & ".join(map(_latex, line)) + r" \\" for line in [self.heading, *self.rows]]
-        columns = "l" + "r" * (len(self.heading) - 1)
+        columns = "".join("l" if word else "r" for word in self._columns_of_words())
         body = "\n".join([r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"])
         return f"% {self.title}\n\\begin{{tabular}}{{{columns}}}\n{body}\n\\end{{tabular}}\n"
 
