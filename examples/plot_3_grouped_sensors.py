@@ -72,7 +72,7 @@ for (name, found), style in zip(curves.items(), ("s-", "o-", "k--"), strict=True
     print(
         f"{labels[name]}: {np.mean(found, axis=0)[0]:.0f} for PCA, {np.mean(found, axis=0).min():.0f} at best"
     )
-ax.set(xlabel=r"attenuation strength $\alpha$", ylabel="squared error of a window", ylim=(0, None))
+ax.set(xlabel=r"attenuation strength $\alpha$", ylabel="squared error of a window", ylim=(0, 110))
 ax.legend(frameon=False, loc="lower left")
 
 # %%

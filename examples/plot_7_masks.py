@@ -36,25 +36,26 @@ for number in range(n_masks):
 exact = full_output_loss(components, covariance, mask_rate)
 print(f"drawn {drawn.mean():.2f} +- {drawn.std() / n_masks**0.5:.2f}, exact {exact:.2f}")
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 3.9), layout="constrained")
-left.plot(np.cumsum(drawn) / np.arange(1, n_masks + 1), color="#b5541c", label="mean over drawn masks")
-left.axhline(exact, color="#1d5a86", ls="--", lw=1.5, label="exact")
-left.set(xscale="log", xlabel="masks drawn", ylabel="masked reconstruction loss")
-left.legend(frameon=False)
+figure, ax = plt.subplots(figsize=(6.2, 3.8), layout="constrained")
+ax.plot(np.cumsum(drawn) / np.arange(1, n_masks + 1), color="#b5541c", label="mean over drawn masks")
+ax.axhline(exact, color="#1d5a86", ls="--", lw=1.5, label="exact")
+ax.set(xscale="log", xlabel="masks drawn", ylabel="masked reconstruction loss")
+ax.legend(frameon=False)
 
 # %%
 # And along the path of strengths, the exact loss of a mask rate is smallest where the identity says.
 
+figure, ax = plt.subplots(figsize=(6.2, 3.8), layout="constrained")
 fine = attenuation_path(X, 2, alphas=np.linspace(0, 1, 81))
 for rate, colour in ((0.25, "#93a35a"), (0.6, "#1d5a86"), (0.9, "#0b1c33")):
     losses = np.array([full_output_loss(U, covariance, rate) for U in fine.components])
-    right.plot(fine.alphas, 100 * (losses / losses[0] - 1), color=colour, label=f"$m = {rate:g}$")
-    right.axvline(alpha_from_mask_rate(rate), color=colour, ls=":", lw=1.2)
+    ax.plot(fine.alphas, 100 * (losses / losses[0] - 1), color=colour, label=f"$m = {rate:g}$")
+    ax.axvline(alpha_from_mask_rate(rate), color=colour, ls=":", lw=1.2)
     found = fine.alphas[np.argmin(losses)]
     print(f"mask rate {rate:g}: least loss at {found:.3f}, m / (1 + m) = {alpha_from_mask_rate(rate):.3f}")
-right.axvspan(0, 0.5, color="#e9edf2", lw=0, zorder=0)
-right.set(xlim=(0, 1), xlabel=r"strength $\alpha$ of the subspace", ylabel="loss against PCA's, %")
-right.legend(frameon=False, loc="upper left")
+ax.axvspan(0, 0.5, color="#e9edf2", lw=0, zorder=0)
+ax.set(xlim=(0, 1), xlabel=r"strength $\alpha$ of the subspace", ylabel="loss against PCA's, %")
+ax.legend(frameon=False, loc="upper left")
 
 # %%
 # Masks reach the shaded strengths, below one half; attenuation goes on to one.
