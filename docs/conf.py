@@ -42,14 +42,16 @@ autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
-# The page tags of the gallery carry the figures and numbers of the guide: they are made anew in every build.
+# The guide shows pictures of the gallery, so every script is run in every build, against the code as it is.
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
     "within_subsection_order": "FileNameSortKey",
+    "run_stale_examples": True,
     "abort_on_example_error": True,
     "download_all_examples": False,
+    "capture_repr": (),
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,

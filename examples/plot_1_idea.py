@@ -36,7 +36,7 @@ draw_axis(ax, [0.5**0.5, 0.5**0.5], color=TRUTH, lw=1.4, ls="--", label="the dir
 draw_axis(ax, pca, color=PCA_COLOUR, lw=2.2, label="PCA of 12 points")
 draw_axis(ax, attenuated, color=ATTENUATED, lw=2.2, label=r"attenuated PCA, $\alpha = 0.75$")
 ax.set(
-    aspect="equal", xlim=(-2.4, 2.4), ylim=(-2.4, 2.4), xlabel="first coordinate", ylabel="second coordinate"
+    aspect="equal", xlim=(-2.8, 2.8), ylim=(-2.4, 2.4), xlabel="first coordinate", ylabel="second coordinate"
 )
 ax.legend(frameon=False, loc="upper left", fontsize="small")
 sample = np.cov(X.T, bias=True)

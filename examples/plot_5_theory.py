@@ -37,7 +37,7 @@ moving = Population(rotation @ np.diag([5.0, 1.0]) @ rotation.T, n_components=1)
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
 RiskCurveDisplay.from_population(moving, 64, ax=left)
 RiskCurveDisplay.from_population(moving, [64, 256, 1024, 4096], ax=right)
-right.get_legend().set_loc("lower right")
+right.get_legend().set(frame_on=True, alpha=1, loc="upper right")
 for n in (64, 256, 1024, 4096):
     best = moving.oracle(n)
     removed = moving.benefit(best, n) / moving.excess_risk(0, n)

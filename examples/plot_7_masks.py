@@ -8,7 +8,7 @@ row. Averaged over all masks this loss is PCA's on a covariance whose diagonal i
 """
 
 # %%
-# Twenty patches of digits, and the two subspaces of PCA and of the strength that the mask rate stands for.
+# Twenty patches of digits, and the subspace of the strength that the mask rate stands for.
 
 import matplotlib.pyplot as plt
 import numpy as np
