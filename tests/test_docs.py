@@ -1,6 +1,8 @@
 """The Python in the pages runs, page by page, and prints what the pages say it prints."""
 
 import doctest
+import importlib
+import inspect
 import re
 from pathlib import Path
 
@@ -25,3 +27,25 @@ def test_code_of_a_page(page, tmp_path, monkeypatch):
 
 def test_there_is_code_to_run():
     assert sum(page.read_text(encoding="utf-8").count("```python") for page in PAGES) >= 10
+
+
+@pytest.mark.parametrize(
+    "module", ["attenua", "attenua.theory", "attenua.rivals", "attenua.studies", "attenua.datasets"]
+)
+def test_reference_lists_every_public_name(module):
+    text = (ROOT / "docs" / "api" / "index.rst").read_text(encoding="utf-8")
+    start = text.index(f".. currentmodule:: {module}\n")
+    end = text.find(".. currentmodule::", start + 1)
+    listed = set(re.findall(r"^   (\w+)$", text[start:end], re.MULTILINE))
+    package = importlib.import_module(module)
+    assert listed == {name for name in package.__all__ if callable(getattr(package, name))}
+
+
+def test_every_public_function_has_an_example():
+    # Data sets cannot be fetched in an example: it must run without a network.
+    for module in ("attenua", "attenua.theory", "attenua.rivals", "attenua.studies"):
+        package = importlib.import_module(module)
+        for name in package.__all__:
+            found = getattr(package, name)
+            if inspect.isfunction(found):
+                assert ">>>" in inspect.getdoc(found), f"{module}.{name}"
