@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUFF := ruff==0.17.4
 
-.PHONY: demo test test-floors lint clean
+.PHONY: demo test test-floors lint docs clean
 
 demo: .venv/demo
 	$(BIN)/attenua demo
@@ -20,6 +20,10 @@ lint: .venv/lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+# The pages, examples run anew; a warning is an error. Open docs/_build/html/index.html.
+docs: .venv/docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+
 # Each stamp file says that the extras of its name are installed for this pyproject.toml.
 $(BIN)/python:
 	$(PYTHON) -m venv .venv
@@ -32,6 +36,10 @@ $(BIN)/python:
 	$(BIN)/python -m pip install -q -e '.[test]'
 	touch $@
 
+.venv/docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[docs]'
+	touch $@
+
 .venv/lint: Makefile | $(BIN)/python
 	$(BIN)/python -m pip install -q '$(RUFF)'
 	touch $@
@@ -42,4 +50,4 @@ $(BIN)/python:
 	touch $@
 
 clean:
-	rm -rf .venv .venv-floors
+	rm -rf .venv .venv-floors docs/_build docs/auto_examples docs/api/generated

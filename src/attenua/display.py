@@ -45,6 +45,15 @@ class RiskCurveDisplay:
         Shading of the strengths that masks reach.
     band_ : artist or None
         The interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.display import RiskCurveDisplay
+    >>> from attenua.theory import Population
+    >>> display = RiskCurveDisplay.from_population(Population(np.eye(4) + np.ones((4, 4)), 1), n=50)
+    >>> display.ax_.get_ylabel()
+    'expected excess risk'
     """
 
     def __init__(

@@ -91,6 +91,16 @@ def full_output_loss(
     -------
     float
         The loss, averaged over all masks without sampling any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.masks import full_output_loss
+    >>> covariance = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> full_output_loss(np.array([[1.0, 0.0]]), covariance, mask_rate=0.0)
+    2.0
+    >>> full_output_loss(np.array([[1.0, 0.0]]), covariance, mask_rate=0.5)
+    3.0
     """
     U = np.asarray(components, dtype=float)
     S = np.asarray(covariance, dtype=float)

@@ -237,6 +237,13 @@ def fallback_certificate(
     -------
     FallbackCertificate
         With ``epsilon`` and the ``excess`` of two epsilons.
+
+    Examples
+    --------
+    >>> from attenua.selection import fallback_certificate
+    >>> few, many = (fallback_certificate(n, 22, norms=(2.0, 1.0)) for n in (1_000, 100_000))
+    >>> round(few.excess, 3), round(many.excess, 3)
+    (0.686, 0.066)
     """
     if not 0 < eta < 1:
         raise ValueError(f"eta must be strictly between 0 and 1; got {eta!r}.")
@@ -328,6 +335,16 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
     -------
     ValidationSelection
         The chosen strength and subspace; ``certificate`` says how much worse than PCA it can be.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from attenua import attenuation_path
+    >>> from attenua.selection import select_on_validation
+    >>> X = load_digits().data
+    >>> chosen = select_on_validation(attenuation_path(X[:100], 5), X[100:600])
+    >>> bool(chosen.risk.min() <= chosen.risk[0])
+    True
     """
     X, names = checked_matrix(X)
     if X.shape[1] != len(path.mean):

@@ -154,6 +154,7 @@ def fetch_har(*, data_home: str | os.PathLike[str] | None = None, download_if_mi
         feature_names : list of str
             ``magnitude_0`` to ``magnitude_127``.
         target_names : list of str
+            Names of the activities.
         DESCR : str
             Source, licence and citation.
 

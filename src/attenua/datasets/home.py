@@ -26,6 +26,12 @@ def data_home(path: str | os.PathLike[str] | None = None) -> Path:
     ------
     DatasetNotAvailable
         If no folder is named and pooch, which knows the platform's cache folder, is not installed.
+
+    Examples
+    --------
+    >>> from attenua.datasets import data_home
+    >>> data_home("some/folder").name
+    'folder'
     """
     named = path if path is not None else os.environ.get(VARIABLE)
     if named is not None and os.fspath(named):

@@ -92,6 +92,7 @@ def fetch_optdigits(
         feature_names : list of str
             ``pixel_<row>_<column>``.
         target_names : list of str
+            The digits as text.
         DESCR : str
             Source, licence and citation.
 

@@ -57,6 +57,12 @@ def status(data_home: str | os.PathLike[str] | None = None) -> list[DatasetStatu
     -------
     list of DatasetStatus
         One record for each data set.
+
+    Examples
+    --------
+    >>> from attenua.datasets import status
+    >>> [item.name for item in status("no-such-folder")]
+    ['optdigits', 'phoneme', 'har']
     """
     home = resolve_home(data_home)
     records = []

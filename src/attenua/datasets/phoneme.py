@@ -102,6 +102,7 @@ def fetch_phoneme(
         feature_names : list of str
             ``x.1`` to ``x.256``.
         target_names : list of str
+            Names of the phonemes.
         DESCR : str
             Source, licence and citation.
 

@@ -110,6 +110,13 @@ def map_risk(A: ArrayLike, covariance: ArrayLike) -> float:
     -------
     float
         The mean squared error of ``A @ x`` as an estimate of ``x``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.rivals import map_risk
+    >>> map_risk(np.diag([1.0, 0.0]), np.diag([3.0, 2.0]))
+    2.0
     """
     A, S = np.asarray(A, dtype=float), np.asarray(covariance, dtype=float)
     if S.ndim != 2 or S.shape[0] != S.shape[1]:

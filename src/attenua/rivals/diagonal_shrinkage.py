@@ -69,6 +69,14 @@ def shrinkage_intensity(rows: Rows) -> float:
     ----------
     rows : Rows
         The data.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from attenua.moments import Rows
+    >>> from attenua.rivals import shrinkage_intensity
+    >>> bool(0 < shrinkage_intensity(Rows(load_iris().data[:20])) < 1)
+    True
     """
     moments = rows.moments()
     n = moments.weight

@@ -179,6 +179,14 @@ def masked_target_loss(
     -------
     float
         The loss, averaged over all masks without sampling any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.rivals import masked_target_loss
+    >>> components, covariance = np.array([[0.6, 0.8]]), np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> round(masked_target_loss(components, covariance, mask_rate=0.5), 4)
+    1.7504
     """
     m = checked_mask_rate(mask_rate)
     value, _ = _evaluate(components, covariance, m, feature_groups)
@@ -202,6 +210,14 @@ def masked_target_gradient(
     -------
     ndarray of shape (n_components, n_features)
         The gradient.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.rivals import masked_target_gradient
+    >>> components, covariance = np.array([[0.6, 0.8]]), np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> masked_target_gradient(components, covariance, mask_rate=0.5).shape
+    (1, 2)
     """
     m = checked_mask_rate(mask_rate)
     return m * (1 - m) * _evaluate(components, covariance, m, feature_groups)[1]

@@ -74,6 +74,15 @@ class Method:
         ``inverse_transform``.
     by_groups : bool
         Whether it needs ``feature_groups``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.decomposition import PCA
+    >>> from attenua.studies import Method, compare
+    >>> theirs = Method("scikit-learn's", lambda setting: PCA(setting.n_components))
+    >>> list(compare(load_digits().data[:100], 3, methods=["PCA", theirs]).method)
+    ['PCA', "scikit-learn's"]
     """
 
     name: str

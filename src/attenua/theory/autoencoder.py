@@ -16,7 +16,16 @@ from attenua.theory.population import Population
 
 
 def masked_map_loss(population: Population, A: ArrayLike, mask_rate: float) -> float:
-    r"""Return :math:`E\, E_W \|x - A W x\|^2` of a linear map under the population."""
+    r"""Return :math:`E\, E_W \|x - A W x\|^2` of a linear map under the population.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import Population, masked_map_loss
+    >>> population = Population(np.eye(4) + np.ones((4, 4)), n_components=1)
+    >>> round(masked_map_loss(population, population.projector, mask_rate=0.5), 3)
+    4.75
+    """
     A, q = _as_map(population, A), 1 - as_mask_rate(mask_rate)
     sigma, V = population.scaled, _metric(population, q)
     loss = np.trace(sigma) - 2 * q * np.sum(A.T * sigma) + q * np.sum((A @ V) * A)
@@ -24,7 +33,16 @@ def masked_map_loss(population: Population, A: ArrayLike, mask_rate: float) -> f
 
 
 def map_excess_risk(population: Population, A: ArrayLike) -> float:
-    r"""Return :math:`\mathcal R_{map}(A) - \mathcal R(P_*)`, clean risk above PCA's (eq. clean-map-risk)."""
+    r"""Return :math:`\mathcal R_{map}(A) - \mathcal R(P_*)`, clean risk above PCA's (eq. clean-map-risk).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import Population, map_excess_risk
+    >>> population = Population(np.eye(4) + np.ones((4, 4)), n_components=1)
+    >>> abs(map_excess_risk(population, population.projector)) < 1e-12
+    True
+    """
     residual = np.eye(population.n_features) - _as_map(population, A)
     risk = np.sum((residual @ population.scaled) * residual)
     return float(risk - population.cutoff.omitted_values.sum()) * population.unit
@@ -34,6 +52,15 @@ def asymmetric_map(population: Population, mask_rate: float) -> Array:
     r"""Return the best map of rank `d`: :math:`P_M \Sigma V_q^{-1}` with :math:`M = \Sigma V_q^{-1} \Sigma`.
 
     (eqs. untied-ae-range and untied-ae-projector-form). All variances must be positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import Population, asymmetric_map
+    >>> population = Population(np.eye(4) + np.ones((4, 4)), n_components=1)
+    >>> A = asymmetric_map(population, mask_rate=0.5)
+    >>> int(np.linalg.matrix_rank(A))
+    1
     """
     regression = _regression(population, mask_rate)
     leading = cut(regression @ population.scaled, population.n_components)
@@ -56,6 +83,14 @@ def tied_gains(population: Population, U: ArrayLike, mask_rate: float) -> Array:
         Orthonormal columns.
     mask_rate : float
         Probability that a coordinate is hidden.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import Population, tied_gains
+    >>> population = Population(np.eye(4) + np.ones((4, 4)), n_components=1)
+    >>> tied_gains(population, np.full((4, 1), 0.5), mask_rate=0.5).round(3)
+    array([1.429])
     """
     explained, metric = _quotients(population, U, mask_rate)
     return explained / metric
@@ -66,6 +101,14 @@ def tied_objective(population: Population, U: ArrayLike, mask_rate: float) -> fl
 
     (eq. tied-ae-directions). The loss of the best tied map on these directions is
     :math:`\operatorname{tr} \Sigma` less :math:`q` times this.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import Population, tied_objective
+    >>> population = Population(np.eye(4) + np.ones((4, 4)), n_components=1)
+    >>> round(tied_objective(population, np.full((4, 1), 0.5), mask_rate=0.5), 3)
+    7.143
     """
     explained, metric = _quotients(population, U, mask_rate)
     return float(np.sum(explained**2 / metric)) * population.unit
@@ -76,6 +119,14 @@ def balanced_gains(population: Population, mask_rate: float) -> Array:
 
     With marginals balanced at :math:`\tau` the map is diagonal in the leading eigenvectors (eq.
     balanced-ae-population-map): it has PCA's range, but is a projector only where :math:`\lambda_j = \tau`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import Population, balanced_gains
+    >>> population = Population(np.eye(4) + np.ones((4, 4)), n_components=1)
+    >>> balanced_gains(population, mask_rate=0.5).round(3)
+    array([1.429])
     """
     population.require_balance("The autoencoder's closed form")
     q, tau = 1 - as_mask_rate(mask_rate), population.path.variances.mean()
@@ -87,6 +138,14 @@ def balanced_map_excess_risk(population: Population, mask_rate: float) -> float:
     r"""Return :math:`\sum_{j \le d} \lambda_j \{(1-q)(\tau - \lambda_j) / (q \lambda_j + (1-q) \tau)\}^2`.
 
     The clean excess risk of the asymmetric population map (eq. balanced-ae-population-bias).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import Population, balanced_map_excess_risk
+    >>> population = Population(np.eye(4) + np.ones((4, 4)), n_components=1)
+    >>> round(balanced_map_excess_risk(population, mask_rate=0.5), 3)
+    0.918
     """
     shortfall = 1 - balanced_gains(population, mask_rate)
     return float(population.cutoff.retained_values @ shortfall**2) * population.unit

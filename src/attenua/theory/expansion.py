@@ -87,6 +87,16 @@ def expand_risk(A: ArrayLike, B: ArrayLike, F: ArrayLike, n_components: int) -> 
     Returns
     -------
     RiskExpansion
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import expand_risk
+    >>> A = np.diag([3.0, 1.0])
+    >>> F = 0.01 * np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> expansion = expand_risk(A, A, F, n_components=1)
+    >>> print(f"{expansion.prediction:.1e}, exact {expansion.exact:.1e}")
+    5.0e-05, exact 5.0e-05
     """
     A = as_matrix(A, "A")
     B, F = as_matrix(B, "B", len(A)), as_matrix(F, "F", len(A))

@@ -36,6 +36,13 @@ def draw_rows(covariance: ArrayLike, n: int, *, law: str = "gaussian", random_st
     Returns
     -------
     ndarray of shape (n, p)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import draw_rows
+    >>> draw_rows(np.eye(3), 5, law="t10", random_state=0).shape
+    (5, 3)
     """
     return next(draw_batches(covariance, n, batch_size=n, law=law, random_state=random_state))
 
@@ -48,7 +55,15 @@ def draw_batches(
     law: str = "gaussian",
     random_state: Any = None,
 ) -> Iterator[Array]:
-    """Yield the rows of `draw_rows` in batches of at most `batch_size`, never holding more than one."""
+    """Yield the rows of `draw_rows` in batches of at most `batch_size`, never holding more than one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import draw_batches
+    >>> [len(batch) for batch in draw_batches(np.eye(3), 25, batch_size=10, random_state=0)]
+    [10, 10, 5]
+    """
     if law not in LATENT_LAWS:
         raise ValueError(f"law must be one of {', '.join(map(repr, LATENT_LAWS))}; got {law!r}.")
     for name, count in (("n", n), ("batch_size", batch_size)):

@@ -24,7 +24,15 @@ from attenua.theory.population import Population
 
 
 def masked_target_loss(projector: ArrayLike, covariance: ArrayLike, mask_rate: float) -> float:
-    r"""Return :math:`\Phi_q(P; S)` (eq. masked-target-normalized-loss)."""
+    r"""Return :math:`\Phi_q(P; S)` (eq. masked-target-normalized-loss).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import masked_target_loss
+    >>> round(masked_target_loss(np.full((2, 2), 0.5), np.array([[2.0, 1.0], [1.0, 2.0]]), mask_rate=0.5), 6)
+    -1.0
+    """
     S = as_matrix(covariance, "covariance")
     P = as_matrix(projector, "projector", len(S))
     q, diagonal = 1 - as_mask_rate(mask_rate), np.diag(P)
@@ -41,6 +49,14 @@ def masked_target_gradient(projector: ArrayLike, covariance: ArrayLike, mask_rat
 
         [\Gamma_q]_{ab} = \{-2 + q (1 - P_{aa} - P_{bb})\} S_{ab} \quad (a \ne b), \qquad
         [\Gamma_q]_{aa} = (1 - 2 P_{aa}) S_{aa} - 2 q \sum_{c \ne a} S_{ac} P_{ac}.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import masked_target_gradient
+    >>> masked_target_gradient(np.full((2, 2), 0.5), np.array([[2.0, 1.0], [1.0, 2.0]]), mask_rate=0.5)
+    array([[-0.5, -2. ],
+           [-2. , -0.5]])
     """
     S = as_matrix(covariance, "covariance")
     P = as_matrix(projector, "projector", len(S))
@@ -63,6 +79,17 @@ class MaskedTarget:
         Covariance and rank.
     mask_rate : float
         Probability ``0 < m < 1`` that a coordinate is hidden.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import MaskedTarget, Population
+    >>> population = Population(np.array([[5.0, 3.0], [3.0, 5.0]]), n_components=1)
+    >>> local = MaskedTarget(population, mask_rate=0.5)
+    >>> local.is_stationary()
+    True
+    >>> local.curvatures.round(6)
+    array([[4.]])
     """
 
     def __init__(self, population: Population, mask_rate: float) -> None:
@@ -195,6 +222,12 @@ def two_coordinate_solution(leading: float, trailing: float) -> TwoCoordinateSol
     ----------
     leading, trailing : float
         :math:`\lambda_1 > \lambda_2 > 0`.
+
+    Examples
+    --------
+    >>> from attenua.theory import two_coordinate_solution
+    >>> two_coordinate_solution(4, 1).is_pca, two_coordinate_solution(2, 1).is_pca
+    (True, False)
     """
     if not (np.isfinite(leading) and leading > trailing > 0):
         raise ValueError(f"leading must exceed trailing > 0; got {leading!r} and {trailing!r}.")

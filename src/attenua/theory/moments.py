@@ -88,6 +88,16 @@ def moment_constants(
     Returns
     -------
     MomentConstants
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import Population, draw_batches, moment_constants
+    >>> population = Population(np.eye(4) + np.ones((4, 4)), n_components=1)
+    >>> batches = draw_batches(population.covariance, 2_000, law="exponential", random_state=0)
+    >>> constants = moment_constants(population, batches)
+    >>> constants.n_rows, constants.asymptotic_oracle()
+    (2000, 1.0)
     """
     population.require_balance("The moment version")
     batches = rows() if callable(rows) else rows

@@ -21,7 +21,14 @@ def upper_end(path: str) -> float:
 
 
 def default_strengths(path: str = "direct") -> Array:
-    """Return the paper's grid, {0, .05, ..., 1} with .49, up to the end of the path."""
+    """Return the paper's grid, {0, .05, ..., 1} with .49, up to the end of the path.
+
+    Examples
+    --------
+    >>> from attenua.theory import default_strengths
+    >>> len(default_strengths()), float(default_strengths("mask").max())
+    (22, 0.49)
+    """
     grid = np.sort(np.append(np.arange(21) / 20, 0.49))
     return grid[grid < 0.5] if upper_end(path) == 0.5 else grid
 

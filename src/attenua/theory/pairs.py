@@ -114,6 +114,12 @@ def flat_spike_ratio(n_features: int, noise: float, spike: float) -> float:
         Dimension :math:`p \ge 2`.
     noise, spike : float
         :math:`\sigma^2 > 0` and :math:`\theta > 0`.
+
+    Examples
+    --------
+    >>> from attenua.theory import flat_spike_ratio
+    >>> flat_spike_ratio(4, noise=1.0, spike=2.0)
+    1.5
     """
     if n_features < 2:
         raise ValueError(f"n_features must be at least 2; got {n_features!r}.")

@@ -174,6 +174,15 @@ def plug_in_report(
     -------
     PlugInReport
         Its `worth` says in words how far to trust it; printing it prints that too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import draw_rows, plug_in_report
+    >>> X = draw_rows(np.eye(4) + np.ones((4, 4)), 100, random_state=0)
+    >>> report = plug_in_report(X, 1, n_bootstrap=0)
+    >>> report.n, report.risk.shape
+    (99, (22,))
     """
     rows = np.asarray(X, dtype=float)
     rows = as_rows(rows, rows.shape[1] if rows.ndim == 2 else 0)
@@ -213,6 +222,15 @@ def plug_in_report_for(estimator: Any, X: ArrayLike, **options: Any) -> PlugInRe
     -------
     PlugInReport
         With the estimator's strength as `fitted_alpha`, where it has one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from attenua import AttenuatedPCA
+    >>> from attenua.theory import plug_in_report_for
+    >>> X = load_iris().data
+    >>> plug_in_report_for(AttenuatedPCA(1, alpha=0.2).fit(X), X, n_bootstrap=0).fitted_alpha
+    0.2
     """
     for name in ("n_components_", "mean_"):
         if not hasattr(estimator, name):

@@ -90,6 +90,14 @@ def sampling_coefficient(correction: SmoothCorrection, cutoff: Cutoff, covarianc
         Eigendecomposition of ``correction.target``, with an open gap.
     covariance : ndarray of shape (p, p)
         Population covariance :math:`\Sigma` that defines the risk.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import Population
+    >>> population = Population(np.eye(4) + np.ones((4, 4)), n_components=1)
+    >>> round(population.sampling_coefficient(0.0), 6)  # the way to it for diagonal attenuation
+    3.75
     """
     frames = _Frames(correction, cutoff, covariance)
     p, d = frames.V1.shape

@@ -78,6 +78,16 @@ def dissect_sample(
     Returns
     -------
     SampleAnatomy
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import Population, dissect_sample, draw_rows
+    >>> population = Population(np.eye(4) + np.ones((4, 4)), n_components=1)
+    >>> X = draw_rows(population.covariance, 500, random_state=0)
+    >>> anatomy = dissect_sample(population, X, alpha=0.5)
+    >>> bool(abs(anatomy.predicted_risk - anatomy.excess_risk) < 0.1 * anatomy.excess_risk)
+    True
     """
     strength = as_strength(alpha)
     unit, target = population.unit, population.cutoff

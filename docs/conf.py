@@ -1,0 +1,110 @@
+"""How the documentation is built: Sphinx, MyST, the examples run by sphinx-gallery, nothing from the net."""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import copyfile
+from typing import Any
+
+import attenua
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+project = "attenua"
+author = "The attenua developers"
+copyright = "The attenua developers, BSD-3-Clause"
+version = release = attenua.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+    "paper_map",
+]
+exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/*.py"]
+templates_path = ["_templates"]
+suppress_warnings = ["config.cache"]  # the gallery's settings cannot be stored between builds
+
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
+numpydoc_show_class_members = False
+
+# The guide shows pictures of the gallery, so every script is run in every build, against the code as it is.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "run_stale_examples": True,
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "capture_repr": (),
+    "show_memory": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "matplotlib_animations": False,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+    "doc_module": ("attenua",),
+    "backreferences_dir": "api/generated/backreferences",
+    "image_scrapers": ("matplotlib",),
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "attenua"
+html_static_path = ["_static"]
+html_css_files = ["attenua.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "attenua"},
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "navbar_align": "left",
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+    "pygments_light_style": "tango",
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+}
+html_sidebars = {"index": [], "paper_map": []}
+
+# One file draws all formulas, without fonts or anything else from the net.
+mathjax_path = "mathjax/tex-svg.js"
+mathjax3_config = {"svg": {"fontCache": "global"}, "options": {"enableMenu": False}}
+
+
+def copy_mathjax(app: Any) -> None:
+    """Put MathJax beside the pages."""
+    spec = find_spec("sphinx-mathjax-offline")
+    if spec is None or spec.origin is None:
+        raise RuntimeError("the documentation needs sphinx-mathjax-offline: pip install 'attenua[docs]'")
+    target = Path(app.outdir) / "_static" / mathjax_path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    copyfile(Path(spec.origin).parent / "static" / mathjax_path, target)
+
+
+def list_results(app: Any, page: str, source: list[str]) -> None:
+    """Put the page of results into the contents, if there is one."""
+    if page == "index" and (HERE / "results.md").exists():
+        source[0] = source[0].replace("\nauto_examples/index\n", "\nauto_examples/index\nresults\n")
+
+
+def setup(app: Any) -> None:
+    """Connect what is done in a build."""
+    app.connect("builder-inited", copy_mathjax)
+    app.connect("source-read", list_results)
+    # The first page is read in every build, since its contents depend on which pages there are.
+    app.connect("env-get-outdated", lambda *_: ["index"])

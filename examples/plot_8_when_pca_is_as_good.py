@@ -1,0 +1,98 @@
+"""
+When PCA is as good
+===================
+
+Attenuation is a correction for few rows. Three cases where it has little or nothing to correct, and what
+cross-validation does then.
+"""
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.linalg import hadamard, subspace_angles
+from sklearn.datasets import load_digits
+
+from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua.studies.gain import best_affine_risk, excess_risk_removed
+from attenua.studies.patches import draw_patches
+
+
+def gains(X, n_rows, rank, n_draws=15):
+    """Return percentages of PCA's excess error removed on unseen rows, and how often PCA was kept."""
+    removed, kept = [], []
+    for seed in range(n_draws):
+        rows = np.random.default_rng(seed).permutation(len(X))
+        fitting, test = X[rows[:n_rows]], X[rows[-700:]]
+        pca = AttenuatedPCA(rank, alpha=0).fit(fitting)
+        model = AttenuatedPCACV(rank).fit(fitting)
+        best = best_affine_risk(test, rank)
+        removed.append(excess_risk_removed(-pca.score(test), -model.score(test), best))
+        kept.append(model.alpha_ == 0)
+    return np.array(removed), np.mean(kept)
+
+
+def show(ax, cases):
+    """Draw the gains of several cases beside each other."""
+    for position, (name, (removed, kept)) in enumerate(cases.items()):
+        spread = position + np.linspace(-0.12, 0.12, len(removed))
+        ax.plot(spread, removed, "o", color="0.65", ms=4)
+        half = 1.96 * removed.std(ddof=1) / len(removed) ** 0.5
+        ax.errorbar(position, removed.mean(), half, fmt="D", color="#1d5a86", capsize=4)
+        print(
+            f"{name}: {removed.mean():+.1f}% of PCA's excess error removed, PCA kept in {kept:.0%} of draws"
+        )
+    ax.axhline(0, color="0.4", lw=0.8)
+    ax.set_xticks(range(len(cases)), cases)
+    ax.set(xlim=(-0.5, len(cases) - 0.5), ylabel="PCA's excess test error removed, %")
+
+
+images = load_digits()
+patches = draw_patches(images.images, np.random.default_rng(0))
+
+# %%
+# Unequal variances that matter
+# -----------------------------
+# The same digits twice, 64 rows each: as patches cut at random places, whose nine pixels vary alike, and as
+# whole images, whose corner pixels are nearly always empty and whose central ones are not.
+
+figure, ax = plt.subplots(figsize=(5, 3.8), layout="constrained")
+show(ax, {"patches": gains(patches, 64, 2), "whole images": gains(images.data, 64, 5)})
+
+# %%
+# Many rows
+# ---------
+# The percentage shrinks, and it is a percentage of less and less.
+
+figure, ax = plt.subplots(figsize=(5, 3.8), layout="constrained")
+show(ax, {f"{n} patches": gains(patches, n, 2) for n in (32, 200, 1_000)})
+for n in (32, 200, 1_000):
+    above = -AttenuatedPCA(2, alpha=0).fit(patches[:n]).score(patches[n:]) / best_affine_risk(patches[n:], 2)
+    print(f"PCA of {n} patches is {above - 1:.1%} above the best possible error")
+
+# %%
+# A well separated spectrum
+# -------------------------
+# Two directions in sixteen coordinates of equal variance, 64 rows. The stronger they are against the noise,
+# the smaller the angle between PCA and the truth: there is little rotation left to undo.
+
+directions = hadamard(16)[:, 1:3] / 4
+figure, ax = plt.subplots(figsize=(5.4, 3.8), layout="constrained")
+signals = (1, 4, 16, 64)
+angles = np.empty((len(signals), 30, 2))
+for row, signal in enumerate(signals):
+    for seed in range(30):
+        random = np.random.default_rng(seed)
+        X = random.standard_normal((64, 2)) * signal**0.5 @ directions.T + random.standard_normal((64, 16))
+        models = AttenuatedPCA(2, alpha=0), AttenuatedPCACV(2)
+        found = [subspace_angles(directions, model.fit(X).components_.T)[0] for model in models]
+        angles[row, seed] = np.degrees(found)
+    pca, attenuated = angles[row].mean(axis=0)
+    print(f"signal {signal} times the noise: {pca:.1f} degrees off for PCA, {attenuated:.1f} attenuated")
+ax.plot(signals, angles[..., 0].mean(axis=1), "s--", color="#b5541c", label="PCA")
+ax.plot(signals, angles[..., 1].mean(axis=1), "o-", color="#1d5a86", label="attenuated, strength chosen")
+ax.set(
+    xscale="log", xlabel="variance of the signal, times the noise", ylabel="largest angle to truth, degrees"
+)
+ax.set_xticks(signals, signals)
+ax.set_ylim(0, None)
+ax.legend(frameon=False)
