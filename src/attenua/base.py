@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from attenua.moments import Moments, Rows, magnitude, row_blocks
+from attenua.blocks import magnitude, row_blocks
+from attenua.moments import Moments, Rows
 from attenua.path import principal_axes
 from attenua.spectrum import Subspace
 from attenua.validation import checked_weights, matrix_requirements

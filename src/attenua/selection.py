@@ -14,7 +14,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
-from attenua.moments import Moments, Rows
+from attenua.moments import Moments, Rows, ScatterMoments
 from attenua.path import AttenuationPath
 from attenua.spectrum import Subspace
 from attenua.validation import checked_matrix
@@ -75,7 +75,8 @@ class SplitMoments:
             held = self._rows.moments(held_out)
         counts = np.bincount(np.concatenate([train, held_out]), minlength=self._rows.n_samples)
         is_complement = (counts == 1).all()
-        return (total - held if is_complement else self._rows.moments(train)), held
+        fitted = total - held if is_complement else self._rows.moments(train)
+        return fitted.in_unit(total.unit), held.in_unit(total.unit)
 
     def _partition(self) -> range | None:
         """Return the leading splits whose held-out sets together are all rows, once each."""
@@ -89,6 +90,30 @@ class SplitMoments:
             if counts.min() == 1:
                 return range(number + 1)
         return None
+
+
+class FoldMoments:
+    """Moments of folds that hold every row once: what :class:`SplitMoments` is for rows that are gone.
+
+    Parameters
+    ----------
+    held : sequence of ScatterMoments
+        Moments of the rows of every fold.
+    """
+
+    def __init__(self, held: Sequence[ScatterMoments]):
+        self._held = held
+        self.n_splits = len(held)
+
+    @cached_property
+    def total(self) -> ScatterMoments:
+        """Moments of all rows."""
+        return sum(self._held[1:], start=self._held[0])
+
+    def pair(self, number: int) -> tuple[ScatterMoments, ScatterMoments]:
+        """Return the moments of the training and the held-out rows of a split."""
+        held = self._held[number].in_unit(self.total.unit)
+        return self.total - held, held
 
 
 @dataclass(frozen=True)
@@ -110,7 +135,9 @@ class CrossValidation:
     best: int
 
 
-def cross_validate(moments: SplitMoments, rule: Rule, rank: int, n_jobs: Any = None) -> CrossValidation:
+def cross_validate(
+    moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any = None
+) -> CrossValidation:
     """Compare the strengths of a rule by reconstruction of held-out rows."""
     total = moments.total  # before the threads start, so that it is read once
     results = Parallel(n_jobs=n_jobs, prefer="threads")(
@@ -123,7 +150,9 @@ def cross_validate(moments: SplitMoments, rule: Rule, rank: int, n_jobs: Any = N
     return CrossValidation(risk * total.unit**2, risk_folds * total.unit**2, best)
 
 
-def _held_out_risk(moments: SplitMoments, number: int, rule: Rule, rank: int) -> tuple[Array, float]:
+def _held_out_risk(
+    moments: SplitMoments | FoldMoments, number: int, rule: Rule, rank: int
+) -> tuple[Array, float]:
     train, held = moments.pair(number)
     risk = np.empty(len(rule.strengths))
     for i, subspace in rule.subspaces(train, rank):

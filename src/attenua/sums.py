@@ -1,0 +1,295 @@
+"""Sums that grow: weight, total and scatter of rows, one set per fold, taken block by block.
+
+All folds share a frame: an origin that the rows are counted from, and a power of two as the unit. A block
+larger than any before may raise the unit; the sums follow exactly, because only exponents change.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from threading import local
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from attenua.blocks import magnitude, row_blocks, unit_for
+
+Array = NDArray[np.float64]
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+# From this many rows on, float32 rows are multiplied in single precision. A product of _PRODUCT_ROWS rows is
+# then wrong by about 1e-7 of itself; products are added in double precision, and their errors average out.
+SINGLE_PRECISION_ROWS = 65_536
+_PRODUCT_ROWS = 16_384
+_PRODUCT_BYTES = 64 * 2**20
+_MIN_PRODUCT_ROWS = 1_024
+# Single precision multiplies numbers of these sizes without overflow, and without underflow that matters.
+_SINGLE_RANGE = (2.0**-20, 2.0**50)
+_SINGLE_SQUARE = 1e-30
+# Blocks side by side pay from about this many multiplications on, and may take this much memory together.
+_PARALLEL_WORK = 2e9
+_PARALLEL_BYTES = 512 * 2**20
+
+
+class Frame(NamedTuple):
+    """Where rows are counted from, and in which unit.
+
+    Attributes
+    ----------
+    origin : ndarray of shape (n_features,)
+        In this unit.
+    unit : float
+        A power of two.
+    largest : float
+        Largest magnitude, in the data's own units, that the unit was chosen for.
+    """
+
+    origin: Array
+    unit: float
+    largest: float
+
+    def covering(self, largest: float) -> "Frame":
+        """Return the same frame with a unit that is large enough for numbers of a magnitude."""
+        if largest <= self.largest:
+            return self
+        unit = unit_for(largest)
+        return Frame(self.origin * (self.unit / unit), unit, largest)
+
+
+def frame_of(sample: Any, feature_names: Any = None, largest: float | None = None) -> Frame:
+    """Return a frame for data like these rows: their mean, and zero for sparse rows, which stay sparse."""
+    largest = magnitude(sample, feature_names) if largest is None else largest
+    unit = unit_for(largest)
+    if sp.issparse(sample):
+        return Frame(np.zeros(sample.shape[1]), unit, largest)
+    origin = np.mean(np.asarray(sample, dtype=float) / unit, axis=0)
+    return Frame(representable(origin) if sample.dtype == np.float32 else origin, unit, largest)
+
+
+def representable(origin: Array) -> Array:
+    """Return the nearest origin that single precision holds, so that subtracting it rounds once only."""
+    with np.errstate(over="ignore"):
+        rounded = origin.astype(np.float32).astype(float)
+    return np.where(np.isfinite(rounded), rounded, origin)
+
+
+class BlockSums(NamedTuple):
+    """Sums of one block of rows, about the common origin and in the unit that the block needs."""
+
+    weight: float
+    total: Array
+    scatter: Any
+    frame: Frame
+
+
+class FoldSums:
+    """Weight, total and scatter of the rows of every fold, in a common frame.
+
+    Parameters
+    ----------
+    frame : Frame
+        Origin and unit to begin with.
+    n_folds : int
+        Number of sets of sums.
+    feature_names : sequence of str, optional
+        Names that an error about a column uses.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_folds,)
+        Sum of the weights of the rows.
+    totals : ndarray of shape (n_folds, n_features)
+        Weighted sums of ``x / unit - origin``.
+    scatters : list of ndarray of shape (n_features, n_features)
+        Weighted sums of ``(x / unit - origin)(x / unit - origin).T``.
+    """
+
+    def __init__(self, frame: Frame, n_folds: int = 1, feature_names: Any = None):
+        p = len(frame.origin)
+        self.frame = frame
+        self.feature_names = feature_names
+        self.weights = np.zeros(n_folds)
+        self.totals = np.zeros((n_folds, p))
+        self.scatters = [np.zeros((p, p)) for _ in range(n_folds)]
+
+    def cover(self, frame: Frame) -> None:
+        """Take on the unit of a larger frame. Sums that are all zero may take on a smaller one too."""
+        ratio = self.frame.unit / frame.unit
+        if ratio != 1.0 and self.frame.largest > 0:
+            self.totals *= ratio
+            for scatter in self.scatters:
+                scatter *= ratio
+                scatter *= ratio  # not ratio**2, which can underflow where this does not
+        self.frame = self.frame.covering(frame.largest)
+
+    def move(self, origin: Array) -> None:
+        """Count from another origin."""
+        step = origin - self.frame.origin
+        if not step.any():
+            return
+        for weight, total, scatter in zip(self.weights, self.totals, self.scatters, strict=True):
+            cross = np.outer(total - weight / 2 * step, step)
+            scatter -= cross + cross.T
+            total -= weight * step
+        self.frame = self.frame._replace(origin=origin)
+
+    def add(
+        self,
+        X: Any,
+        parts: Iterable[tuple[int, NDArray[np.intp] | slice]],
+        *,
+        sample_weight: Array | None = None,
+        single: bool = False,
+        largest: float | None = None,
+    ) -> None:
+        """Add rows of X to folds.
+
+        Parameters
+        ----------
+        X : ndarray, memory map or csr_matrix
+            Rows.
+        parts : iterable of (int, slice or ndarray)
+            Fold and row numbers; each part is multiplied at once.
+        sample_weight : ndarray of shape (n_samples,), optional
+            Weights of the rows of X.
+        single : bool
+            Whether float32 rows may be multiplied in single precision.
+        largest : float, optional
+            Magnitude of X, where it is known to be finite; if not, the rows are checked as they are read.
+        """
+        if largest is not None:
+            self.cover(self.frame.covering(largest))
+        single = single and X.dtype == np.float32 and sample_weight is None and not sp.issparse(X)
+        single = single and np.array_equal(self.frame.origin, representable(self.frame.origin))
+        workspace = local()  # a thread keeps its buffer from block to block
+
+        def measure(part: tuple[int, Any]) -> tuple[int, BlockSums]:
+            fold, rows = part
+            w = None if sample_weight is None else sample_weight[rows]
+            return fold, self._measure(X[rows], w, single, largest is not None, workspace)
+
+        n, p = X.shape
+        parallel = float(n) * p**2 > _PARALLEL_WORK and not sp.issparse(X)
+        workers = _PARALLEL_BYTES // (_PRODUCT_BYTES + 8 * p**2) if parallel else 1
+        for fold, sums in in_order(measure, parts, workers):
+            self._take(fold, sums)
+
+    def _take(self, fold: int, sums: BlockSums) -> None:
+        self.cover(self.frame.covering(sums.frame.largest))
+        ratio = sums.frame.unit / self.frame.unit
+        self.weights[fold] += sums.weight
+        self.totals[fold] += sums.total * ratio
+        if sp.issparse(sums.scatter):
+            entries = sums.scatter.tocoo()
+            self.scatters[fold][entries.row, entries.col] += entries.data * ratio * ratio
+        elif ratio == 1.0:
+            self.scatters[fold] += sums.scatter
+        else:
+            self.scatters[fold] += sums.scatter * ratio * ratio
+
+    def _measure(self, B: Any, w: Array | None, single: bool, checked: bool, workspace: local) -> BlockSums:
+        """Return the sums of one block. Reads the frame and changes nothing, so that threads may call it."""
+        frame = self.frame
+        weight = float(B.shape[0] if w is None else w.sum())
+        if sp.issparse(B):
+            frame = frame.covering(magnitude(B, self.feature_names))
+            B = B.astype(float) / frame.unit
+            weighted = B if w is None else B.multiply(w[:, None]).tocsr()
+            return BlockSums(weight, np.asarray(weighted.sum(axis=0)).ravel(), weighted.T @ B, frame)
+        origin = frame.origin.astype(np.float32) if single else frame.origin
+        rows = _buffer(workspace, B.shape, origin.dtype)
+        total, largest = np.zeros(B.shape[1]), frame.largest
+        with np.errstate(over="ignore", invalid="ignore"):  # a block too large is taken again below
+            for block in row_blocks(*B.shape):
+                if not checked:
+                    largest = max(largest, magnitude(B[block], self.feature_names))
+                np.subtract(B[block] if frame.unit == 1.0 else B[block] / frame.unit, origin, out=rows[block])
+                total += rows[block].sum(axis=0) if w is None else w[block] @ rows[block]
+        if unit_for(largest) != frame.unit:
+            return _rescaled(B, w, weight, frame.covering(largest))
+        if single and not _SINGLE_RANGE[0] <= largest <= _SINGLE_RANGE[1]:
+            return self._measure(B, w, False, checked, workspace)
+        if w is not None:
+            rows *= np.sqrt(w)[:, None]
+        scatter = rows.T @ rows
+        if single and not _kept_squares(rows, scatter):
+            return self._measure(B, w, False, checked, workspace)
+        return BlockSums(weight, total, scatter, frame.covering(largest))
+
+    def merged(self, other: "FoldSums", shift: int = 0) -> "FoldSums":
+        """Return the sums of two sets of rows, where fold f of the second is fold f + shift of the first.
+
+        The origin is that of the larger set, so that it stays near the mean of all rows.
+        """
+        first, second = (self, other) if self.weights.sum() >= other.weights.sum() else (other, self)
+        result, moved = deepcopy(first), deepcopy(second)
+        result.cover(result.frame.covering(moved.frame.largest))
+        moved.cover(moved.frame.covering(result.frame.largest))
+        moved.move(result.frame.origin)
+        if first is other:
+            result, moved = moved, result
+        folds = len(self.weights)
+        for fold in range(folds):
+            target = (fold + shift) % folds
+            result.weights[target] += moved.weights[fold]
+            result.totals[target] += moved.totals[fold]
+            result.scatters[target] += moved.scatters[fold]
+        return result
+
+
+def product_blocks(start: int, stop: int, n_columns: int, step: int = 1) -> Iterator[slice]:
+    """Yield slices that cut evenly spaced rows into blocks that are multiplied at once."""
+    size = min(max(_PRODUCT_BYTES // (8 * max(n_columns, 1)), _MIN_PRODUCT_ROWS), _PRODUCT_ROWS)
+    for first in range(start, stop, size * step):
+        yield slice(first, min(first + size * step, stop), step)
+
+
+def _rescaled(B: Any, w: Array | None, weight: float, frame: Frame) -> BlockSums:
+    """Return the sums of a dense block in the larger unit that it needs."""
+    rows = np.asarray(B, dtype=float) / frame.unit - frame.origin
+    weighted = rows if w is None else rows * w[:, None]
+    return BlockSums(weight, weighted.sum(axis=0), weighted.T @ rows, frame)
+
+
+def _kept_squares(rows: NDArray[Any], scatter: NDArray[Any]) -> bool:
+    """Whether a column whose squares sum to next to nothing is nothing, and not lost to underflow."""
+    small = np.flatnonzero(np.diag(scatter) < _SINGLE_SQUARE * len(rows))
+    return not rows[:, small].any()
+
+
+def _buffer(workspace: local, shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
+    """Return an array to overwrite, the thread's last one where it fits."""
+    last = getattr(workspace, "buffer", None)
+    if last is None or last.dtype != dtype or len(last) < shape[0]:
+        last = workspace.buffer = np.empty(shape, dtype)
+    return last[: shape[0]]
+
+
+def in_order(function: Callable[[Job], Result], jobs: Iterable[Job], workers: int) -> Iterator[Result]:
+    """Yield ``function(job)`` for every job in turn, computed a few ahead by threads that share BLAS's.
+
+    Blocks side by side keep all cores busy through reading, copying and multiplying; taking them in order
+    makes the sums the same for any number of threads.
+    """
+    threads = _blas_threads() if workers > 1 else 1
+    workers = min(workers, threads)
+    if workers <= 1:
+        yield from map(function, jobs)
+        return
+    waiting: deque[Any] = deque()
+    with threadpool_limits(threads // workers, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+        for job in jobs:
+            waiting.append(pool.submit(function, job))
+            if len(waiting) > workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _blas_threads() -> int:
+    return max((lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"), default=1)
