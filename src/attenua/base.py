@@ -10,11 +10,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from attenua.batches import arrow_batch, is_arrow_table, is_batches
 from attenua.blocks import magnitude, row_blocks
+from attenua.distributed import dask_score, is_dask, lazy_rows
 from attenua.moments import Moments, Rows
 from attenua.path import principal_axes
 from attenua.spectrum import Subspace
-from attenua.validation import checked_weights, matrix_requirements
+from attenua.validation import check_names, checked_weights, matrix_requirements
 
 
 class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -70,6 +72,13 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _checked_rows(self, X: Any) -> Any:
         """Validate rows that a fitted estimator is applied to."""
         check_is_fitted(self)
+        if is_arrow_table(X):
+            X, _, names = arrow_batch(X)
+            check_names(self, names, reset=False)
+            magnitude(X, names)
+            return X
+        if is_batches(X):
+            raise TypeError("X holds batches of rows; give them one by one.")
         X = validate_data(self, X, reset=False, **(matrix_requirements() | {"ensure_min_samples": 1}))
         magnitude(X, getattr(self, "feature_names_in_", None))
         return X
@@ -79,14 +88,17 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix, Arrow table or dask collection of shape (n_samples, n_features)
             Rows with the columns seen in ``fit``.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components)
+        ndarray of shape (n_samples, n_components), or lazy dask array
             ``(X - mean_) @ components_.T``, divided by the standard deviations if ``whiten``.
         """
+        check_is_fitted(self)
+        if is_dask(X):
+            return lazy_rows(self, X, "transform", self.n_components_)
         X = self._checked_rows(X)
         scores = self._project(X)
         return scores / self._scale() if self.whiten else scores
@@ -114,6 +126,8 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             Points of the fitted subspace, ``X @ components_ + mean_``.
         """
         check_is_fitted(self)
+        if is_dask(X):
+            return lazy_rows(self, X, "inverse_transform", self.n_features_in_)
         scores = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         if scores.shape[1] != self.n_components_:
             raise ValueError(
@@ -140,6 +154,9 @@ class SubspaceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             :math:`-\frac1n \sum_i \|(I - P)(x_i - \bar x)\|^2`. It grows with the number of components,
             so compare it at a fixed ``n_components``.
         """
+        check_is_fitted(self)
+        if is_dask(X):
+            return dask_score(self, X)
         X = self._checked_rows(X)
         W, mean = self.components_.astype(float), self.mean_.astype(float)
         total = 0.0

@@ -6,15 +6,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attenua.base import SubspaceTransformer
+from attenua.batches import batches_of, is_batches, one_batch
+from attenua.distributed import is_dask
 from attenua.feature_groups import column_labels
-from attenua.folds import make_splits
+from attenua.folds import (
+    check_repeats,
+    checked_stream_folds,
+    consecutive_folds,
+    is_number_of_folds,
+    make_splits,
+)
+from attenua.incremental import IncrementalFit
+from attenua.moments import Rows
 from attenua.path import AttenuationRule
 from attenua.rank import resolve_rank
-from attenua.selection import SplitMoments, cross_validate
+from attenua.selection import FoldMoments, SplitMoments, cross_validate
 from attenua.validation import checked_strength, checked_strengths
 
 
-class AttenuatedPCA(SubspaceTransformer):
+class AttenuatedPCA(IncrementalFit, SubspaceTransformer):
     r"""PCA with the sample variances weakened by a given strength.
 
     The components span the leading eigenvectors (algebraically largest) of
@@ -94,28 +104,69 @@ class AttenuatedPCA(SubspaceTransformer):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data. Sparse data are never made dense; float32 data give float32 results.
+        X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
+            Data. Sparse data are never made dense; float32 data give float32 results. An iterable of batches
+            or an Arrow table, reader or dataset is read once, in bounded memory; a dask array or data frame
+            is summed up on its workers. ``partial_fit`` can go on from either.
         y : ignored
             Here for scikit-learn.
         sample_weight : array-like of shape (n_samples,), optional
-            Frequencies: a row of weight 2 counts as two rows.
+            Frequencies: a row of weight 2 counts as two rows. With batches also an iterable of arrays; with
+            Arrow data or a dask data frame also the name of a column.
 
         Returns
         -------
         self
         """
-        alpha = checked_strength(self.alpha)
-        rows = self._open(X, sample_weight)
-        moments = rows.moments()
-        rank = resolve_rank(self.n_components, moments, rows.n_samples)
-        rule = AttenuationRule(np.array([alpha]), column_labels(self.feature_groups, rows.n_features))
-        ((_, subspace),) = rule.subspaces(moments, rank)
-        self._store(moments, subspace, rows.n_samples)
+        self._parameters()
+        if is_dask(X):
+            self._fit_dask(X, 1, sample_weight=sample_weight)
+        elif is_batches(X):
+            self._fit_batches(batches_of(X, sample_weight, "sample_weight"), 1, "sample_weight")
+        else:
+            self._forget()
+            rows = self._open(X, sample_weight)
+            self._settle(FoldMoments([rows.moments()]), rows.n_samples, rows.n_samples)
         return self
 
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Add a batch of rows to those seen so far.
 
-class AttenuatedPCACV(SubspaceTransformer):
+        The subspace of all rows so far is computed when it is next used, so many batches cost no more
+        eigenproblems than one. A batch that is refused leaves the estimator as it was. After a ``fit`` to
+        rows in memory, whose sums are not kept, this starts anew and warns; after ``fit([X])`` it goes on.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
+            A batch; one row is enough.
+        y : ignored
+            Here for scikit-learn.
+        sample_weight : array-like of shape (n_samples,), optional
+            Frequencies of its rows.
+
+        Returns
+        -------
+        self
+        """
+        self._parameters()
+        self._add(one_batch(X), 1, sample_weight=sample_weight)
+        return self
+
+    def _parameters(self) -> float:
+        return checked_strength(self.alpha)
+
+    def _settle(self, moments: FoldMoments, n_samples: int, fewest_training_rows: int) -> None:
+        total = moments.total
+        rank = resolve_rank(self.n_components, total, n_samples)
+        rule = AttenuationRule(
+            np.array([self._parameters()]), column_labels(self.feature_groups, total.n_features)
+        )
+        ((_, subspace),) = rule.subspaces(total, rank)
+        self._store(total, subspace, n_samples)
+
+
+class AttenuatedPCACV(IncrementalFit, SubspaceTransformer):
     r"""PCA with the sample variances weakened by a strength that cross-validation chooses.
 
     Every strength :math:`\alpha` is judged by the squared error with which the leading subspace of
@@ -190,6 +241,13 @@ class AttenuatedPCACV(SubspaceTransformer):
     The cross-validated error always falls with the number of components, so it must not be used to choose
     ``n_components``.
 
+    Rows that come in batches (``partial_fit``, iterables, Arrow) or in dask partitions are seen once, and
+    their number is not known beforehand, so folds are assigned row by row: row number i (from 0, over all
+    batches or partitions in order) is held out in fold ``i % cv``; with groups, the fold is a fixed hash of
+    the label (:func:`attenua.folds.folds_by_group`), whatever the batch or process. ``cv`` must be a number
+    and ``n_repeats`` 1. Neighbouring rows then fall in different folds: where they depend on each other, as
+    in time series, give groups (such as the day) to keep them together.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -198,6 +256,8 @@ class AttenuatedPCACV(SubspaceTransformer):
     >>> bool(pca.gain_ >= 0)
     True
     """
+
+    _settled = (*IncrementalFit._settled, "alpha_", "alphas_", "cv_risk_", "cv_risk_folds_", "gain_")
 
     def __init__(
         self,
@@ -225,29 +285,84 @@ class AttenuatedPCACV(SubspaceTransformer):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data. Sparse data are never made dense; float32 data give float32 results.
+        X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
+            Data. Sparse data are never made dense; float32 data give float32 results. An iterable of batches
+            or an Arrow table, reader or dataset is read once, in bounded memory; a dask array or data frame
+            is summed up on its workers. See Notes for the folds. ``partial_fit`` can go on from either.
         y : ignored
             Here for scikit-learn.
         groups : array-like of shape (n_samples,), optional
-            Labels of the rows, such as subjects; rows of one group are never split.
+            Labels of the rows, such as subjects; rows of one group are never split. With batches also an
+            iterable of arrays; with Arrow data or a dask data frame also the name of a column.
 
         Returns
         -------
         self
         """
-        strengths = checked_strengths(self.alphas)
-        rows = self._open(X)
-        labels = column_labels(self.feature_groups, rows.n_features)
+        self._parameters()
+        if is_dask(X):
+            self._fit_dask(X, checked_stream_folds(self.cv, self.n_repeats), groups=groups)
+        elif is_batches(X):
+            folds = checked_stream_folds(self.cv, self.n_repeats)
+            self._fit_batches(batches_of(X, groups, "groups"), folds, "groups")
+        else:
+            self._forget()
+            rows = self._open(X)
+            self._settle(*self._split(rows, groups))
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
+        """Add a batch of rows to those seen so far.
+
+        Nothing is chosen until a fitted attribute or method is next used: then cross-validation runs over all
+        rows so far, as :meth:`fit` would. A batch that is refused leaves the estimator as it was. After a
+        ``fit`` to rows in memory, whose sums are not kept, this starts anew and warns; after ``fit([X])`` it
+        goes on.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
+            A batch; one row is enough.
+        y : ignored
+            Here for scikit-learn.
+        groups : array-like of shape (n_samples,), optional
+            Labels of its rows: with every batch or with none.
+
+        Returns
+        -------
+        self
+        """
+        self._parameters()
+        self._add(one_batch(X), checked_stream_folds(self.cv, self.n_repeats), groups=groups)
+        return self
+
+    def _parameters(self) -> Any:
+        return checked_strengths(self.alphas)
+
+    def _split(self, rows: Rows, groups: ArrayLike | None) -> tuple[SplitMoments | FoldMoments, int, int]:
+        """Return the moments of the splits, the number of rows, and that of the smallest training set."""
+        n = rows.n_samples
+        check_repeats(self.n_repeats)
+        if rows.reads_data and groups is None and is_number_of_folds(self.cv) and self.n_repeats == 1:
+            # The folds that make_splits would give, without a list of row numbers as long as the data.
+            folds = consecutive_folds(int(self.cv), n)
+            longest = max(fold.stop - fold.start for fold in folds)
+            if n - longest < 2:
+                raise ValueError("split 0 of cv has one training row; a covariance needs at least two.")
+            return FoldMoments([rows.moments(fold) for fold in folds]), n, n - longest
         splits = make_splits(
             self.cv,
-            np.empty((rows.n_samples, 0)),
+            np.empty((n, 0)),
             groups=groups,
             n_repeats=self.n_repeats,
             random_state=self.random_state,
         )
-        moments = SplitMoments(rows, splits)
-        rank = self._rank(moments, min(len(train) for train, _ in splits))
+        return SplitMoments(rows, splits), n, min(len(train) for train, _ in splits)
+
+    def _settle(self, moments: SplitMoments | FoldMoments, n_samples: int, fewest_training_rows: int) -> None:
+        strengths = self._parameters()
+        labels = column_labels(self.feature_groups, self.n_features_in_)
+        rank = self._rank(moments, fewest_training_rows)
         rule = AttenuationRule(strengths, labels)
         result = cross_validate(moments, rule, rank, self.n_jobs)
         self.alphas_ = strengths
@@ -257,10 +372,9 @@ class AttenuatedPCACV(SubspaceTransformer):
         self.gain_ = float(1 - result.risk[result.best] / result.risk[0]) if result.risk[0] > 0 else 0.0
         chosen = AttenuationRule(np.array([self.alpha_]), labels)
         ((_, subspace),) = chosen.subspaces(moments.total, rank)
-        self._store(moments.total, subspace, rows.n_samples)
-        return self
+        self._store(moments.total, subspace, n_samples)
 
-    def _rank(self, moments: SplitMoments, fewest_training_rows: int) -> int:
+    def _rank(self, moments: SplitMoments | FoldMoments, fewest_training_rows: int) -> int:
         rank = resolve_rank(self.n_components, moments.total, int(moments.total.weight))
         if self.n_components is None:
             return min(rank, fewest_training_rows)
