@@ -81,6 +81,13 @@ def test_partitions_without_rows():
     assert model.transform(filtered).compute().shape == (kept.sum(), 2)
 
 
+def test_columns_without_names():
+    frame = pd.DataFrame(X)  # columns 0, 1, ...: no names to scikit-learn
+    model = AttenuatedPCA(2).fit(dd.from_pandas(frame, npartitions=4))
+    assert not hasattr(model, "feature_names_in_")
+    np.testing.assert_allclose(model.transform(frame), AttenuatedPCA(2).fit(X).transform(X), atol=1e-8)
+
+
 def test_folds_continue_over_batches_after_dask():
     model = AttenuatedPCACV(2, alphas=ALPHAS).fit(da.from_array(X[:101], chunks=(17, 6)))
     assert_same_fit(model.partial_fit(X[101:]), in_memory())

@@ -52,9 +52,12 @@ def dask_stream(
     partitions = X.to_delayed().ravel().tolist() if hasattr(X, "chunks") else X.to_delayed()
     labels = _aligned(groups, X, len(partitions), "groups")
     weights = _aligned(sample_weight, X, len(partitions), "sample_weight")
-    rows = 0 if np.isnan(X.shape[0] if hasattr(X, "chunks") else np.nan) else int(X.shape[0])
+    known = _known_lengths(X)
     read = dask.delayed(_partition)
-    parts = [read(*of_one, n_folds, names, rows) for of_one in zip(partitions, labels, weights, strict=True)]
+    parts = [
+        read(*of_one, n_folds, names, 0 if known is None else sum(known))
+        for of_one in zip(partitions, labels, weights, strict=True)
+    ]
     combine = dask.delayed(_combine)
     while len(parts) > 1:
         parts = [combine(parts[i : i + _SPLIT_EVERY]) for i in range(0, len(parts), _SPLIT_EVERY)]
@@ -79,6 +82,12 @@ def _combine(parts: list[RowStream]) -> RowStream:
     return parts[0].followed_by(parts[1:])
 
 
+def _known_lengths(X: Any) -> tuple[int, ...] | None:
+    """Return the number of rows of every block, or None where dask does not know it."""
+    chunks = X.chunks[0] if hasattr(X, "chunks") else (np.nan,)
+    return None if np.isnan(chunks).any() else chunks
+
+
 def _without_label_column(X: Any, labels: Any, argument: str) -> tuple[Any, Any]:
     if not isinstance(labels, str):
         return X, labels
@@ -88,12 +97,12 @@ def _without_label_column(X: Any, labels: Any, argument: str) -> tuple[Any, Any]
 
 
 def _note_columns(estimator: Any, X: Any, *, reset: bool) -> None:
-    columns = getattr(X, "columns", None)
-    if columns is not None:
-        check_names(estimator, [str(name) for name in columns], reset=reset)
-        return
     if X.ndim != 2:
-        raise ValueError(f"X must have two dimensions; got a dask array with {X.ndim}.")
+        raise ValueError(f"X must have two dimensions; got a dask collection with {X.ndim}.")
+    names = list(getattr(X, "columns", []))
+    if names and all(isinstance(name, str) for name in names):  # other names are none, as in scikit-learn
+        check_names(estimator, names, reset=reset)
+        return
     if reset:
         vars(estimator).pop("feature_names_in_", None)
         estimator.n_features_in_ = X.shape[1]
@@ -113,10 +122,9 @@ def _aligned(labels: Any, X: Any, n_partitions: int, argument: str) -> list[Any]
     """Return what belongs to every partition of X."""
     if labels is None:
         return [None] * n_partitions
-    chunks = X.chunks[0] if hasattr(X, "chunks") else (np.nan,)
-    known = not np.isnan(chunks).any()
+    chunks = _known_lengths(X)
     if not is_dask(labels):
-        if not known:
+        if chunks is None:
             raise ValueError(
                 f"{argument} must be a dask collection with the partitions of X, because the number of rows "
                 "of each partition is not known."
@@ -124,7 +132,7 @@ def _aligned(labels: Any, X: Any, n_partitions: int, argument: str) -> list[Any]
         labels = np.asarray(labels)
         _check_length(len(labels), sum(chunks), argument)
         return np.split(labels, np.cumsum(chunks)[:-1])
-    if known and hasattr(labels, "chunks") and not np.isnan(labels.chunks[0]).any():
+    if chunks is not None and _known_lengths(labels) is not None:
         _check_length(labels.shape[0], sum(chunks), argument)
         labels = labels.rechunk((chunks,))
     parts = labels.to_delayed()
@@ -152,23 +160,14 @@ def lazy_rows(estimator: Any, X: Any, method: str, n_columns: int) -> Any:
     if method != "inverse_transform":
         _note_columns(estimator, X, reset=False)
     X = _whole_rows(X.to_dask_array() if hasattr(X, "to_dask_array") else X)
-    light, dtype = _light(estimator), np.result_type(X.dtype, np.float32)
-    dtype = np.float32 if dtype == estimator.components_.dtype == np.float32 else np.float64
-    return X.map_blocks(
-        _apply,
-        light,
-        method,
-        dtype=dtype,
-        chunks=(X.chunks[0], (n_columns,)),
-        meta=np.empty((0, n_columns), dtype=dtype),
-    )
+    dtype = np.float32 if X.dtype == estimator.components_.dtype == np.float32 else np.float64
+    nothing = np.empty((0, n_columns), dtype=dtype)
+    chunks = (X.chunks[0], (n_columns,))
+    return X.map_blocks(_apply, _light(estimator), method, nothing, dtype=dtype, chunks=chunks, meta=nothing)
 
 
-def _apply(rows: Any, estimator: Any, method: str) -> Any:
-    if rows.shape[0] == 0:
-        width = estimator.n_components_ if method == "transform" else estimator.n_features_in_
-        return np.empty((0, width), dtype=estimator.components_.dtype)
-    return getattr(estimator, method)(rows)
+def _apply(rows: Any, estimator: Any, method: str, nothing: Any) -> Any:
+    return getattr(estimator, method)(rows) if rows.shape[0] else nothing
 
 
 def dask_score(estimator: Any, X: Any) -> float:
