@@ -11,8 +11,9 @@ demo: .venv/demo
 test: .venv/test
 	$(BIN)/python -m pytest -q
 
-# The oldest versions the package promises to work with, installed exactly (and a pytest of their time).
-FLOORS := numpy==1.26.0 scipy==1.12.0 scikit-learn==1.6.0 'pytest<9'
+# The oldest versions the package promises to work with, installed exactly (and tools of their time: a newer
+# pyarrow needs numpy 2).
+FLOORS := numpy==1.26.0 scipy==1.12.0 scikit-learn==1.6.0 dask==2024.1.0 pandas==2.1.4 'pyarrow<20' 'pytest<9'
 test-floors: .venv-floors/test
 	.venv-floors/bin/python -m pytest -q
 

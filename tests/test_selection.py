@@ -58,6 +58,22 @@ def test_an_outlier_that_is_held_out_does_not_reach_the_training_rows(n_folds):
         assert held.weight == len(splits[number][1])
 
 
+def test_folds_of_different_sizes_are_judged_in_one_unit():
+    X = spiked_rows(60, 6)
+    expected = AttenuatedPCACV(2, alphas=[0, 0.5], cv=3).fit(X)
+    tiny = AttenuatedPCACV(2, alphas=[0, 0.5], cv=3).fit(X * 1e-150)
+    np.testing.assert_allclose(tiny.cv_risk_, expected.cv_risk_ * 1e-300, rtol=1e-9)
+    X[:20] = 0  # a fold without a size of its own
+    expected = AttenuatedPCACV(2, alphas=[0, 0.5], cv=3).fit(X)
+    tiny = AttenuatedPCACV(2, alphas=[0, 0.5], cv=3).fit(X * 2.0**-540)
+    np.testing.assert_allclose(np.abs(tiny.components_), np.abs(expected.components_), rtol=1e-9)
+    X[45] *= 1e100  # one that no other fold is like
+    moments = SplitMoments(Rows(X), folds(60, 3))
+    for number in range(3):
+        train, held = moments.pair(number)
+        assert train.unit == held.unit == moments.total.unit
+
+
 def test_repetitions_are_partitions_of_their_own():
     rows = CountingRows(spiked_rows(60, 6))
     rng = np.random.default_rng(0)

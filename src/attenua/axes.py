@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from attenua.moments import Moments
 from attenua.spectrum import Subspace, rounding
+from attenua.validation import caller_level
 
 Array = NDArray[np.float64]
 
@@ -69,11 +70,11 @@ def _settle_ties(variances: Array, rotation: Array, values: Array) -> Array:
     return rotation
 
 
-def warn_of_tie(rank: int, where: str, stacklevel: int) -> None:
+def warn_of_tie(rank: int, where: str = "") -> None:
     """Warn that a cut falls on equal eigenvalues."""
     warnings.warn(
         f"The cut at n_components={rank} falls on a tie{where}: component {rank + 1} would be as good as "
         f"component {rank}, so the data do not determine the subspace. One of the equally good ones was "
         "taken, always the same for the same data. Choose another n_components to avoid it.",
-        stacklevel=stacklevel + 1,
+        stacklevel=caller_level(),
     )

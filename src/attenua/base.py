@@ -12,9 +12,12 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from attenua.axes import in_data_units, principal_axes, unbiased_total, warn_of_tie
-from attenua.moments import Moments, Rows, magnitude, row_blocks
+from attenua.batches import arrow_batch, is_arrow_table, is_batches
+from attenua.blocks import magnitude, row_blocks
+from attenua.distributed import dask_score, is_dask, lazy_rows
+from attenua.moments import Moments, Rows
 from attenua.spectrum import Convergence, Subspace
-from attenua.validation import checked_weights, matrix_requirements
+from attenua.validation import caller_level, check_names, checked_weights, matrix_requirements
 
 
 class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -33,6 +36,13 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _checked_rows(self, X: Any) -> Any:
         """Validate rows that a fitted estimator is applied to."""
         check_is_fitted(self)
+        if is_arrow_table(X):
+            X, _, names = arrow_batch(X)
+            check_names(self, names, reset=False)
+            magnitude(X, names)
+            return X
+        if is_batches(X):
+            raise TypeError("X holds batches of rows; give them one by one.")
         X = validate_data(self, X, reset=False, **(matrix_requirements() | {"ensure_min_samples": 1}))
         magnitude(X, getattr(self, "feature_names_in_", None))
         return X
@@ -68,7 +78,7 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 f"{type(self).__name__} did not converge in {convergence.n_iter} iterations; the last "
                 "iterate was kept.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=caller_level(),
             )
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -114,7 +124,7 @@ class SubspaceTransformer(RowsTransformer):
             self._store_convergence(subspace.convergence)
         # With n_components=None the user made no cut, so there is nothing to warn of.
         if subspace.tied and self.n_components is not None:
-            warn_of_tie(rank, "", stacklevel=3)
+            warn_of_tie(rank)
 
     def _scale(self) -> NDArray[Any]:
         """Return what whitening divides by; a component without variance is left alone."""
@@ -127,14 +137,17 @@ class SubspaceTransformer(RowsTransformer):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix, Arrow table or dask collection of shape (n_samples, n_features)
             Rows with the columns seen in ``fit``.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components)
+        ndarray of shape (n_samples, n_components), or lazy dask array
             ``(X - mean_) @ components_.T``, divided by the standard deviations if ``whiten``.
         """
+        check_is_fitted(self)
+        if is_dask(X):
+            return lazy_rows(self, X, "transform", self.n_components_)
         X = self._checked_rows(X)
         scores = self._centred_product(X, self.components_.T)
         return scores / self._scale() if self.whiten else scores
@@ -152,6 +165,9 @@ class SubspaceTransformer(RowsTransformer):
         ndarray of shape (n_samples, n_features)
             Points of the fitted subspace, ``X @ components_ + mean_``.
         """
+        check_is_fitted(self)
+        if is_dask(X):
+            return lazy_rows(self, X, "inverse_transform", self.n_features_in_)
         scores = self._checked_scores(X)
         if self.whiten:
             scores = scores * self._scale()
@@ -173,6 +189,9 @@ class SubspaceTransformer(RowsTransformer):
             :math:`-\frac1n \sum_i \|(I - P)(x_i - \bar x)\|^2`. It grows with the number of components,
             so compare it at a fixed ``n_components``.
         """
+        check_is_fitted(self)
+        if is_dask(X):
+            return dask_score(self, X)
         X = self._checked_rows(X)
         W, mean = self.components_.astype(float), self.mean_.astype(float)
         total = 0.0

@@ -1,19 +1,23 @@
 """Attenuated PCA as scikit-learn estimators: at a given strength, and at one chosen by cross-validation."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attenua.batches import batches_of, is_batches, one_batch
+from attenua.distributed import is_dask
 from attenua.feature_groups import column_labels
 from attenua.fitting import RuleTransformer, RuleTransformerCV
+from attenua.folds import checked_stream_folds
+from attenua.incremental import IncrementalFit
 from attenua.rules import AttenuationRule
 from attenua.validation import checked_strength, checked_strengths
 
 Array = NDArray[np.float64]
 
 
-class AttenuatedPCA(RuleTransformer):
+class AttenuatedPCA(IncrementalFit, RuleTransformer):
     r"""PCA with the sample variances weakened by a given strength.
 
     The components span the leading eigenvectors (algebraically largest) of
@@ -88,12 +92,65 @@ class AttenuatedPCA(RuleTransformer):
         self.feature_groups = feature_groups
         self.whiten = whiten
 
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the subspace.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
+            Data. Sparse data are never made dense; float32 data give float32 results. An iterable of batches
+            or an Arrow table, reader or dataset is read once, in bounded memory; a dask array or data frame
+            is summed up on its workers. ``partial_fit`` can go on from either.
+        y : ignored
+            Here for scikit-learn.
+        sample_weight : array-like of shape (n_samples,), optional
+            Frequencies: a row of weight 2 counts as two rows. With batches also an iterable of arrays; with
+            Arrow data or a dask data frame also the name of a column.
+
+        Returns
+        -------
+        self
+        """
+        checked_strength(self.alpha)
+        if is_dask(X):
+            self._fit_dask(X, 1, sample_weight=sample_weight)
+        elif is_batches(X):
+            self._fit_batches(batches_of(X, sample_weight, "sample_weight"), 1, "sample_weight")
+        else:
+            self._forget()
+            super().fit(X, y, sample_weight)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Add a batch of rows to those seen so far.
+
+        The subspace of all rows so far is computed when it is next used, so many batches cost no more
+        eigenproblems than one. A batch that is refused leaves the estimator as it was. After a ``fit`` to
+        rows in memory, whose sums are not kept, this starts anew and warns; after ``fit([X])`` it goes on.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
+            A batch; one row is enough.
+        y : ignored
+            Here for scikit-learn.
+        sample_weight : array-like of shape (n_samples,), optional
+            Frequencies of its rows.
+
+        Returns
+        -------
+        self
+        """
+        checked_strength(self.alpha)
+        self._add(one_batch(X), 1, sample_weight=sample_weight)
+        return self
+
     def _rule(self, n_features: int) -> AttenuationRule:
         strength = np.array([checked_strength(self.alpha)])
         return AttenuationRule(strength, column_labels(self.feature_groups, n_features))
 
 
-class AttenuatedPCACV(RuleTransformerCV):
+class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
     r"""PCA with the sample variances weakened by a strength that cross-validation chooses.
 
     Every strength :math:`\alpha` is judged by the squared error with which the leading subspace of
@@ -168,6 +225,13 @@ class AttenuatedPCACV(RuleTransformerCV):
     The cross-validated error always falls with the number of components, so it must not be used to choose
     ``n_components``.
 
+    Rows that come in batches (``partial_fit``, iterables, Arrow) or in dask partitions are seen once, and
+    their number is not known beforehand, so folds are assigned row by row: row number i (from 0, over all
+    batches or partitions in order) is held out in fold ``i % cv``; with groups, the fold is a fixed hash of
+    the label (:func:`attenua.folds.folds_by_group`), whatever the batch or process. ``cv`` must be a number
+    and ``n_repeats`` 1. Neighbouring rows then fall in different folds: where they depend on each other, as
+    in time series, give groups (such as the day) to keep them together.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -176,6 +240,8 @@ class AttenuatedPCACV(RuleTransformerCV):
     >>> bool(pca.gain_ >= 0)
     True
     """
+
+    _settled = (*IncrementalFit._settled, "alpha_", "alphas_", "cv_risk_", "cv_risk_folds_", "gain_")
 
     def __init__(
         self,
@@ -197,6 +263,61 @@ class AttenuatedPCACV(RuleTransformerCV):
         self.whiten = whiten
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
+        """Choose a strength by cross-validation and fit it to all rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
+            Data. Sparse data are never made dense; float32 data give float32 results. An iterable of batches
+            or an Arrow table, reader or dataset is read once, in bounded memory; a dask array or data frame
+            is summed up on its workers. See Notes for the folds. ``partial_fit`` can go on from either.
+        y : ignored
+            Here for scikit-learn.
+        groups : array-like of shape (n_samples,), optional
+            Labels of the rows, such as subjects; rows of one group are never split. With batches also an
+            iterable of arrays; with Arrow data or a dask data frame also the name of a column.
+
+        Returns
+        -------
+        self
+        """
+        self._strengths()
+        if is_dask(X):
+            self._fit_dask(X, checked_stream_folds(self.cv, self.n_repeats), groups=groups)
+        elif is_batches(X):
+            folds = checked_stream_folds(self.cv, self.n_repeats)
+            self._fit_batches(batches_of(X, groups, "groups"), folds, "groups")
+        else:
+            self._forget()
+            super().fit(X, y, groups)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
+        """Add a batch of rows to those seen so far.
+
+        Nothing is chosen until a fitted attribute or method is next used: then cross-validation runs over all
+        rows so far, as :meth:`fit` would. A batch that is refused leaves the estimator as it was. After a
+        ``fit`` to rows in memory, whose sums are not kept, this starts anew and warns; after ``fit([X])`` it
+        goes on.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
+            A batch; one row is enough.
+        y : ignored
+            Here for scikit-learn.
+        groups : array-like of shape (n_samples,), optional
+            Labels of its rows: with every batch or with none.
+
+        Returns
+        -------
+        self
+        """
+        self._strengths()
+        self._add(one_batch(X), checked_stream_folds(self.cv, self.n_repeats), groups=groups)
+        return self
 
     def _strengths(self) -> Array:
         return checked_strengths(self.alphas)

@@ -7,11 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua.base import SubspaceTransformer
-from attenua.folds import make_splits
+from attenua.folds import check_repeats, consecutive_folds, is_number_of_folds, make_splits
+from attenua.moments import Moments
 from attenua.rank import resolve_rank
-from attenua.selection import Rule, SplitMoments, cross_validate
+from attenua.selection import MOST_PARTS, FoldMoments, Rule, SplitMoments, cross_validate
 
 Array = NDArray[np.float64]
+Folds = SplitMoments | FoldMoments
 
 
 class RuleTransformer(SubspaceTransformer):
@@ -37,13 +39,21 @@ class RuleTransformer(SubspaceTransformer):
         -------
         self
         """
-        rows = self._open(X, sample_weight)
-        rule = self._rule(rows.n_features)
-        moments = rows.moments()
-        rank = resolve_rank(self.n_components, moments, rows.n_samples)
-        ((_, subspace),) = rule.subspaces(moments, rank)
-        self._store(moments, subspace, rows.n_samples)
+        self._settle(*self._read(X, sample_weight))
         return self
+
+    def _read(self, X: Any, sample_weight: ArrayLike | None) -> tuple[FoldMoments, int, int]:
+        """Return the moments of rows in memory and, twice, the number of rows: what ``_settle`` takes."""
+        rows = self._open(X, sample_weight)
+        self._rule(rows.n_features)  # refuses wrong parameters before the rows are read
+        return FoldMoments([rows.moments()]), rows.n_samples, rows.n_samples
+
+    def _settle(self, moments: Folds, n_samples: int, fewest_training_rows: int) -> None:
+        """Find the subspace from the moments and set the fitted attributes."""
+        total = moments.total
+        rank = resolve_rank(self.n_components, total, n_samples)
+        ((_, subspace),) = self._rule(total.n_features).subspaces(total, rank)
+        self._store(total, subspace, n_samples)
 
 
 class RuleTransformerCV(SubspaceTransformer):
@@ -86,32 +96,51 @@ class RuleTransformerCV(SubspaceTransformer):
         -------
         self
         """
+        self._settle(*self._read(X, y, groups))
+        return self
+
+    def _read(self, X: Any, y: Any, groups: ArrayLike | None) -> tuple[Folds, int, int]:
+        """Return the moments of the splits, the number of rows, and that of the smallest training set."""
         strengths = self._strengths()
         rows = self._open(X)
-        rule = self._rule(strengths, rows.n_features)
+        self._rule(strengths, rows.n_features)  # refuses wrong parameters before the rows are read
+        n = rows.n_samples
+        check_repeats(self.n_repeats)
+        plain = groups is None and self.n_repeats == 1 and is_number_of_folds(self.cv)
+        if plain and self.cv <= MOST_PARTS and rows.forms_scatter:
+            # The folds that make_splits would give, without lists of row numbers as long as the data.
+            folds = consecutive_folds(int(self.cv), n)
+            longest = folds[0].stop
+            if n - longest < 2:
+                raise ValueError("split 0 of cv has one training row; a covariance needs at least two.")
+            return FoldMoments([rows.moments(fold) for fold in folds]), n, n - longest
         splits = make_splits(
             self.cv,
-            rows.n_samples,
+            n,
             X=X,
             y=y,
             groups=groups,
             n_repeats=self.n_repeats,
             random_state=self.random_state,
         )
-        moments = SplitMoments(rows, splits)
-        rank = self._rank(moments, min(len(train) for train, _ in splits))
+        return SplitMoments(rows, splits), n, min(len(train) for train, _ in splits)
+
+    def _settle(self, moments: Folds, n_samples: int, fewest_training_rows: int) -> None:
+        """Choose a strength and find its subspace from the moments, and set the fitted attributes."""
+        total, strengths = moments.total, self._strengths()
+        rule = self._rule(strengths, total.n_features)
+        rank = self._rank(total, fewest_training_rows)
         result = cross_validate(moments, rule, rank, self.n_jobs)
         chosen = strengths[[result.best]]
         self._store_choice(strengths, float(chosen[0]))
         self.cv_risk_ = result.risk
         self.cv_risk_folds_ = result.risk_folds
         self.gain_ = float(1 - result.risk[result.best] / result.risk[0]) if result.risk[0] > 0 else 0.0
-        ((_, subspace),) = self._rule(chosen, rows.n_features).subspaces(moments.total, rank)
-        self._store(moments.total, subspace, rows.n_samples)
-        return self
+        ((_, subspace),) = self._rule(chosen, total.n_features).subspaces(total, rank)
+        self._store(total, subspace, n_samples)
 
-    def _rank(self, moments: SplitMoments, fewest_training_rows: int) -> int:
-        rank = resolve_rank(self.n_components, moments.total, int(moments.total.weight))
+    def _rank(self, total: Moments, fewest_training_rows: int) -> int:
+        rank = resolve_rank(self.n_components, total, int(total.weight))
         if self.n_components is None:
             return min(rank, fewest_training_rows)
         if rank > fewest_training_rows:

@@ -1,5 +1,6 @@
 """Which rows are held out: splits from a number, a splitter or a list, checked before any work is done."""
 
+import hashlib
 import numbers
 from typing import Any
 
@@ -43,9 +44,8 @@ def make_splits(
         Shuffles the repetitions.
     """
     labels = _checked_groups(groups, n_samples)
-    if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
-        raise ValueError(f"n_repeats must be an integer of at least 1; got {n_repeats!r}.")
-    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
+    check_repeats(n_repeats)
+    if is_number_of_folds(cv):
         splits = _folds(int(cv), n_samples, labels, int(n_repeats), random_state)
     elif n_repeats > 1:
         raise ValueError(
@@ -63,15 +63,99 @@ def make_splits(
     return [_checked_split(number, split, n_samples, labels) for number, split in enumerate(splits)]
 
 
-def _folds(
-    n_folds: int, n_samples: int, labels: Indices | None, n_repeats: int, random_state: Any
-) -> list[Split]:
+def is_number_of_folds(cv: Any) -> bool:
+    """Whether cv is a number, and not a splitter or a list of splits."""
+    return isinstance(cv, numbers.Integral) and not isinstance(cv, bool)
+
+
+def consecutive_folds(n_folds: int, n_samples: int) -> list[slice]:
+    """Return the held-out rows of scikit-learn's ``KFold(n_folds)``, as slices and not lists of numbers."""
+    _check_number(n_folds, n_samples)
+    # The first folds are one row longer, as in KFold.
+    sizes = np.full(n_folds, n_samples // n_folds)
+    sizes[: n_samples % n_folds] += 1
+    stops = np.cumsum(sizes).tolist()
+    return [slice(stop - size, stop) for stop, size in zip(stops, sizes.tolist(), strict=True)]
+
+
+def checked_stream_folds(cv: Any, n_repeats: Any) -> int:
+    """Return the number of folds of a stream, whose rows are seen once, in one arrangement."""
+    if not is_number_of_folds(cv) or n_repeats != 1:
+        raise ValueError(
+            "rows that come in batches or partitions are seen once, so cv must be a number of folds and "
+            f"n_repeats must be 1; got cv={cv!r} and n_repeats={n_repeats!r}."
+        )
+    if cv < 2:
+        raise ValueError(f"cv={cv} must be at least 2 folds.")
+    return int(cv)
+
+
+def folds_by_group(groups: ArrayLike, n_folds: int) -> NDArray[np.intp]:
+    """Return the fold of every row of a stream with groups: a hash of the row's label, modulo `n_folds`.
+
+    The hash depends on the label alone: not on the batch, the order, the process or the machine, nor on how
+    whole numbers are stored (1, 1.0 and True are one label, "1" is another).
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_samples,)
+        Labels: numbers, strings or anything with a fixed ``str``.
+    n_folds : int
+        Number of folds.
+
+    Examples
+    --------
+    >>> from attenua.folds import folds_by_group
+    >>> folds_by_group(["ann", "bea", "ann"], 5).tolist()
+    [2, 3, 2]
+    """
+    labels = np.asarray(groups)
+    if labels.ndim != 1:
+        raise ValueError(f"groups must hold one label a row; got shape {labels.shape}.")
+    if labels.dtype.kind in "iub":
+        return _folds_of_numbers(labels, n_folds)
+    if labels.dtype.kind == "f":
+        if not np.isfinite(labels).all():
+            raise ValueError("groups holds a label that is NaN or infinite.")
+        if (labels == np.trunc(labels)).all() and np.abs(labels).max(initial=0) < 2**53:
+            return _folds_of_numbers(labels.astype(np.int64), n_folds)
+    known: dict[Any, int] = {}
+    for label in labels.tolist():
+        if label not in known:
+            known[label] = _fold_of(label, n_folds)
+    return np.array([known[label] for label in labels.tolist()], dtype=np.intp)
+
+
+def _fold_of(label: Any, n_folds: int) -> int:
+    if label is None or label != label:
+        raise ValueError("groups holds a missing label.")
+    if isinstance(label, numbers.Real) and label == np.trunc(label):
+        return int(_folds_of_numbers(np.array([int(label) % 2**64], dtype=np.uint64), n_folds)[0])
+    digest = hashlib.blake2b(str(label).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") % n_folds
+
+
+def _folds_of_numbers(labels: NDArray[Any], n_folds: int) -> NDArray[np.intp]:
+    """Scatter whole numbers over the folds by the finaliser of SplitMix64 (Steele, Lea and Flood, 2014)."""
+    z = labels.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((z ^ (z >> np.uint64(31))) % np.uint64(n_folds)).astype(np.intp)
+
+
+def _check_number(n_folds: int, n_samples: int, labels: Indices | None = None) -> None:
     if n_folds < 2:
         raise ValueError(f"cv={n_folds} must be at least 2 folds.")
     if labels is None and n_folds > n_samples:
         raise ValueError(f"cv={n_folds} folds need at least as many rows; got n_samples={n_samples}.")
     if labels is not None and n_folds > labels.max() + 1:
         raise ValueError(f"cv={n_folds} folds need at least as many groups; got {labels.max() + 1} groups.")
+
+
+def _folds(
+    n_folds: int, n_samples: int, labels: Indices | None, n_repeats: int, random_state: Any
+) -> list[Split]:
+    _check_number(n_folds, n_samples, labels)
     splitter = KFold if labels is None else GroupKFold
     if n_repeats == 1:
         return list(splitter(n_folds).split(np.empty(n_samples), groups=labels))
@@ -79,6 +163,12 @@ def _folds(
     seeds = random.randint(np.iinfo(np.int32).max, size=n_repeats)
     repetitions = (splitter(n_folds, shuffle=True, random_state=int(seed)) for seed in seeds)
     return [split for r in repetitions for split in r.split(np.empty(n_samples), groups=labels)]
+
+
+def check_repeats(n_repeats: Any) -> None:
+    """Raise unless n_repeats is a positive whole number."""
+    if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
+        raise ValueError(f"n_repeats must be an integer of at least 1; got {n_repeats!r}.")
 
 
 def _checked_groups(groups: ArrayLike | None, n_samples: int) -> Indices | None:

@@ -21,13 +21,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from attenua.blocks import as_slice, magnitude, row_blocks
 from attenua.masks import within_groups
+from attenua.sums import SINGLE_PRECISION_ROWS, FoldSums, frame_of, product_blocks
 
 Array = NDArray[np.float64]
-
-# A block of rows and its copy should stay in cache; below 256 rows the products lose speed.
-_BLOCK_BYTES = 4 * 2**20
-_MIN_BLOCK_ROWS = 256
 
 # Up to this many columns a p-by-p matrix is small beside anything else; above it, only tall data form one.
 _ALWAYS_SCATTER = 512
@@ -134,23 +132,38 @@ class ScatterMoments(Moments):
         self._scatter = scatter
         self._origin = origin
 
-    def __add__(self, other: "ScatterMoments") -> "ScatterMoments":
+    def in_unit(self, unit: float) -> "ScatterMoments":
+        """Return the same moments in another unit; exact, since units are powers of two."""
+        ratio = self.unit / unit
+        if ratio == 1.0:
+            return self
         return ScatterMoments(
-            self.weight + other.weight,
-            self._total + other._total,
-            self._scatter + other._scatter,
-            self._origin,
-            self.unit,
+            self.weight, self._total * ratio, self._scatter * ratio * ratio, self._origin * ratio, unit
         )
 
+    def __add__(self, other: "ScatterMoments") -> "ScatterMoments":
+        return self._combined(other, 1)
+
     def __sub__(self, other: "ScatterMoments") -> "ScatterMoments":
+        return self._combined(other, -1)
+
+    def _combined(self, other: "ScatterMoments", sign: int) -> "ScatterMoments":
+        unit = self._common_unit(other)
+        one, two = self.in_unit(unit), other.in_unit(unit)
+        combine = np.add if sign > 0 else np.subtract
         return ScatterMoments(
-            self.weight - other.weight,
-            self._total - other._total,
-            self._scatter - other._scatter,
-            self._origin,
-            self.unit,
+            one.weight + sign * two.weight,
+            combine(one._total, two._total),
+            combine(one._scatter, two._scatter),
+            one._origin,
+            unit,
         )
+
+    def _common_unit(self, other: "ScatterMoments") -> float:
+        if self.unit == other.unit:
+            return self.unit
+        # The larger, but sums that are all zero have no unit of their own.
+        return max((m.unit for m in (self, other) if m._scatter.any()), default=self.unit)
 
     @property
     def _offset(self) -> Array:
@@ -221,6 +234,10 @@ class RowMoments(Moments):
         self._origin = origin
         self.unit = unit
         self.weight = float(weights.sum())
+
+    def in_unit(self, unit: float) -> "RowMoments":
+        """Return these moments: kept rows have one unit from the start."""
+        return self
 
     def __sub__(self, other: "RowMoments") -> "RowMoments":
         weights = self._weights - other._weights
@@ -385,25 +402,16 @@ class Rows:
         self.forms_scatter = self.n_features <= _ALWAYS_SCATTER or (
             not sp.issparse(X) and self.n_features <= min(self.n_samples, _NEVER_SCATTER)
         )
-        self._set_frame(magnitude(X, feature_names))
-
-    def _set_frame(self, largest: float) -> None:
-        # Squares of numbers within 2**±64 are safe as they are, and need no scaling pass.
-        exponent = int(np.frexp(largest)[1])
-        self.unit = 1.0 if abs(exponent) <= 64 else 2.0 ** min(max(exponent, -1000), 1000)
-        if sp.issparse(self._X):
-            self._origin = np.zeros(self.n_features)
-        else:
-            # A median, so that one far row does not carry the origin away from all others.
-            sample = self._X[:: max(1, self.n_samples // 64)]
-            self._origin = np.median(np.asarray(sample, dtype=float) / self.unit, axis=0)
+        self._feature_names = feature_names
+        # Rows that are summed up are checked as they are read; a few of them give the frame to begin with.
+        self._frame = frame_of(X, feature_names, None if self.forms_scatter else magnitude(X, feature_names))
 
     @cached_property
     def _kept_rows(self) -> Any:
         """The rows that :class:`RowMoments` share, in the frame; made once."""
         if sp.issparse(self._X):
             # A view that shares the indices, so that only the values are new.
-            values = self._X.data.astype(float) / self.unit
+            values = self._X.data.astype(float) / self._frame.unit
             return sp.csr_matrix((values, self._X.indices, self._X.indptr), shape=self._X.shape, copy=False)
         return self._in_frame(self._X)
 
@@ -415,49 +423,51 @@ class Rows:
     def _in_frame(self, X: Any) -> Array:
         """Return dense rows as a new array of doubles, scaled and shifted."""
         rows = np.array(X, dtype=float, order="C")
-        if self.unit != 1.0:
-            rows /= self.unit
-        rows -= self._origin
+        if self._frame.unit != 1.0:
+            rows /= self._frame.unit
+        rows -= self._frame.origin
         return rows
 
-    def moments(self, rows: NDArray[np.intp] | None = None) -> ScatterMoments | RowMoments:
-        """Return the moments of the given rows, or of all."""
+    def moments(self, rows: NDArray[np.intp] | slice | None = None) -> ScatterMoments | RowMoments:
+        """Return the moments of the given rows (an array of numbers, or a slice), or of all."""
         if self.forms_scatter:
             return self._scatter_moments(rows)
         weights = np.ones(self.n_samples) if self._weights is None else self._weights
         if rows is not None:
-            weights = weights * np.bincount(rows, minlength=self.n_samples)
-        return RowMoments(self._kept_rows, weights, self._origin, self.unit, self._products)
+            chosen = np.arange(self.n_samples)[rows] if isinstance(rows, slice) else rows
+            weights = weights * np.bincount(chosen, minlength=self.n_samples)
+        return RowMoments(self._kept_rows, weights, self._frame.origin, self._frame.unit, self._products)
 
     def centred_blocks(self, moments: Moments) -> Iterator[tuple[Array, Array]]:
-        """Yield blocks of all rows less a mean, dense and in the frame, with their weights."""
+        """Yield blocks of all rows less a mean, dense and in the unit of the moments, with their weights."""
         for block in row_blocks(self.n_samples, self.n_features):
             B = self._X[block]
             values = np.array(B.toarray() if sp.issparse(B) else B, dtype=float)
             weights = np.ones(len(values)) if self._weights is None else self._weights[block]
-            yield values / self.unit - moments.mean, weights
+            yield values / moments.unit - moments.mean, weights
 
-    def _scatter_moments(self, rows: NDArray[np.intp] | None) -> ScatterMoments:
-        p = self.n_features
-        weight, total, scatter = 0.0, np.zeros(p), np.zeros((p, p))
-        count = self.n_samples if rows is None else len(rows)
-        for block in row_blocks(count, p):
-            chosen = block if rows is None else rows[block]
-            B = self._X[chosen]
-            w = None if self._weights is None else self._weights[chosen]
-            weight += B.shape[0] if w is None else w.sum()
-            if sp.issparse(B):
-                B = B.astype(float) / self.unit
-                weighted = B if w is None else B.multiply(w[:, None]).tocsr()
-                total += np.asarray(weighted.sum(axis=0)).ravel()
-                scatter += (weighted.T @ B).toarray()
-                continue
-            B = self._in_frame(B)
-            total += B.sum(axis=0) if w is None else w @ B
-            if w is not None:
-                B *= np.sqrt(w)[:, None]
-            scatter += B.T @ B
-        return ScatterMoments(float(weight), total, scatter, self._origin, self.unit)
+    def _scatter_moments(self, rows: NDArray[np.intp] | slice | None) -> ScatterMoments:
+        sums = FoldSums(self._frame, 1, self._feature_names)
+        rows = slice(0, self.n_samples) if rows is None else rows
+        rows = rows if isinstance(rows, slice) else as_slice(rows)
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(self.n_samples)
+            blocks = product_blocks(start, stop, self.n_features, step)
+        else:
+            blocks = (rows[block] for block in product_blocks(0, len(rows), self.n_features))
+        single = self.n_samples >= SINGLE_PRECISION_ROWS
+        sums.add(self._X, ((0, block) for block in blocks), sample_weight=self._weights, single=single)
+        self._frame = sums.frame  # a larger unit, where these rows needed one
+        return scatter_moments(sums)[0]
+
+
+def scatter_moments(sums: FoldSums) -> list[ScatterMoments]:
+    """Return the moments of every fold. They share memory with the sums."""
+    frame = sums.frame
+    return [
+        ScatterMoments(float(weight), total, scatter, frame.origin, frame.unit)
+        for weight, total, scatter in zip(sums.weights, sums.totals, sums.scatters, strict=True)
+    ]
 
 
 def has_few_rows(rows: Any) -> bool:
@@ -469,49 +479,3 @@ def inner_products(rows: Any) -> Array:
     """Return the Gram matrix of rows."""
     products = rows @ rows.T
     return products.toarray() if sp.issparse(products) else products
-
-
-def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Yield slices that cut the rows into blocks of a few megabytes."""
-    size = max(_MIN_BLOCK_ROWS, _BLOCK_BYTES // (8 * max(n_columns, 1)))
-    for start in range(0, n_rows, size):
-        yield slice(start, min(start + size, n_rows))
-
-
-def magnitude(X: Any, feature_names: Any = None) -> float:
-    """Return the largest magnitude in X, in one pass, or raise if a value is not finite.
-
-    Raises
-    ------
-    ValueError
-        Naming the first column that holds NaN or infinity.
-    """
-    parts = [X.data] if sp.issparse(X) else (X[block] for block in row_blocks(*X.shape))
-    largest = 0.0
-    for part in parts:
-        if part.size:
-            # Not abs: the most negative integer has no positive twin. NaN passes through max and min.
-            largest = max(largest, float(part.max()), -float(part.min()), key=_nan_is_largest)
-    if not np.isfinite(largest):
-        raise ValueError(_first_bad_column(X, feature_names))
-    return largest
-
-
-def _nan_is_largest(value: float) -> float:
-    return np.inf if np.isnan(value) else value
-
-
-def _first_bad_column(X: Any, feature_names: Any) -> str:
-    if sp.issparse(X):
-        bad = ~np.isfinite(X.data)
-        column = int(X.indices[bad].min())
-        is_nan = np.isnan(X.data[bad & (X.indices == column)]).any()
-    else:
-        bad_columns = np.zeros(X.shape[1], dtype=bool)
-        for block in row_blocks(*X.shape):
-            bad_columns |= ~np.isfinite(X[block]).all(axis=0)
-        column = int(np.argmax(bad_columns))
-        is_nan = np.isnan(X[:, column]).any()
-    what = "NaN" if is_nan else "infinity"
-    name = "" if feature_names is None else f" ({feature_names[column]!r})"
-    return f"Input X contains {what} in column {column}{name}; values must be finite."

@@ -115,7 +115,7 @@ def attenuation_path(
     axes = [principal_axes(moments, found[i]) for i in range(len(strengths))]
     tied = np.array([found[i].tied for i in range(len(strengths))])
     if tied.any() and n_components is not None:
-        warn_of_tie(rank, f" at alpha = {', '.join(f'{alpha:g}' for alpha in strengths[tied])}", stacklevel=3)
+        warn_of_tie(rank, f" at alpha = {', '.join(f'{alpha:g}' for alpha in strengths[tied])}")
     dtype = np.float32 if X.dtype == np.float32 else np.float64
     return AttenuationPath(
         alphas=strengths,

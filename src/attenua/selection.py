@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
 from attenua.axes import in_data_units
-from attenua.moments import Moments, Rows
+from attenua.moments import Moments, Rows, ScatterMoments
 from attenua.path import AttenuationPath
 from attenua.spectrum import Subspace
 from attenua.validation import checked_matrix
@@ -30,8 +30,8 @@ _ROUNDING = 1e-13
 # first-order effect of an angle on a held-out risk is its coupling across the cut, below the total variance.
 _ROUGH_SINE = 1e-7
 _ROUGH_RISK = 1e-8
-# Folds beyond this many are not all held in memory at once.
-_MOST_PARTS = 20
+# Folds of rows in memory beyond this many are not all held at once; nor are so many added for every split.
+MOST_PARTS = 20
 
 
 class Rule(Protocol):
@@ -75,18 +75,18 @@ class SplitMoments:
 
     def pair(self, number: int) -> tuple[Any, Any]:
         """Return the moments of the training and the held-out rows of a split."""
+        unit = self.total.unit
         for partition in self._partitions:
             if number in partition:
                 parts = self._parts(partition)
                 position = partition.index(number)
-                # Added up, not subtracted: an outlier in the held-out part would leave its rounding behind.
-                first, *others = parts[:position] + parts[position + 1 :]
-                return sum(others, first), parts[position]
+                return _all_but(parts, position).in_unit(unit), parts[position].in_unit(unit)
         train, held_out = self._splits[number]
         held = self._rows.moments(held_out)
         counts = np.bincount(np.concatenate([train, held_out]), minlength=self._rows.n_samples)
         is_complement = (counts == 1).all()
-        return (self.total - held if is_complement else self._rows.moments(train)), held
+        fitted = self.total - held if is_complement else self._rows.moments(train)
+        return fitted.in_unit(unit), held.in_unit(unit)
 
     def _parts(self, partition: range) -> list[Any]:
         """Return the moments of the held-out sets of a partition; one partition is kept at a time."""
@@ -107,8 +107,41 @@ class SplitMoments:
             if counts.min() == 1:
                 partitions.append(range(start, number + 1))
                 start, counts = number + 1, np.zeros_like(counts)
-        runs = [partition for partition in partitions if len(partition) <= _MOST_PARTS]
+        runs = [partition for partition in partitions if len(partition) <= MOST_PARTS]
         return runs if len(runs) == len(partitions) and start == len(self._splits) else []
+
+
+class FoldMoments:
+    """Moments of folds that hold every row once: what :class:`SplitMoments` is for rows that are gone.
+
+    Parameters
+    ----------
+    held : sequence of Moments
+        Moments of the rows of every fold.
+    """
+
+    def __init__(self, held: Sequence[Any]):
+        self._held = list(held)
+        self.n_splits = len(held)
+
+    @cached_property
+    def total(self) -> Any:
+        """Moments of all rows."""
+        return sum(self._held[1:], start=self._held[0])
+
+    def pair(self, number: int) -> tuple[ScatterMoments, ScatterMoments]:
+        """Return the moments of the training and the held-out rows of a split."""
+        unit = self.total.unit
+        held = self._held[number].in_unit(unit)
+        if self.n_splits > MOST_PARTS:
+            return self.total - held, held
+        return _all_but(self._held, number).in_unit(unit), held
+
+
+def _all_but(parts: Sequence[ScatterMoments], position: int) -> ScatterMoments:
+    """Add up the other parts. To subtract this one would leave the rounding of its outliers behind."""
+    first, *others = [*parts[:position], *parts[position + 1 :]]
+    return sum(others, first)
 
 
 @dataclass(frozen=True)
@@ -130,7 +163,9 @@ class CrossValidation:
     best: int
 
 
-def cross_validate(moments: SplitMoments, rule: Rule, rank: int, n_jobs: Any = None) -> CrossValidation:
+def cross_validate(
+    moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any = None
+) -> CrossValidation:
     """Compare the strengths of a rule by reconstruction of held-out rows."""
     total = moments.total  # before the threads start, so that it is read once
     rough = rule.at(rule.strengths, _ROUGH_SINE) if hasattr(rule, "at") else rule
@@ -145,7 +180,7 @@ def cross_validate(moments: SplitMoments, rule: Rule, rank: int, n_jobs: Any = N
     return CrossValidation(in_data_units(risk, total), in_data_units(risk_folds, total), best)
 
 
-def _risks(moments: SplitMoments, rule: Rule, rank: int, n_jobs: Any) -> tuple[Array, Array]:
+def _risks(moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any) -> tuple[Array, Array]:
     """Return the held-out risk of every split and strength, and the held-out weight of every split."""
     results = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_held_out_risk)(moments, number, rule, rank) for number in range(moments.n_splits)
@@ -153,7 +188,9 @@ def _risks(moments: SplitMoments, rule: Rule, rank: int, n_jobs: Any) -> tuple[A
     return np.stack([risk for risk, _ in results]), np.array([weight for _, weight in results])
 
 
-def _held_out_risk(moments: SplitMoments, number: int, rule: Rule, rank: int) -> tuple[Array, float]:
+def _held_out_risk(
+    moments: SplitMoments | FoldMoments, number: int, rule: Rule, rank: int
+) -> tuple[Array, float]:
     train, held = moments.pair(number)
     risk = np.empty(len(rule.strengths))
     for i, subspace in rule.subspaces(train, rank):

@@ -1,6 +1,7 @@
 """Checks of what users pass in; every error names the argument and what was expected."""
 
 import numbers
+import sys
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,14 @@ def encode_labels(labels: NDArray[Any], name: str) -> NDArray[np.intp]:
 
 def checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | None:
     """Return frequencies of rows as an array, or None."""
+    weights = checked_batch_weights(sample_weight, n_samples)
+    if weights is not None:
+        check_total_weight(float(weights.sum()))
+    return weights
+
+
+def checked_batch_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | None:
+    """Return frequencies of some of the rows as an array, or None."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, numbers.Real):
@@ -85,14 +94,38 @@ def checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | 
         raise ValueError(f"sample_weight has {len(weights)} entries, but X has {n_samples} rows.")
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError("sample_weight must be finite and nonnegative.")
-    if not weights.any():
+    return weights
+
+
+def check_total_weight(total: float) -> None:
+    """Raise unless frequencies sum to more than one row."""
+    if total == 0:
         raise ValueError("sample_weight must not be zero for every row.")
-    if weights.sum() <= 1:
+    if total <= 1:
         raise ValueError(
             "sample_weight must sum to more than 1: a weight counts how often a row was seen. "
-            f"They sum to {weights.sum():g}; normalised weights times the number of rows will do."
+            f"They sum to {total:g}; normalised weights times the number of rows will do."
         )
-    return weights
+
+
+def check_names(estimator: Any, names: list[str], *, reset: bool) -> None:
+    """Note or compare the columns of data whose names scikit-learn's validation cannot read."""
+    if reset:
+        estimator.n_features_in_ = len(names)
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
+        return
+    known = getattr(estimator, "feature_names_in_", None)
+    if len(names) != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {len(names)} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+    if known is not None and list(known) != list(names):
+        other = next(pair for pair in zip(names, known, strict=True) if pair[0] != pair[1])
+        raise ValueError(
+            "The feature names should match those that were passed during fit, in the same order: got "
+            f"{other[0]!r} where {other[1]!r} was fitted."
+        )
 
 
 def checked_count(value: Any, name: str, least: int = 1) -> int:
@@ -107,3 +140,11 @@ def checked_positive(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < np.inf:
         raise ValueError(f"{name} must be a positive number; got {value!r}.")
     return float(value)
+
+
+def caller_level() -> int:
+    """Return the ``stacklevel`` with which a warning points at the first line outside this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "attenua":
+        level, frame = level + 1, frame.f_back
+    return level

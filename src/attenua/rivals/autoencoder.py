@@ -16,7 +16,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from attenua.base import RowsTransformer
-from attenua.moments import Moments, row_blocks
+from attenua.blocks import row_blocks
+from attenua.moments import Moments
 from attenua.rank import resolve_rank
 from attenua.rivals.common import formed_covariance, subspace_of_frame
 from attenua.rivals.masked_loss import checked_mask_rate

@@ -86,7 +86,9 @@ def main_table(gains: pd.DataFrame) -> Table:
         rows.append((str(method), *(_percent(g) + star for g, star in zip(ours["gain"], stars, strict=True))))
         if ours["paper_gain"].notna().all():
             rows.append(("  paper", *map(_percent, ours["paper_gain"])))
-    return Table("Percentage of PCA's test excess risk removed; a star marks the best of the cell", heading, rows)
+    return Table(
+        "Percentage of PCA's test excess risk removed; a star marks the best of the cell", heading, rows
+    )
 
 
 def interval_table(gains: pd.DataFrame) -> Table:

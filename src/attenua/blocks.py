@@ -1,0 +1,76 @@
+"""Rows in pieces: blocks of a few megabytes, their largest magnitude, and a unit that squares are safe in."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+# A block of rows and its copy should stay in cache; below 256 rows the products lose speed.
+_BLOCK_BYTES = 4 * 2**20
+_MIN_BLOCK_ROWS = 256
+
+
+def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Yield slices that cut the rows into blocks of a few megabytes."""
+    size = max(_MIN_BLOCK_ROWS, _BLOCK_BYTES // (8 * max(n_columns, 1)))
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def as_slice(rows: NDArray[np.intp]) -> NDArray[np.intp] | slice:
+    """Return evenly spaced, increasing row numbers as a slice, which reads without copying."""
+    if len(rows) < 2 or rows[1] <= rows[0]:
+        return rows
+    step = int(rows[1] - rows[0])
+    # The ends first: most other numbers are told apart without looking at all of them.
+    if rows[-1] - rows[0] != step * (len(rows) - 1) or (np.diff(rows) != step).any():
+        return rows
+    return slice(int(rows[0]), int(rows[-1]) + 1, step)
+
+
+def unit_for(largest: float) -> float:
+    """Return the power of two in which numbers up to a magnitude can be squared and added safely."""
+    # Squares of numbers within 2**±64 are safe as they are, and need no scaling.
+    exponent = int(np.frexp(largest)[1])
+    return 1.0 if abs(exponent) <= 64 else 2.0 ** min(max(exponent, -1000), 1000)
+
+
+def magnitude(X: Any, feature_names: Any = None) -> float:
+    """Return the largest magnitude in X, in one pass, or raise if a value is not finite.
+
+    Raises
+    ------
+    ValueError
+        Naming the first column that holds NaN or infinity.
+    """
+    parts = [X.data] if sp.issparse(X) else (X[block] for block in row_blocks(*X.shape))
+    largest = 0.0
+    for part in parts:
+        if part.size:
+            # Not abs: the most negative integer has no positive twin. NaN passes through max and min.
+            largest = max(largest, float(part.max()), -float(part.min()), key=_nan_is_largest)
+    if not np.isfinite(largest):
+        raise ValueError(_first_bad_column(X, feature_names))
+    return largest
+
+
+def _nan_is_largest(value: float) -> float:
+    return np.inf if np.isnan(value) else value
+
+
+def _first_bad_column(X: Any, feature_names: Any) -> str:
+    if sp.issparse(X):
+        bad = ~np.isfinite(X.data)
+        column = int(X.indices[bad].min())
+        is_nan = np.isnan(X.data[bad & (X.indices == column)]).any()
+    else:
+        bad_columns = np.zeros(X.shape[1], dtype=bool)
+        for block in row_blocks(*X.shape):
+            bad_columns |= ~np.isfinite(X[block]).all(axis=0)
+        column = int(np.argmax(bad_columns))
+        is_nan = np.isnan(X[:, column]).any()
+    what = "NaN" if is_nan else "infinity"
+    name = "" if feature_names is None else f" ({feature_names[column]!r})"
+    return f"Input X contains {what} in column {column}{name}; values must be finite."
