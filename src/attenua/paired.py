@@ -74,8 +74,11 @@ class PairedGain:
         }[self.verdict]
 
 
-def paired_gain(estimator: Any) -> PairedGain:
+def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
     """Return how sure the cross-validated gain of a fitted `AttenuatedPCACV` is.
+
+    The gain is that of the chosen strength; or of `alpha`, one of ``estimator.alphas_`` that was not chosen
+    on these splits, so that its gain is also the crossed one.
 
     Splits count equally here, also where folds hold unequal numbers of rows. The number of folds is read
     from ``estimator.cv``; a splitter's splits are taken to be one repetition.
@@ -84,15 +87,19 @@ def paired_gain(estimator: Any) -> PairedGain:
     folds = np.asarray(estimator.cv_risk_folds_, dtype=float)
     n_splits = len(folds)
     per_repeat = int(estimator.cv) if isinstance(estimator.cv, numbers.Integral) else n_splits
-    best = int(np.flatnonzero(estimator.alphas_ == estimator.alpha_)[0])
+    strength = float(estimator.alpha_ if alpha is None else alpha)
+    best = int(np.flatnonzero(estimator.alphas_ == strength)[0])
     base = folds[:, 0].mean()
     unit = base if base > 0 else 1.0
     differences = (folds - folds[:, :1]) / unit
-    crossed = differences[np.arange(n_splits), _chosen_elsewhere(folds, per_repeat)]
+    elsewhere = _chosen_elsewhere(folds, per_repeat) if alpha is None else best
+    crossed = differences[np.arange(n_splits), elsewhere]
     errors = _corrected_error(differences, per_repeat)
     return PairedGain(
-        alpha=float(estimator.alpha_),
-        gain=float(estimator.gain_),
+        alpha=strength,
+        gain=float(1 - estimator.cv_risk_[best] / estimator.cv_risk_[0])
+        if estimator.cv_risk_[0] > 0
+        else 0.0,
         standard_error=float(errors[best]),
         n_splits=n_splits,
         n_better=int((differences[:, best] < 0).sum()),

@@ -284,7 +284,7 @@ def test_transform_fails_with_sentences(frame):
     assert run("transform", model).exit_code == 2
 
 
-@pytest.mark.parametrize("command", ["fit", "transform"])
+@pytest.mark.parametrize("command", ["fit", "transform", "report"])
 def test_help_has_examples_and_exit_codes(command):
     said = words(run(command, "--help").output)
     assert f"attenua {command} " in said
