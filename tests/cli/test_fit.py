@@ -178,6 +178,9 @@ def test_an_output_folder_that_cannot_be_made(frame):
     result = run("fit", "data.csv", "-k", 2, "--out", "taken/deep")
     assert result.exit_code == 1
     assert "taken/deep cannot be written to" in result.stderr
+    result = run("fit", "data.csv", "-k", 2, "--out", "taken")
+    assert result.exit_code == 1
+    assert "taken is a file; --out takes the name of a folder" in result.stderr
 
 
 def test_data_problems_end_with_1_and_a_sentence(frame):
@@ -282,6 +285,16 @@ def test_transform_fails_with_sentences(frame):
     assert run("transform", model, "data.csv", "--out", "x.xlsx").exit_code == 2
     assert run("transform", model, "data.csv", "--out", "-", "--json").exit_code == 2
     assert run("transform", model).exit_code == 2
+
+
+def test_a_reader_that_stops_early_is_no_traceback(tmp_path):
+    attenua = shutil.which("attenua", path=os.path.dirname(sys.executable))
+    np.save("long.npy", np.random.default_rng(0).standard_normal((20_000, 6)))
+    run("fit", "long.npy", "-k", 5)
+    command = f"{attenua} transform attenua-fit/model.npz long.npy --out - | head -n 1"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert result.stdout == "component_1,component_2,component_3,component_4,component_5\n"
+    assert "Traceback" not in result.stderr
 
 
 @pytest.mark.parametrize("command", ["fit", "transform", "report"])

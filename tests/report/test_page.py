@@ -231,3 +231,11 @@ def test_missing_jinja_names_the_extra(model, frame, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without_jinja)
     with pytest.raises(ImportError, match=r"pip install 'attenua\[report\]'"):
         report(model, frame)
+
+
+def test_pca_as_the_only_candidate_and_rows_without_variance_left():
+    rows = spiked_rows(30, 3)
+    page = report(AttenuatedPCACV(2, alphas=[0]).fit(rows), rows)
+    assert "PCA was the only candidate" in page.html
+    flat = np.column_stack([rows[:, 0], 2 * rows[:, 0], -rows[:, 0]])
+    assert "held-out risk removed" in report(AttenuatedPCACV(1).fit(flat), flat).html

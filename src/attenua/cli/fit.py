@@ -63,6 +63,8 @@ def fit(
     request = Request(file, columns, group_column, k, alphas, cv, repeats, seed)
     targets = [out / name for name in ("components.csv", "scores.csv", "model.npz")]
     targets += [out / "report.html"] if report else []
+    if out.exists() and not out.is_dir():
+        fail(f"{out} is a file; --out takes the name of a folder.")
     try:
         # Before the work, so that nobody waits for a result that cannot be written.
         refuse_existing(targets, force=force)

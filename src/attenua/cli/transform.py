@@ -62,15 +62,16 @@ def transform(
             )
         scores = scores_of(estimator, table)
         content = scores_npy(scores) if out.suffix.lower() == ".npy" else scores_csv(scores)
-        if to_screen:
-            sys.stdout.write(content.decode())
-            return
-        write_all_whole({out: content}, force=force)
+        if not to_screen:
+            write_all_whole({out: content}, force=force)
     except (ModelFileError, TableError, FileExistsError) as error:
         fail(str(error))
     except OSError as error:
         fail(f"{out} cannot be written: {error.strerror or error}.")
     n_rows, rank = scores.shape
+    if to_screen:
+        sys.stdout.write(content.decode())
+        return
     if as_json:
         print_plain(dump({"data": table.source, "n_rows": n_rows, "n_components": rank, "files": [str(out)]}))
     else:

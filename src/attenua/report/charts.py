@@ -160,7 +160,7 @@ def _loadings(found: Findings) -> Chart:
         ]
     p = len(found.names)
     which = f"the {_MOST_COORDINATES} largest of {p:,}" if p > _MOST_COORDINATES else "all columns"
-    summary = f"Loadings of PCA and of attenuated PCA side by side, {which} for each component."
+    summary = f"What each column weighs in each component of PCA and of attenuated PCA; {which}."
     return Chart("loadings", summary, views, ["component", "column", "PCA", "attenuated"], rows)
 
 
