@@ -11,8 +11,8 @@ demo: .venv/demo
 test: .venv/test
 	$(BIN)/python -m pytest -q
 
-# The oldest versions the package promises to work with, installed exactly (and a pytest of their time).
-FLOORS := numpy==1.26.0 scipy==1.12.0 scikit-learn==1.6.0 'pytest<9'
+# The oldest versions the package promises to work with, installed exactly (and a pytest and a pyarrow of their time).
+FLOORS := numpy==1.26.0 scipy==1.12.0 scikit-learn==1.6.0 'pytest<9' 'pyarrow<20'
 test-floors: .venv-floors/test
 	.venv-floors/bin/python -m pytest -q
 

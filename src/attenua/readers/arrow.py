@@ -17,8 +17,10 @@ class ArrowSource(Source):
         try:
             import pyarrow as pa
             from pyarrow import feather, parquet
-        except ModuleNotFoundError:
-            raise TableError(f"{source}: {path.suffix} files need pyarrow: pip install pyarrow.") from None
+        except ImportError as error:  # also where it is installed but does not go with this numpy
+            raise TableError(
+                f"{source}: {path.suffix} files need pyarrow: pip install pyarrow ({error})."
+            ) from None
         read = parquet.read_table if path.suffix.lower() == ".parquet" else feather.read_table
         try:
             self._table = read(path)
