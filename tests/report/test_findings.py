@@ -1,5 +1,7 @@
 """What the page says, against direct computation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,6 +10,7 @@ from scipy.linalg import subspace_angles
 from attenua import AttenuatedPCA, AttenuatedPCACV
 from attenua.moments import Rows
 from attenua.paired import paired_gain
+from attenua.report.charts import all_charts
 from attenua.report.findings import find
 from attenua.report.leakage import leakage
 from attenua.theory import Population
@@ -140,3 +143,15 @@ def test_other_rows_and_other_estimators_are_refused():
         find(X, X)
     with pytest.raises(ValueError, match="feature_names must name each of the 7 columns; got 2"):
         find(model, X, feature_names=["a", "b"])
+
+
+def test_an_open_end_of_the_band_is_told_as_open():
+    found = find(AttenuatedPCACV(2).fit(X), X)
+    curves = found.theory.bootstrap.curves.copy()
+    curves[:, 3] = -1.0
+    broken = replace(found.theory, bootstrap=replace(found.theory.bootstrap, curves=curves))
+    chart = all_charts(replace(found, theory=broken))["theory"]
+    band = next(series for series in chart.views[0]["series"] if series["kind"] == "band")
+    assert band["hi"][3] is None
+    assert band["hi"][2] == pytest.approx(broken.band[1][2], rel=1e-4)
+    assert chart.rows[3][-1] == "–"

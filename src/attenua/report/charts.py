@@ -203,11 +203,9 @@ def _theory(found: Findings) -> Chart:
     series, low, high = [], np.full_like(risk, np.nan), np.full_like(risk, np.nan)
     if theory.bootstrap is not None:
         low, high = theory.band
-        # An open end of the interval is drawn to the top of the curves.
-        top = 3 * max(risk.max(), theory.sampling.max())
-        shown = np.minimum(np.where(np.isfinite(high), high, top), top)
+        # An open end of the interval is none in the data, and is drawn to the edge.
         name = f"{theory.level:.0%} interval"
-        series.append(_series(name, "band", "att", alphas, lo=np.maximum(low, 0), hi=shown, soft=True))
+        series.append(_series(name, "band", "att", alphas, lo=low, hi=high, soft=True))
     best = int(np.argmin(risk))
     series += [
         _series("risk", "line", "att", alphas, risk, dots=True),

@@ -196,9 +196,10 @@
         const seen = this.visible(series), look = `role-${series.role} `;
         const at = (k, y) => `${this.px(series.x[k]).toFixed(2)} ${py(y).toFixed(2)}`;
         if (series.kind === "band") {
-          const there = seen.filter((k) => series.lo[k] !== null && series.hi[k] !== null);
+          // A band without an upper end goes on to the edge.
+          const there = seen.filter((k) => series.lo[k] !== null);
           if (there.length) {
-            const path = there.map((k) => at(k, series.lo[k])).concat(there.slice().reverse().map((k) => at(k, series.hi[k])));
+            const path = there.map((k) => at(k, series.lo[k])).concat(there.slice().reverse().map((k) => at(k, series.hi[k] === null ? y1 : series.hi[k])));
             shape(this.lines, "path", { class: look + "band", d: "M" + path.join("L") + "Z" });
           }
         } else if (series.kind === "line") {
