@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUFF := ruff==0.17.4
 
-.PHONY: demo test test-floors lint docs clean
+.PHONY: demo test test-floors test-h5ad lint docs clean
 
 demo: .venv/demo
 	$(BIN)/attenua demo
@@ -16,6 +16,10 @@ test: .venv/test
 FLOORS := numpy==1.26.0 scipy==1.12.0 scikit-learn==1.6.0 dask==2024.1.0 pandas==2.1.4 'pyarrow<20' 'pytest<9'
 test-floors: .venv-floors/test
 	.venv-floors/bin/python -m pytest -q
+
+# anndata holds pandas below the version that everything else is tested with, so it has its own environment.
+test-h5ad: .venv-h5ad/test
+	.venv-h5ad/bin/python -m pytest -q tests/readers/test_h5ad.py
 
 lint: .venv/lint
 	$(BIN)/ruff check .
@@ -50,5 +54,10 @@ $(BIN)/python:
 	.venv-floors/bin/python -m pip install -q -e '.[test]' $(FLOORS)
 	touch $@
 
+.venv-h5ad/test: pyproject.toml
+	$(PYTHON) -m venv .venv-h5ad
+	.venv-h5ad/bin/python -m pip install -q -e '.[h5ad]' 'pytest>=8'
+	touch $@
+
 clean:
-	rm -rf .venv .venv-floors docs/_build docs/auto_examples docs/api/generated
+	rm -rf .venv .venv-floors .venv-h5ad docs/_build docs/auto_examples docs/api/generated

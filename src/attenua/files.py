@@ -1,6 +1,7 @@
 """Files that are written whole or not at all."""
 
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 
@@ -9,10 +10,61 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     path = Path(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with open(part, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        _write_part(part, content)
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def write_all_whole(
+    contents: Mapping[Path, bytes], *, force: bool = False, make_folders: bool = False
+) -> None:
+    """Write several files, all of them or none.
+
+    Parameters
+    ----------
+    contents : mapping of Path to bytes
+        What each file is to hold.
+    force : bool, default=False
+        Replace files that exist. Otherwise one that exists is an error, and nothing is written.
+    make_folders : bool, default=False
+        Make the folders of the files where they are missing.
+
+    Raises
+    ------
+    FileExistsError
+        If one of the files exists and `force` was not given.
+    """
+    refuse_existing(contents, force=force)
+    if make_folders:
+        for folder in {path.parent for path in contents}:
+            folder.mkdir(parents=True, exist_ok=True)
+    parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in contents}
+    try:
+        # What can fail for lack of space or permission happens before the first file is put in its place.
+        for path, content in contents.items():
+            _write_part(parts[path], content)
+        refuse_existing(contents, force=force)
+        for path, part in parts.items():
+            os.replace(part, path)
+    finally:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+
+
+def refuse_existing(paths: Iterable[Path], *, force: bool = False) -> None:
+    """Raise FileExistsError for the first of some files that exists, unless `force`."""
+    for path in paths:
+        if path.is_dir():
+            raise FileExistsError(f"{path} is a folder; give the name of a file.")
+        if path.exists() and not force:
+            raise FileExistsError(
+                f"{path} exists already and nothing was written; force replaces it (--force)."
+            )
+
+
+def _write_part(part: Path, content: bytes) -> None:
+    with open(part, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

@@ -10,6 +10,7 @@ from attenua.axes import in_data_units, principal_axes, warn_of_tie
 from attenua.feature_groups import column_labels
 from attenua.moments import Rows
 from attenua.rank import resolve_rank
+from attenua.repr_html import result_html
 from attenua.rules import AttenuationRule
 from attenua.validation import checked_matrix, checked_strengths, checked_weights
 
@@ -66,6 +67,28 @@ class AttenuationPath:
         # Sines, not cosines, are accurate for the small angles that matter here.
         outside = self.components - (self.components @ pca.T) @ pca
         return np.arcsin(np.clip(np.linalg.svd(outside, compute_uv=False), 0, 1))
+
+    def _repr_html_(self) -> str:
+        """Show the path in a notebook."""
+        angles = np.degrees(self.angles_to_pca()[:, 0])
+        captured = 100 * self.explained_variance_ratio.sum(axis=1)
+        columns = zip(self.alphas, captured, angles, self.gap, self.tied, strict=True)
+        return result_html(
+            "Attenuation path",
+            [
+                ("rows, columns", f"{self.n_samples:,}, {len(self.mean):,}"),
+                ("components", f"{self.n_components}"),
+                ("strengths", f"{len(self.alphas)}, from {self.alphas[0]:g} to {self.alphas[-1]:g}"),
+                ("largest turn from PCA", f"{angles.max():.2f}°"),
+            ],
+            ["alpha", "variance captured, %", "largest angle to PCA, °", "gap", "tied"],
+            [
+                (f"{a:g}", f"{c:.2f}", f"{t:.2f}", f"{g:.4g}", "yes" if tie else "")
+                for a, c, t, g, tie in columns
+            ],
+            curve=(self.alphas, captured, "variance captured against strength"),
+            mark_least=False,
+        )
 
 
 def attenuation_path(

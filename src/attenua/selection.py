@@ -18,6 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from attenua.axes import in_data_units
 from attenua.moments import Moments, Rows, ScatterMoments
 from attenua.path import AttenuationPath
+from attenua.repr_html import result_html
 from attenua.spectrum import Subspace
 from attenua.validation import checked_matrix
 
@@ -337,6 +338,22 @@ class ValidationSelection:
     components: Array
     mean: Array
     n_validation: int
+
+    def _repr_html_(self) -> str:
+        """Show the choice in a notebook; the path it was made on begins with PCA."""
+        change = 100 * (self.risk / self.risk[0] - 1) if self.risk[0] > 0 else 0 * self.risk
+        return result_html(
+            "Strength chosen on validation rows",
+            [
+                ("strength", f"{self.alpha:g}" + (" (ordinary PCA)" if self.alpha == 0 else "")),
+                ("risk against PCA", f"{change.min():+.2f}%"),
+                ("validation rows", f"{self.n_validation:,}"),
+                ("components", f"{len(self.components)}"),
+            ],
+            ["candidate", "risk", "change from PCA, %"],
+            [(i, f"{r:.5g}", f"{c:+.2f}") for i, (r, c) in enumerate(zip(self.risk, change, strict=True))],
+            curve=(np.arange(len(self.risk)), self.risk, "validation risk of the candidates, PCA first"),
+        )
 
     def certificate(
         self,

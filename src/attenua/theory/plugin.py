@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from attenua.repr_html import result_html
 from attenua.theory._checks import as_rank, as_rows, as_strengths
 from attenua.theory.cutoff import Array, cut, excess_risk
 from attenua.theory.oracle import default_strengths
@@ -122,6 +123,33 @@ class PlugInReport:
             f"alpha = {self.alphas[best]:g} has a median {drift:+.0%} off the one it estimates, the plug-in "
             f"oracle falls between {low:g} and {high:g} in four samples of five, and the order-1/n formula "
             f"is {expansion:+.0%} off the simulated risk."
+        )
+
+    def _repr_html_(self) -> str:
+        """Show the report in a notebook."""
+        base = self.population.excess_risk(0.0, self.n)
+        low, high = self.band if self.bootstrap is not None else (np.full_like(self.risk, np.nan),) * 2
+        columns = zip(self.alphas, self.bias, self.sampling, self.risk, low, high, strict=True)
+        given = "" if self.fitted_alpha is None else f"{self.fitted_alpha:g}"
+        return result_html(
+            "Plug-in risk theory",
+            [
+                ("features, rank", f"{self.population.n_features}, {self.population.n_components}"),
+                ("n", f"{self.n} (rows less one for the mean)"),
+                ("smallest risk at", f"alpha = {self.oracle():g}; in the mask range {self.oracle('mask'):g}"),
+                *([("fitted with", f"alpha = {given}")] if given else []),
+                ("worth", "an estimate, not a sharp one: see .worth"),
+            ],
+            ["alpha", "bias", "sampling", "risk", "vs PCA, %", "low", "high"],
+            [
+                (
+                    *(f"{value:.4g}" for value in (a, b, s, r)),
+                    f"{100 * (r / base - 1):+.1f}",
+                    *(f"{end:.4g}" if np.isfinite(end) else "" for end in (lo, hi)),
+                )
+                for a, b, s, r, lo, hi in columns
+            ],
+            curve=(self.alphas, self.risk, "expected excess risk against strength"),
         )
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Matplotlib displays, in the manner of scikit-learn: computed by a `from_...` method, drawn by `plot`."""
+"""The risk curve of the theory."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,11 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attenua.display.common import SHADES, axes_or_new, finish_strength_axis, shade_mask_range
 from attenua.theory import PlugInReport, Population
-
-# Dark to light, so that curves keep their order without colour.
-_SHADES = ("#0b1c33", "#1d5a86", "#3f8f8c", "#93a35a")
-_MASK_RANGE = "#e9edf2"
 
 
 class RiskCurveDisplay:
@@ -144,21 +141,16 @@ class RiskCurveDisplay:
         relative = several if relative is None else relative
         if relative and self.alphas[0] != 0:
             raise ValueError("relative curves need alpha = 0, ordinary PCA, among the strengths.")
-        if ax is None:
-            ax = _pyplot().subplots(figsize=(6.4, 4.2), layout="constrained")[1]
+        ax = axes_or_new(ax)
         self.ax_, self.figure_ = ax, ax.figure
-        self.mask_range_ = ax.axvspan(0, 0.5, color=_MASK_RANGE, lw=0, zorder=0)
-        ax.text(0.25, 1.01, "mask range", transform=ax.get_xaxis_transform(), ha="center", fontsize="small")
+        self.mask_range_ = shade_mask_range(ax)
         self.risk_lines_, self.sampling_lines_, self.oracle_markers_ = [], [], []
         self.bias_line_ = self.band_ = None
         for index, size in enumerate(self.sample_sizes):
             self._draw_curve(index, size, parts, relative)
         ax.axhline(1.0 if relative else 0.0, color="0.6", lw=0.8, zorder=1)
-        ax.set_xlim(self.alphas[0], self.alphas[-1])
-        ax.set_xlabel(r"attenuation strength $\alpha$")
+        finish_strength_axis(ax, self.alphas)
         ax.set_ylabel("expected excess risk" + (" / PCA's" if relative else ""))
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
         self._set_height(relative)
         extras = [line for line in (self.bias_line_, *self.sampling_lines_[:1]) if line is not None]
         band = [] if self.band_ is None else [self.band_]
@@ -178,7 +170,7 @@ class RiskCurveDisplay:
         self.ax_.set_ylim(low - 0.04 * (high - low), high + 0.1 * (high - low))
 
     def _draw_curve(self, index: int, size: float, parts: bool, relative: bool) -> None:
-        ax, shade = self.ax_, _SHADES[index % len(_SHADES)]
+        ax, shade = self.ax_, SHADES[index % len(SHADES)]
         risk = self.bias + self.sampling[index]
         unit = risk[0] if relative else 1.0
         if self.band is not None:
@@ -219,13 +211,3 @@ class RiskCurveDisplay:
                 zorder=4,
                 label=f"smallest risk, {name}" + (" range" if name == "mask" else ""),
             )
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            "Drawing needs matplotlib, which is not installed: pip install 'attenua[plot]'."
-        ) from error
-    return plt

@@ -1,0 +1,58 @@
+"""What every command shares: the application, the console, and how a command fails."""
+
+import sys
+from typing import Annotated, NoReturn
+
+try:
+    import typer
+    from rich.console import Console
+except ModuleNotFoundError as error:
+    sys.exit(f"The attenua command needs {error.name}; install it with: pip install 'attenua[cli]'")
+
+from attenua import __version__
+
+EXIT_CODES = (
+    "Exit codes: 0 all went well; 1 a problem with the data or a file, said in one sentence on standard "
+    "error; 2 the command was not understood."
+)
+
+app = typer.Typer(
+    help="PCA for limited data: diagonal attenuation with a strength chosen from the data.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    # Examples in the help keep their lines.
+    rich_markup_mode="markdown",
+)
+console = Console()
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        console.print(f"attenua {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def print_plain(text: str) -> None:
+    """Print text as it is: no colours, no markup, no wrapping."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True, emoji=False)
+
+
+def fail(sentence: str) -> NoReturn:
+    """Say what is wrong on standard error and end with exit code 1."""
+    typer.echo(f"Error: {sentence}", err=True)
+    raise typer.Exit(1)
+
+
+def warn(sentence: str) -> None:
+    """Say on standard error what the user should know; the command goes on."""
+    typer.echo(f"Note: {sentence}", err=True)

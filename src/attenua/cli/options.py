@@ -1,0 +1,102 @@
+"""Options that several commands share, and how their texts are understood."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+FILE_HELP = (
+    "Rows of numbers: .csv, .parquet, .feather, .npy, .npz or .h5ad; - for CSV on standard input. "
+    "Without it, the handwritten digits that come with scikit-learn."
+)
+COLUMNS_HELP = "Columns to use: names, positions from 1, or ranges such as a:c, separated by commas."
+
+
+def parse_rank(text: str) -> int | float:
+    """Return a number of components, or a part of the variance strictly between 0 and 1."""
+    try:
+        return _checked_rank(float(text))
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is neither a number of components (1, 2, ...) nor a part of the variance below 1."
+        ) from None
+
+
+def _checked_rank(number: float) -> int | float:
+    if 0 < number < 1:
+        return number
+    if number >= 1 and number.is_integer():
+        return int(number)
+    raise ValueError
+
+
+def parse_alphas(text: str) -> Any:
+    """Return a named grid of strengths, or a list of them."""
+    if text in ("direct", "mask"):
+        return text
+    try:
+        alphas = [float(item) for item in text.split(",")]
+    except ValueError:
+        alphas = []
+    if not alphas or not all(0 <= alpha <= 1 for alpha in alphas):
+        raise typer.BadParameter(
+            f"{text!r} is neither 'direct' nor 'mask' nor numbers from 0 to 1 separated by commas."
+        )
+    return alphas
+
+
+def parse_shape(text: str) -> tuple[int, int]:
+    """Return an image shape from a text such as 8x8."""
+    height, _, width = text.lower().partition("x")
+    if not (height.isascii() and width.isascii() and height.isdigit() and width.isdigit()):
+        raise typer.BadParameter(f"{text!r} is not a shape such as 8x8, rows of pixels by columns of pixels.")
+    return int(height), int(width)
+
+
+File = Annotated[str | None, typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)]
+Rank = Annotated[
+    Any,
+    typer.Option(
+        "-k",
+        "--components",
+        parser=parse_rank,
+        metavar="K",
+        help="Number of components, or the part of the variance (0.9) that PCA is to explain with them.",
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--columns", "-c", help=f"{COLUMNS_HELP} May be repeated. By default all columns."),
+]
+GroupColumn = Annotated[
+    str | None,
+    typer.Option(help="Column that labels rows which belong together; they are never split."),
+]
+Alphas = Annotated[
+    Any,
+    typer.Option(
+        parser=parse_alphas,
+        metavar="GRID",
+        help="Strengths to compare: direct (0 to 1), mask (0 to 0.49), or numbers such as 0,0.2,0.5. "
+        "0, ordinary PCA, is always among them.",
+    ),
+]
+Folds = Annotated[int, typer.Option("--cv", min=2, help="Number of folds.")]
+Repeats = Annotated[
+    int, typer.Option(min=1, help="Repetitions of the folds; more than one shuffles the rows.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Shuffles the repetitions.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object in the place of sentences.", show_default=False)
+]
+ImageShape = Annotated[
+    Any,
+    typer.Option(
+        "--image-shape",
+        parser=parse_shape,
+        metavar="HxW",
+        help="In the report, show rows as images of this shape; columns called like pixels are recognised.",
+    ),
+]
+OutFolder = Annotated[Path, typer.Option(help="Folder for the files; made if it is missing.")]

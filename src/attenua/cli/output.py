@@ -1,0 +1,42 @@
+"""Components and scores as text, with every digit that the numbers have."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def components_csv(model: Any, names: Sequence[str] | None) -> bytes:
+    """Return the components as CSV: one row each, one column per column of the data."""
+    p = model.n_features_in_
+    columns = [f"column_{number}" for number in range(1, p + 1)] if names is None else names
+    rows = ([number, *_digits(row)] for number, row in enumerate(model.components_, start=1))
+    return _csv(["component", *columns], rows)
+
+
+def scores_csv(scores: Any) -> bytes:
+    """Return scores as CSV: one row per row of the data, one column per component."""
+    names = [f"component_{number}" for number in range(1, scores.shape[1] + 1)]
+    return _csv(names, (_digits(row) for row in scores))
+
+
+def scores_npy(scores: Any) -> bytes:
+    """Return scores as npy."""
+    buffer = io.BytesIO()
+    np.save(buffer, scores, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _digits(row: Any) -> list[str]:
+    # str of a numpy number is the shortest text that reads back as the same number.
+    return [str(number) for number in row]
+
+
+def _csv(header: Sequence[Any], rows: Iterable[Sequence[Any]]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue().encode()

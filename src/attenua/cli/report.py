@@ -1,0 +1,159 @@
+"""``attenua report``: one page about a fit."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from attenua.cli.base import EXIT_CODES, app, fail, print_plain
+from attenua.cli.fitting import Request, as_record, describe, dump, fit_rows, load_rows
+from attenua.cli.options import (
+    Alphas,
+    AsJson,
+    Columns,
+    File,
+    Folds,
+    Force,
+    GroupColumn,
+    ImageShape,
+    Rank,
+    Repeats,
+    Seed,
+)
+from attenua.files import refuse_existing, write_all_whole
+from attenua.model_files import ModelFileError, load_model
+from attenua.paired import paired_gain
+from attenua.readers import Table, TableError, read_table
+
+
+@app.command(epilog=EXIT_CODES)
+def report(
+    file: File = None,
+    k: Rank = "5",
+    columns: Columns = None,
+    group_column: GroupColumn = None,
+    alphas: Alphas = "direct",
+    cv: Folds = 5,
+    repeats: Repeats = 1,
+    seed: Seed = 0,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="A model.npz that attenua fit wrote on these rows, in the place of a new fit."),
+    ] = None,
+    image_shape: ImageShape = None,
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a page that says whether to use attenuated PCA on these rows, how much it helps, and why.
+
+    The page is one HTML file that opens without a network. It fits the rows as `attenua fit` does, or shows
+    a model that was fitted to them before.
+
+    For example:
+
+    - `attenua report data.csv -k 5`
+
+    - `attenua report faces.npy -k 10 --image-shape 64x64 --out faces.html`
+
+    - `attenua report data.csv --model attenua-fit/model.npz`
+
+    - `attenua report` (the built-in digits)
+    """
+    request = Request(file, columns, group_column, k, alphas, cv, repeats, seed)
+    try:
+        refuse_existing([out], force=force)
+    except FileExistsError as error:
+        fail(str(error))
+    if model is None:
+        table = load_rows(request)
+        fitted = fit_rows(table, request)
+    else:
+        table, fitted = _stored(model, request)
+    page = page_of(fitted, table, request, image_shape, model)
+    try:
+        write_all_whole({out: page}, force=force)
+    except OSError as error:
+        fail(str(error) if isinstance(error, FileExistsError) else f"{out} cannot be written: {error}.")
+    if as_json:
+        record = as_record(table, fitted, paired_gain(fitted), request) if hasattr(fitted, "cv_risk_") else {}
+        print_plain(dump(record | {"files": [str(out)]}))
+        return
+    if hasattr(fitted, "cv_risk_"):
+        print_plain(describe(table, fitted, paired_gain(fitted)))
+    print_plain(f"Written: {out}")
+
+
+def _stored(model: Path, request: Request) -> tuple[Table, Any]:
+    """Return the rows and the model that was fitted to them before."""
+    try:
+        fitted = load_model(model)
+        if request.file is None:
+            return load_rows(request), fitted
+        names = getattr(fitted, "feature_names_in_", None)
+        table = read_table(
+            request.file, columns=request.columns, group_column=request.group_column, names=names
+        )
+    except (ModelFileError, TableError) as error:
+        fail(str(error))
+    return table, fitted
+
+
+def page_of(
+    fitted: Any, table: Table, request: Request, image_shape: Any, model: Path | None = None
+) -> bytes:
+    """Return the page, or fail with a sentence."""
+    try:
+        from attenua.report import report as make_report
+
+        page = make_report(
+            fitted,
+            table.X,
+            image_shape=image_shape,
+            feature_names=table.names,
+            groups=table.groups,
+            source=table.source if request.file in (None, "-") else Path(request.file).name,
+            code=_code(request, image_shape, model),
+        )
+    except ImportError as error:
+        fail(str(error))
+    except ValueError as error:
+        fail(f"{table.source}: {error}")
+    return page.html.encode()
+
+
+def _code(request: Request, image_shape: Any, model: Path | None) -> str:
+    """Return the command that makes the page again and, where the rows are in a file, the same in Python."""
+    command = ["attenua", "report", *([request.file] if request.file else [])]
+    for text in request.columns or []:
+        command += ["--columns", text]
+    if request.group_column:
+        command += ["--group-column", request.group_column]
+    if model is not None:
+        command += ["--model", str(model)]
+    else:
+        grid = request.alphas if isinstance(request.alphas, str) else ",".join(map(repr, request.alphas))
+        command += ["-k", str(request.k), "--alphas", grid, "--cv", str(request.cv)]
+        command += ["--repeats", str(request.repeats), "--seed", str(request.seed)]
+    if image_shape is not None:
+        command += ["--image-shape", f"{image_shape[0]}x{image_shape[1]}"]
+    shell = shlex.join(command) + "\n"
+    if request.file in (None, "-") or model is not None:
+        return shell
+    options = f", columns={request.columns!r}" if request.columns else ""
+    options += f", group_column={request.group_column!r}" if request.group_column else ""
+    shape = "" if image_shape is None else f", image_shape={tuple(image_shape)!r}"
+    return (
+        f"{shell}\n"
+        "# or, in Python:\n"
+        "from attenua import AttenuatedPCACV\n"
+        "from attenua.readers import read_table\n"
+        "from attenua.report import report\n\n"
+        f"table = read_table({request.file!r}{options})\n"
+        f"model = AttenuatedPCACV({request.k}, alphas={request.alphas!r}, cv={request.cv}, "
+        f"n_repeats={request.repeats}, random_state={request.seed})\n"
+        "model.fit(table.X, groups=table.groups)\n"
+        'report(model, table.X, "report.html", feature_names=table.names, groups=table.groups'
+        f"{shape})\n"
+    )

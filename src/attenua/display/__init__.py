@@ -1,0 +1,8 @@
+"""Matplotlib displays, in the manner of scikit-learn: computed by a `from_...` method, drawn by `plot`."""
+
+from attenua.display.angles import AnglesToPCADisplay
+from attenua.display.path import AttenuationPathDisplay
+from attenua.display.risk import RiskCurveDisplay
+from attenua.display.validation import ValidationCurveDisplay
+
+__all__ = ["AnglesToPCADisplay", "AttenuationPathDisplay", "RiskCurveDisplay", "ValidationCurveDisplay"]

@@ -1,0 +1,44 @@
+"""What the displays share: where to draw, the axis of strengths, and the range that masks reach."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+# Dark to light, so that curves keep their order without colour.
+SHADES = ("#0b1c33", "#1d5a86", "#3f8f8c", "#93a35a")
+ACCENT = "#b5541c"
+_MASK_RANGE = "#e9edf2"
+
+
+def axes_or_new(ax: Any, *, columns: int = 1) -> Any:
+    """Return the axes given, or new ones; several as an array."""
+    if ax is not None:
+        return ax
+    width = 6.4 if columns == 1 else 10.0
+    return pyplot().subplots(1, columns, figsize=(width, 4.2), layout="constrained")[1]
+
+
+def shade_mask_range(ax: Any) -> Any:
+    """Shade the strengths below one half, which random input masks can reach."""
+    ax.text(0.25, 1.01, "mask range", transform=ax.get_xaxis_transform(), ha="center", fontsize="small")
+    return ax.axvspan(0, 0.5, color=_MASK_RANGE, lw=0, zorder=0)
+
+
+def finish_strength_axis(ax: Any, alphas: NDArray[Any]) -> None:
+    """Label the axis of strengths and take away what says nothing."""
+    if len(alphas) > 1:
+        ax.set_xlim(alphas[0], alphas[-1])
+    ax.set_xlabel(r"attenuation strength $\alpha$")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+def pyplot() -> Any:
+    """Return matplotlib.pyplot, or say how to install it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            "Drawing needs matplotlib, which is not installed: pip install 'attenua[plot]'."
+        ) from error
+    return plt

@@ -1,0 +1,156 @@
+"""How the loadings and the variance captured move with the strength."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attenua.display.common import ACCENT, SHADES, axes_or_new, finish_strength_axis, shade_mask_range
+from attenua.path import AttenuationPath, attenuation_path
+
+Array = NDArray[np.float64]
+
+
+class AttenuationPathDisplay:
+    """Loadings of one component, and the part of the variance that the subspace captures, along a path.
+
+    Made by `from_path` or `from_data` rather than directly.
+
+    Parameters
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+        Strengths, 0 (PCA) first.
+    loadings : ndarray of shape (n_alphas, n_components, n_features)
+        Components of every strength, with signs that follow those of the strength before.
+    captured : ndarray of shape (n_alphas,)
+        Part of the total variance of the fitted rows that lies in the subspace.
+    feature_names : list of str
+        Names of the columns.
+
+    Attributes
+    ----------
+    axes_ : ndarray of two matplotlib Axes
+        Loadings on the left, captured variance on the right.
+    figure_ : matplotlib Figure
+        Where it was drawn.
+    loading_lines_ : list of Line2D
+        One for every column.
+    captured_line_ : Line2D
+        Captured variance, in percent.
+    """
+
+    def __init__(self, *, alphas: Array, loadings: Array, captured: Array, feature_names: list[str]) -> None:
+        self.alphas, self.loadings = alphas, loadings
+        self.captured, self.feature_names = captured, feature_names
+
+    @classmethod
+    def from_path(
+        cls, path: AttenuationPath, *, feature_names: Any = None, ax: Any = None, **options: Any
+    ) -> "AttenuationPathDisplay":
+        """Draw a path.
+
+        Parameters
+        ----------
+        path : AttenuationPath
+            From :func:`attenua.attenuation_path`.
+        feature_names : sequence of str, optional
+            Names of the columns; by default their numbers.
+        ax : two matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        **options
+            As for `plot`.
+        """
+        p = path.components.shape[2]
+        names = [f"{i}" for i in range(p)] if feature_names is None else [str(name) for name in feature_names]
+        if len(names) != p:
+            raise ValueError(f"feature_names must name each of the {p} columns; got {len(names)} names.")
+        return cls(
+            alphas=path.alphas,
+            loadings=_followed(np.asarray(path.components, dtype=float)),
+            captured=path.explained_variance_ratio.sum(axis=1),
+            feature_names=names,
+        ).plot(ax=ax, **options)
+
+    @classmethod
+    def from_data(
+        cls,
+        X: Any,
+        n_components: int | float | None = None,
+        *,
+        feature_names: Any = None,
+        component: int = 0,
+        n_named: int = 6,
+        ax: Any = None,
+        **parameters: Any,
+    ) -> "AttenuationPathDisplay":
+        """Compute the path of rows and draw it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows; a frame names its columns.
+        n_components : int, float or None
+            As for :func:`attenua.attenuation_path`.
+        feature_names : sequence of str, optional
+            Names of the columns.
+        component, n_named
+            As for `plot`.
+        ax : two matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        **parameters
+            Of :func:`attenua.attenuation_path`.
+        """
+        names = getattr(X, "columns", None) if feature_names is None else feature_names
+        path = attenuation_path(X, n_components, **parameters)
+        return cls.from_path(path, feature_names=names, component=component, n_named=n_named, ax=ax)
+
+    def plot(self, ax: Any = None, *, component: int = 0, n_named: int = 6) -> "AttenuationPathDisplay":
+        """Draw the path.
+
+        Parameters
+        ----------
+        ax : two matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        component : int, default=0
+            Which component's loadings to draw, counted from 0.
+        n_named : int, default=6
+            How many columns to name: those whose loading moves the most.
+
+        Returns
+        -------
+        AttenuationPathDisplay
+            This display, with the artists as attributes.
+        """
+        if not 0 <= component < self.loadings.shape[1]:
+            raise ValueError(f"component must be from 0 to {self.loadings.shape[1] - 1}; got {component!r}.")
+        axes = np.atleast_1d(axes_or_new(ax, columns=2))
+        if axes.shape != (2,):
+            raise ValueError(f"ax must be two axes, for loadings and for captured variance; got {len(axes)}.")
+        self.axes_, self.figure_ = axes, axes[0].figure
+        left, right = axes
+        curves = self.loadings[:, component]
+        named = np.argsort(-np.ptp(curves, axis=0), kind="stable")[:n_named]
+        self.loading_lines_ = left.plot(self.alphas, curves, color="0.75", lw=0.8, zorder=2)
+        dashes = ("-", "--", "-.", ":")
+        for rank, i in enumerate(named):
+            self.loading_lines_[i].set(
+                color=SHADES[rank % 4], lw=2, ls=dashes[rank // 4 % 4], label=self.feature_names[i], zorder=3
+            )
+        left.axhline(0, color="0.6", lw=0.8, zorder=1)
+        left.set_ylabel(f"loading on component {component + 1}")
+        left.legend(handles=[self.loading_lines_[i] for i in named], frameon=False, fontsize="small")
+        (self.captured_line_,) = right.plot(self.alphas, 100 * self.captured, color=ACCENT, lw=2.2)
+        right.set_ylabel("variance captured, %")
+        for axis in axes:
+            shade_mask_range(axis)
+            finish_strength_axis(axis, self.alphas)
+        return self
+
+
+def _followed(components: Array) -> Array:
+    """Flip signs so that every component is close to that of the strength before."""
+    followed = components.copy()
+    for before, now in pairwise(followed):
+        now *= np.where(np.einsum("ij,ij->i", before, now) < 0, -1.0, 1.0)[:, None]
+    return followed

@@ -1,0 +1,252 @@
+"""Fitted models as plain data: arrays and one JSON text in a zip, never a pickle.
+
+The file is an npz: ``numpy.load(path, allow_pickle=False)`` shows its arrays, ``unzip -p path model.json``
+its settings. Loading builds the estimator from checked numbers and runs no code of the file.
+"""
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from attenua.estimators import AttenuatedPCA, AttenuatedPCACV
+from attenua.files import write_all_whole
+
+FORMAT, VERSION = "attenua-model", 1
+_CLASSES: dict[str, Any] = {cls.__name__: cls for cls in (AttenuatedPCA, AttenuatedPCACV)}
+_ARRAYS = (
+    "components",
+    "mean",
+    "explained_variance",
+    "explained_variance_ratio",
+    "singular_values",
+    "noise_variance",
+)
+_CV_ARRAYS = ("alphas", "cv_risk", "cv_risk_folds")
+_JSON = "model.json"
+# A header that claims more than this is not one of ours.
+_MOST_JSON_BYTES = 256 * 2**20
+
+
+class ModelFileError(ValueError):
+    """A model file that cannot be read, with a sentence that says why."""
+
+
+def save_model(estimator: Any, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Save a fitted `AttenuatedPCA` or `AttenuatedPCACV` as plain data.
+
+    Parameters
+    ----------
+    estimator : AttenuatedPCA or AttenuatedPCACV
+        Fitted. Parameters that are not plain data (a splitter given as ``cv``, a RandomState) are stored as
+        their text: the loaded model transforms as before, and refuses to be fitted again.
+    path : path
+        Where to write, usually ``model.npz``. Written whole or not at all.
+    force : bool, default=False
+        Replace a file that exists.
+
+    See Also
+    --------
+    load_model : The way back.
+    """
+    write_all_whole({Path(path): model_bytes(estimator)}, force=force)
+
+
+def model_bytes(estimator: Any) -> bytes:
+    """Return the content of a model file; the same estimator always gives the same bytes."""
+    name = type(estimator).__name__
+    if _CLASSES.get(name) is not type(estimator):
+        raise ValueError(f"only {' and '.join(_CLASSES)} can be saved; got {name}.")
+    check_is_fitted(estimator)
+    names = getattr(estimator, "feature_names_in_", None)
+    header: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "class": name,
+        "parameters": {},
+        "parameters_as_text": {},
+        "n_samples": int(estimator.n_samples_),
+        "feature_names": None if names is None else [str(column) for column in names],
+    }
+    for key, value in estimator.get_params(deep=False).items():
+        try:
+            header["parameters"][key] = _plain(value)
+        except TypeError:
+            header["parameters_as_text"][key] = repr(value)
+    if isinstance(estimator, AttenuatedPCACV):
+        header |= {"alpha": float(estimator.alpha_), "gain": float(estimator.gain_)}
+    return _pack(header, {key: np.asarray(getattr(estimator, f"{key}_")) for key in _arrays_of(name)})
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Load a model that `save_model` wrote.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    AttenuatedPCA or AttenuatedPCACV
+        Fitted; its ``transform`` gives the numbers that the saved one gave, bit for bit.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not such a model, is damaged, or holds numbers that no fit produces.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            header = _read_header(archive, path)
+            arrays = _read_arrays(archive, header, path)
+    except (zipfile.BadZipFile, EOFError, zipfile.zlib.error, NotImplementedError, RuntimeError) as error:
+        raise ModelFileError(f"{path} is not a model file, or is damaged: {error}.") from None
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from None
+    return _build(header, arrays, path)
+
+
+def _arrays_of(name: str) -> tuple[str, ...]:
+    return _ARRAYS + _CV_ARRAYS if name == "AttenuatedPCACV" else _ARRAYS
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON can hold it, or raise TypeError."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple | range):
+        return [_plain(item) for item in value]
+    raise TypeError
+
+
+def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+
+        def add(member: str, content: bytes) -> None:
+            # A fixed date, so that the same model is the same file.
+            entry = zipfile.ZipInfo(member, date_time=(1980, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
+
+        add(_JSON, json.dumps(header, indent=1).encode())
+        for key, array in arrays.items():
+            member = io.BytesIO()
+            np.lib.format.write_array(member, np.asarray(array), version=(1, 0), allow_pickle=False)
+            add(f"{key}.npy", member.getvalue())
+    return buffer.getvalue()
+
+
+# --- reading, where nothing is believed -------------------------------------------------------------------
+
+
+def _read_header(archive: zipfile.ZipFile, path: Any) -> dict[str, Any]:
+    names = archive.namelist()
+    if _JSON not in names:
+        raise ModelFileError(f"{path} is not a model file of attenua: it has no {_JSON}.")
+    if archive.getinfo(_JSON).file_size > _MOST_JSON_BYTES:
+        raise ModelFileError(f"{path}: {_JSON} is too large to be a model's.")
+    try:
+        header = json.loads(archive.read(_JSON))
+    except (ValueError, RecursionError):
+        raise ModelFileError(f"{path}: {_JSON} is not valid JSON.") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ModelFileError(f"{path} is not a model file of attenua: {_JSON} does not say {FORMAT!r}.")
+    if header.get("version") != VERSION:
+        raise ModelFileError(
+            f"{path} has version {header.get('version')!r} of the model format; this attenua reads version "
+            f"{VERSION}."
+        )
+    if header.get("class") not in _CLASSES:
+        raise ModelFileError(f"{path} holds a {header.get('class')!r}, which this attenua does not know.")
+    expected = {_JSON, *(f"{key}.npy" for key in _arrays_of(header["class"]))}
+    if sorted(names) != sorted(expected):
+        odd = sorted(set(names) ^ expected) or sorted({name for name in names if names.count(name) > 1})
+        raise ModelFileError(f"{path} does not hold the arrays of a model; wrong or missing: {odd[0]}.")
+    return header
+
+
+def _read_arrays(archive: zipfile.ZipFile, header: dict[str, Any], path: Any) -> dict[str, NDArray[Any]]:
+    arrays = {}
+    for key in _arrays_of(header["class"]):
+        try:
+            with archive.open(f"{key}.npy") as member:
+                arrays[key] = np.lib.format.read_array(member, allow_pickle=False)
+        except (ValueError, MemoryError) as error:
+            raise ModelFileError(f"{path}: the array {key} cannot be read: {error}.") from None
+        if arrays[key].dtype not in (np.float64, np.float32) or np.isnan(arrays[key]).any():
+            raise ModelFileError(f"{path}: the array {key} must hold real numbers, none of them NaN.")
+    return arrays
+
+
+def _build(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Any) -> Any:
+    def require(condition: bool, what: str) -> None:
+        if not condition:
+            raise ModelFileError(f"{path}: {what}.")
+
+    _check_arrays(arrays, require)
+    rank, p = arrays["components"].shape
+    n_samples, names = header.get("n_samples"), header.get("feature_names")
+    require(type(n_samples) is int and n_samples >= 2, "n_samples must be an integer of at least 2")
+    named = isinstance(names, list) and len(names) == p and all(isinstance(name, str) for name in names)
+    require(names is None or named, f"feature_names must name each of the {p} columns")
+    estimator = _with_parameters(header, require)
+    for key in _ARRAYS:
+        setattr(estimator, f"{key}_", arrays[key])
+    estimator.noise_variance_ = arrays["noise_variance"][()]
+    estimator.n_components_ = estimator._n_features_out = rank
+    estimator.n_samples_, estimator.n_features_in_ = n_samples, p
+    estimator._fit_dtype = arrays["components"].dtype.type
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    if header["class"] == "AttenuatedPCACV":
+        alpha, gain = header.get("alpha"), header.get("gain")
+        require(type(alpha) is float and alpha in arrays["alphas"], "alpha must be one of the strengths")
+        require(type(gain) is float and gain <= 1, "gain must be a number of at most 1")
+        estimator.alpha_, estimator.gain_ = alpha, gain
+        for key in _CV_ARRAYS:
+            setattr(estimator, f"{key}_", arrays[key])
+    return estimator
+
+
+def _check_arrays(arrays: dict[str, NDArray[Any]], require: Any) -> None:
+    W = arrays["components"]
+    require(W.ndim == 2 and 1 <= len(W) <= W.shape[1], "components must be a matrix no taller than wide")
+    rank, p = W.shape
+    require(np.isfinite(W).all() and np.isfinite(arrays["mean"]).all(), "components and mean must be finite")
+    tolerance = 1e-3 if W.dtype == np.float32 else 1e-6
+    require(bool(np.abs(W @ W.T - np.eye(rank)).max() <= tolerance), "components are not orthonormal")
+    per_component = ("explained_variance", "explained_variance_ratio", "singular_values")
+    shapes = {"mean": (p,), "noise_variance": ()} | dict.fromkeys(per_component, (rank,))
+    for key, shape in shapes.items():
+        require(arrays[key].shape == shape, f"{key} must have shape {shape}, not {arrays[key].shape}")
+        require(arrays[key].dtype == W.dtype, f"{key} must be of the type of the components, {W.dtype}")
+        if key != "mean":
+            require(bool((arrays[key] >= 0).all()), f"{key} must not be negative")
+    if "alphas" in arrays:
+        alphas, risk, folds = (arrays[key] for key in _CV_ARRAYS)
+        increasing = alphas.ndim == 1 and len(alphas) > 0 and bool((np.diff(alphas) > 0).all())
+        require(increasing and alphas[0] == 0 and alphas[-1] <= 1, "alphas must increase from 0, up to 1")
+        require(risk.shape == alphas.shape and bool((risk >= 0).all()), "cv_risk must be a risk per strength")
+        fits = folds.ndim == 2 and len(folds) > 0 and folds.shape[1] == len(alphas)
+        require(fits and bool((folds >= 0).all()), "cv_risk_folds must be a risk per split and strength")
+
+
+def _with_parameters(header: dict[str, Any], require: Any) -> Any:
+    cls = _CLASSES[header["class"]]
+    stored, as_text = header.get("parameters"), header.get("parameters_as_text")
+    require(isinstance(stored, dict) and isinstance(as_text, dict), "parameters are missing")
+    known = sorted(cls().get_params(deep=False))
+    require(sorted([*stored, *as_text]) == known, f"parameters must be {', '.join(known)}")
+    require(all(isinstance(text, str) for text in as_text.values()), "parameters_as_text must be texts")
+    require(isinstance(stored.get("whiten"), bool), "whiten must be true or false")
+    return cls(**stored, **as_text)

@@ -1,0 +1,127 @@
+"""How sure a held-out gain over PCA is: paired differences over splits, and a choice made elsewhere."""
+
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+from sklearn.utils.validation import check_is_fitted
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PairedGain:
+    r"""The part of PCA's held-out risk that a strength removes, with its uncertainty.
+
+    All gains and errors are parts of PCA's risk: 0.02 is 2%.
+
+    Attributes
+    ----------
+    alpha : float
+        The strength.
+    gain : float
+        Part of PCA's pooled held-out risk that it removes.
+    standard_error : float
+        Standard error of the gain from the paired differences over splits,
+        :math:`\sqrt{(1/J + 1/(K-1))\, s^2}` for :math:`J` differences of variance :math:`s^2` from
+        :math:`K` folds: the second term stands for the overlap of training sets, which the usual
+        :math:`s/\sqrt J` ignores (Nadeau and Bengio, 2003). NaN where there is one split only.
+    n_splits, n_better, n_worse : int
+        Splits, and how many of them the strength improves on or is worse than PCA.
+    crossed_gain, crossed_error : float
+        The same where the strength of every split is chosen on the other splits of its repetition. The
+        first gain is measured on the splits that chose the strength and so leans upward; this one does not.
+    differences : ndarray of shape (n_splits, n_alphas)
+        Risk of every strength less that of PCA, split by split, as a part of PCA's mean risk.
+    errors : ndarray of shape (n_alphas,)
+        Standard error of the mean difference of every strength.
+    """
+
+    alpha: float
+    gain: float
+    standard_error: float
+    n_splits: int
+    n_better: int
+    n_worse: int
+    crossed_gain: float
+    crossed_error: float
+    differences: Array
+    errors: Array
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95% interval of the gain, by Student's law with one degree of freedom less than splits."""
+        half = student.ppf(0.975, self.n_splits - 1) * self.standard_error if self.n_splits > 1 else np.nan
+        return self.gain - half, self.gain + half
+
+    @property
+    def verdict(self) -> str:
+        """``"pca"``: PCA was chosen. ``"clear"``: the gain stands out of its noise. Else ``"unclear"``."""
+        if self.alpha == 0:
+            return "pca"
+        return "clear" if self.interval[0] > 0 and self.crossed_gain > 0 else "unclear"
+
+    @property
+    def advice(self) -> str:
+        """The verdict in a sentence."""
+        return {
+            "pca": "Ordinary PCA reconstructs held-out rows best here; there is nothing to attenuate.",
+            "clear": "Worth using here: the gain stands clear of its noise.",
+            "unclear": "The gain does not stand clear of its noise; ordinary PCA may serve as well here.",
+        }[self.verdict]
+
+
+def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
+    """Return how sure the cross-validated gain of a fitted `AttenuatedPCACV` is.
+
+    The gain is that of the chosen strength; or of `alpha`, one of ``estimator.alphas_`` that was not chosen
+    on these splits, so that its gain is also the crossed one.
+
+    Splits count equally here, also where folds hold unequal numbers of rows. The number of folds is read
+    from ``estimator.cv``; a splitter's splits are taken to be one repetition.
+    """
+    check_is_fitted(estimator, "cv_risk_folds_")
+    folds = np.asarray(estimator.cv_risk_folds_, dtype=float)
+    n_splits = len(folds)
+    per_repeat = int(estimator.cv) if isinstance(estimator.cv, numbers.Integral) else n_splits
+    strength = float(estimator.alpha_ if alpha is None else alpha)
+    best = int(np.flatnonzero(estimator.alphas_ == strength)[0])
+    base = folds[:, 0].mean()
+    unit = base if base > 0 else 1.0
+    differences = (folds - folds[:, :1]) / unit
+    elsewhere = _chosen_elsewhere(folds, per_repeat) if alpha is None else best
+    crossed = differences[np.arange(n_splits), elsewhere]
+    errors = _corrected_error(differences, per_repeat)
+    return PairedGain(
+        alpha=strength,
+        gain=float(1 - estimator.cv_risk_[best] / estimator.cv_risk_[0])
+        if estimator.cv_risk_[0] > 0
+        else 0.0,
+        standard_error=float(errors[best]),
+        n_splits=n_splits,
+        n_better=int((differences[:, best] < 0).sum()),
+        n_worse=int((differences[:, best] > 0).sum()),
+        crossed_gain=float(-crossed.mean()),
+        crossed_error=float(_corrected_error(crossed[:, None], per_repeat)[0]),
+        differences=differences,
+        errors=errors,
+    )
+
+
+def _corrected_error(differences: Array, n_folds: int) -> Array:
+    n_splits = len(differences)
+    if n_splits < 2:
+        return np.full(differences.shape[1], np.nan)
+    return np.sqrt((1 / n_splits + 1 / (n_folds - 1)) * differences.var(axis=0, ddof=1))
+
+
+def _chosen_elsewhere(folds: Array, per_repeat: int) -> NDArray[np.intp]:
+    """Return, for every split, the strength that the other splits of its repetition choose."""
+    if per_repeat < 2:
+        return np.zeros(len(folds), dtype=np.intp)
+    repeats = np.arange(len(folds)) // per_repeat
+    totals = np.stack([folds[repeats == repeat].sum(axis=0) for repeat in range(repeats[-1] + 1)])
+    return np.argmin(totals[repeats] - folds, axis=1)

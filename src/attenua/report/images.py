@@ -1,0 +1,64 @@
+"""Rows and loadings as small pictures, and columns that are called like pixels."""
+
+import base64
+import math
+import re
+import struct
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+# pixel_3_4, px-3-4, 3x4: the place is in the name. pixel12, px_12: only the order is.
+_PLACED = re.compile(r"^(?:(?:pixel|px|p)[_\- ]?)?(\d+)[_\-x ](\d+)$", re.IGNORECASE)
+_COUNTED = re.compile(r"^(?:pixel|px)[_\- ]?(\d+)$", re.IGNORECASE)
+
+
+def shape_from_names(names: Sequence[str] | None) -> tuple[int, int] | None:
+    """Return the shape of the images whose pixels the columns are called like, in order; else None."""
+    if not names or len(names) < 4:
+        return None
+    placed = [_PLACED.match(name) for name in names]
+    if all(placed):
+        places = np.array([[int(number) for number in match.groups()] for match in placed if match])
+        places -= places.min(axis=0)
+        height, width = (int(number) for number in places.max(axis=0) + 1)
+        in_order = np.stack(np.divmod(np.arange(len(names)), width), axis=1)
+        return (height, width) if height * width == len(names) and (places == in_order).all() else None
+    counted = [_COUNTED.match(name) for name in names]
+    side = math.isqrt(len(names))
+    if all(counted) and side * side == len(names):
+        numbers = np.array([int(match.group(1)) for match in counted if match])
+        return (side, side) if (np.diff(numbers) == 1).all() else None
+    return None
+
+
+def grey_image(values: NDArray[np.float64], low: float, high: float) -> str:
+    """Return an image as a data address: black for large values, as ink on paper."""
+    level = np.clip((values - low) / ((high - low) or 1.0), 0, 1)
+    shade = (255 * (1 - level)).round().astype(np.uint8)
+    return _address(np.stack([shade, shade, shade, np.full_like(shade, 255)], axis=-1))
+
+
+def signed_image(values: NDArray[np.float64], largest: float) -> str:
+    """Return an image as a data address: blue below zero, orange above, nothing at zero."""
+    part = np.clip(values / (largest or 1.0), -1, 1)
+    blue, orange = np.array([43, 127, 196]), np.array([222, 115, 28])
+    colours = np.where(part[..., None] < 0, blue, orange)
+    opacity = (255 * np.abs(part)).round()
+    return _address(np.concatenate([colours, opacity[..., None]], axis=-1).astype(np.uint8))
+
+
+def _address(pixels: NDArray[np.uint8]) -> str:
+    """Return an RGBA image as a PNG in a data address."""
+    height, width, _ = pixels.shape
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        check = zlib.crc32(kind + content)
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", check)
+
+    lines = b"".join(b"\0" + line.tobytes() for line in np.ascontiguousarray(pixels))
+    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    png = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines, 9))
+    return "data:image/png;base64," + base64.b64encode(png + chunk(b"IEND", b"")).decode()

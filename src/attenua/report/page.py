@@ -1,0 +1,229 @@
+"""The page itself: findings and charts put in a template that lets nothing out and nothing run."""
+
+import base64
+import hashlib
+import html
+import json
+import platform
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from numpy.typing import ArrayLike
+
+import attenua
+from attenua.files import write_all_whole
+from attenua.report.charts import all_charts, change_of, short
+from attenua.report.findings import Findings, find
+from attenua.report.images import grey_image, shape_from_names, signed_image
+
+
+@dataclass(frozen=True)
+class Report:
+    """A finished page.
+
+    Attributes
+    ----------
+    html : str
+        The whole page; it asks for no other file.
+    """
+
+    html: str = field(repr=False)
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the page to a file, whole or not at all; `force` replaces one that exists."""
+        write_all_whole({Path(path): self.html.encode()}, force=force)
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook, in a frame of its own that shares nothing with it."""
+        return (
+            '<iframe title="attenua report" sandbox="allow-scripts" style="width:100%;height:640px;border:0" '
+            f'srcdoc="{html.escape(self.html, quote=True)}"></iframe>'
+        )
+
+
+def report(
+    estimator: Any,
+    X: Any,
+    path: str | Path | None = None,
+    *,
+    image_shape: tuple[int, int] | None = None,
+    feature_names: Any = None,
+    groups: ArrayLike | None = None,
+    source: str = "X",
+    code: str | None = None,
+    random_state: int = 0,
+    force: bool = False,
+) -> Report:
+    """Make a page about a fit: should I use it on my data, how much does it help, and why.
+
+    Parameters
+    ----------
+    estimator : AttenuatedPCA or AttenuatedPCACV
+        Fitted.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows it was fitted to.
+    path : path, optional
+        Where to write the page; an HTML file that opens without a network.
+    image_shape : (int, int), optional
+        Show rows and loadings as images of this many rows and columns of pixels. By default where the
+        columns are called like pixels, such as ``pixel_0_0``.
+    feature_names : sequence of str, optional
+        Names of the columns; by default those of the estimator or of X.
+    groups : array-like of shape (n_samples,), optional
+        Labels of rows that belong together, as given to ``fit``.
+    source : str
+        What to call the data.
+    code : str, optional
+        Code that reproduces the fit; by default made from the estimator.
+    random_state : int
+        Draws the example rows and the bootstrap of the theory.
+    force : bool, default=False
+        Replace a file that exists.
+
+    Returns
+    -------
+    Report
+        The page, which a notebook shows.
+    """
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ModuleNotFoundError:
+        raise ImportError("The report needs jinja2: pip install 'attenua[report]'.") from None
+    found = find(estimator, X, feature_names=feature_names, groups=groups, random_state=random_state)
+    shape = _image_shape(image_shape, found)
+    charts = all_charts(found)
+    script = _asset("charts.js")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters["short"] = short
+    page = environment.from_string(_asset("page.html")).render(
+        found=found,
+        sure=found.sure,
+        charts=charts,
+        answer=_answer(found),
+        pictures=None if shape is None else _pictures(found, shape),
+        source=source,
+        settings=_settings(estimator, found),
+        versions=_versions(),
+        code=_code(estimator, found) if code is None else code,
+        style=_asset("page.css"),
+        script=script,
+        # Only this script may run, whatever a name in the data looks like.
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        data=script_safe_json({key: chart.views for key, chart in charts.items()}),
+    )
+    result = Report(page)
+    if path is not None:
+        result.save(path, force=force)
+    return result
+
+
+def script_safe_json(value: Any) -> str:
+    """Return JSON in which no text can end the element that holds it or start another."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _asset(name: str) -> str:
+    return (files("attenua.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _image_shape(given: tuple[int, int] | None, found: Findings) -> tuple[int, int] | None:
+    if given is None:
+        return shape_from_names(found.names)
+    height, width = given
+    if height * width != len(found.names):
+        raise ValueError(f"image_shape {height} x {width} does not fit {len(found.names)} columns.")
+    return height, width
+
+
+def _answer(found: Findings) -> tuple[str, str]:
+    """Return the answer to the first question: in a word or two, and in sentences."""
+    sure = found.sure
+    if sure.verdict == "pca":
+        return "No: use ordinary PCA", sure.advice
+    if sure.verdict == "clear":
+        return "Yes", sure.advice
+    if sure.gain <= 0:
+        return "No", f"At strength {found.alpha:g} held-out rows are reconstructed no better than by PCA."
+    return "Perhaps not", sure.advice
+
+
+def _pictures(found: Findings, shape: tuple[int, int]) -> dict[str, Any]:
+    examples = found.examples
+    low, high = float(examples.original.min()), float(examples.original.max())
+    rows = [
+        {
+            "row": int(row),
+            "images": [grey_image(values[k].reshape(shape), low, high) for values in kinds],
+            "change": change_of(a, b),
+        }
+        for k, (row, a, b) in enumerate(
+            zip(examples.rows, examples.pca_error, examples.attenuated_error, strict=True)
+        )
+        for kinds in [(examples.original, examples.pca, examples.attenuated)]
+    ]
+    loadings = []
+    for pca, attenuated in zip(found.pca.components, found.attenuated.components, strict=True):
+        largest = float(max(np.abs(pca).max(), np.abs(attenuated).max()))
+        loadings.append([signed_image(values.reshape(shape), largest) for values in (pca, attenuated)])
+    return {"rows": rows, "loadings": loadings, "height": shape[0], "width": shape[1]}
+
+
+def _settings(estimator: Any, found: Findings) -> list[tuple[str, str]]:
+    shown = {key: _brief(value) for key, value in _parameters(estimator).items()}
+    return [
+        ("estimator", type(estimator).__name__),
+        *shown.items(),
+        ("rows", f"{found.n_rows:,}" + (", in groups" if found.grouped else "")),
+        ("columns", f"{len(found.names):,}"),
+        ("held-out parts", str(found.sure.n_splits)),
+    ]
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else text[:200] + " ..."
+
+
+def _versions() -> list[tuple[str, str]]:
+    return [
+        ("attenua", attenua.__version__),
+        ("numpy", np.__version__),
+        ("scipy", scipy.__version__),
+        ("scikit-learn", sklearn.__version__),
+        ("Python", platform.python_version()),
+        ("system", f"{platform.system()} {platform.machine()}"),
+    ]
+
+
+def _code(estimator: Any, found: Findings) -> str:
+    groups = ", groups=groups" if found.grouped and found.chosen_by_cv else ""
+    name = type(estimator).__name__
+    return (
+        f"from attenua import {name}\n"
+        "from attenua.report import report\n\n"
+        f"model = {name}({_arguments(estimator)})\n"
+        f"model.fit(X{groups})\n"
+        f'report(model, X, "report.html"{", groups=groups" if found.grouped else ""})\n'
+    )
+
+
+def _arguments(estimator: Any) -> str:
+    """Return the parameters that are not the defaults, in full: a shortened text would not run."""
+    defaults = type(estimator)().get_params(deep=False)
+    given = _parameters(estimator)
+    return ", ".join(f"{key}={value!r}" for key, value in given.items() if repr(value) != repr(defaults[key]))
+
+
+def _parameters(estimator: Any) -> dict[str, Any]:
+    return {
+        key: value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+        for key, value in estimator.get_params(deep=False).items()
+    }

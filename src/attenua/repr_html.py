@@ -1,0 +1,75 @@
+"""How results look in a notebook: a title, a few facts, a small curve and a table that folds away.
+
+Colours are those of the page around it, so that it reads in light and dark notebooks alike.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+_CELL = 'style="text-align:right;padding:1px 10px"'
+
+
+def result_html(
+    title: str,
+    facts: Sequence[tuple[str, str]],
+    head: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    curve: tuple[ArrayLike, ArrayLike, str] | None = None,
+    mark_least: bool = True,
+) -> str:
+    """Return a result as HTML.
+
+    Parameters
+    ----------
+    title : str
+        What it is.
+    facts : sequence of (str, str)
+        Names and values.
+    head, rows : sequences
+        The table.
+    curve : (x, y, label), optional
+        A small picture; the label says what it shows, also to those who do not see it.
+    mark_least : bool, default=True
+        Whether to mark the smallest value of the curve.
+    """
+    lines = "".join(
+        f'<tr><th style="text-align:left;font-weight:normal;opacity:.7;padding:1px 14px 1px 0">{escape(name)}'
+        f'</th><td style="text-align:left;padding:1px 0">{escape(value)}</td></tr>'
+        for name, value in facts
+    )
+    heads = "".join(f'<th scope="col" {_CELL}>{escape(cell)}</th>' for cell in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td {_CELL}>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    picture = "" if curve is None else _curve(*curve, mark_least)
+    return (
+        f'<div style="display:flex;flex-wrap:wrap;gap:8px 32px;align-items:flex-start"><div><strong>'
+        f"{escape(title)}</strong><table>{lines}</table></div>{picture}</div>"
+        f'<details><summary>Table</summary><div style="overflow-x:auto"><table><thead><tr>{heads}</tr>'
+        f"</thead><tbody>{body}</tbody></table></div></details>"
+    )
+
+
+def _curve(x: ArrayLike, y: ArrayLike, label: str, mark_least: bool) -> str:
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    keep = np.isfinite(y)
+    x, y = x[keep], y[keep]
+    if len(x) < 2:
+        return ""
+    across = 6 + 228 * (x - x[0]) / (np.ptp(x) or 1)
+    down = 64 - 56 * (y - y.min()) / (np.ptp(y) or 1)
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, down, strict=True))
+    best, dot = int(np.argmin(y)), ""
+    if mark_least:
+        dot = f'<circle cx="{across[best]:.1f}" cy="{down[best]:.1f}" r="4" fill="#c2410c"/>'
+    return (
+        f'<figure style="margin:0"><svg role="img" aria-label="{escape(label, quote=True)}" width="240" '
+        f'height="72" viewBox="0 0 240 72"><polyline points="{points}" fill="none" stroke="currentColor" '
+        f'stroke-width="1.6"/>{dot}</svg>'
+        f'<figcaption style="font-size:85%;opacity:.7">{escape(label)}</figcaption></figure>'
+    )

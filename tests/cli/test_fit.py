@@ -1,0 +1,320 @@
+"""``attenua fit`` and ``attenua transform``: what they write, what they say, and how they fail."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from attenua import AttenuatedPCACV
+from attenua.cli import app
+from attenua.model_files import load_model
+from attenua.paired import paired_gain
+
+NAMES = [f"x{number}" for number in range(8)]
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+@pytest.fixture
+def frame():
+    """One weak direction in eight columns of equal noise: attenuation helps."""
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((40, 1)) * np.ones(8) + rng.standard_normal((40, 8))
+    frame = pd.DataFrame(rows, columns=NAMES)
+    frame.to_csv("data.csv", index=False)
+    return frame
+
+
+def run(*arguments, stdin=None):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def exactly(path):
+    """Read a CSV file of numbers with all their digits."""
+    head, *lines = Path(path).read_text().splitlines()
+    return head.split(","), np.array([[float(cell) for cell in line.split(",")] for line in lines])
+
+
+def words(text):
+    return " ".join(text.replace("│", " ").split())
+
+
+def test_fit_writes_components_scores_and_model(frame):
+    result = run("fit", "data.csv", "-k", 2)
+    assert result.exit_code == 0, result.output
+    model = AttenuatedPCACV(2, random_state=0).fit(frame.to_numpy())
+    head, components = exactly("attenua-fit/components.csv")
+    assert head == ["component", *NAMES]
+    np.testing.assert_array_equal(components, np.column_stack([[1, 2], model.components_]))
+    head, scores = exactly("attenua-fit/scores.csv")
+    assert head == ["component_1", "component_2"]
+    np.testing.assert_array_equal(scores, model.transform(frame.to_numpy()))
+    loaded = load_model("attenua-fit/model.npz")
+    np.testing.assert_array_equal(loaded.transform(frame), scores)
+    assert sorted(os.listdir("attenua-fit")) == ["components.csv", "model.npz", "scores.csv"]
+
+
+def test_fit_says_which_strength_how_much_and_how_sure(frame):
+    result = run("fit", "data.csv", "-k", 1)
+    model = AttenuatedPCACV(1).fit(frame.to_numpy())
+    sure = paired_gain(model)
+    assert model.alpha_ > 0
+    said = words(result.output)
+    assert "data.csv: 40 rows, 8 columns, 1 component." in said
+    assert f"Chosen: strength {model.alpha_:g} of 22 compared." in said
+    assert f"{100 * sure.gain:.3g}% less than PCA's" in said
+    assert f"standard error {100 * sure.standard_error:.3g}%" in said
+    assert f"chosen on the others: {100 * sure.crossed_gain:.3g}%" in said
+    assert sure.advice in said
+    assert "attenua-fit/model.npz" in said
+
+
+def test_json_is_one_object_on_standard_output(frame):
+    result = run("fit", "data.csv", "-k", 1, "--alphas", "0,0.3,0.6", "--cv", 4, "--repeats", 2, "--seed", 3,
+                 "--out", "folder/deep", "--json")  # fmt: skip
+    record = json.loads(result.stdout)
+    model = AttenuatedPCACV(1, alphas=[0, 0.3, 0.6], cv=4, n_repeats=2, random_state=3).fit(frame.to_numpy())
+    assert record["alpha"] == model.alpha_
+    assert record["gain"] == model.gain_
+    assert record["alphas"] == [0, 0.3, 0.6]
+    assert record["cv_risk"] == model.cv_risk_.tolist()
+    assert record["n_splits"] == 8
+    assert record["verdict"] == paired_gain(model).verdict
+    assert record["files"] == [
+        f"folder/deep/{name}" for name in ("components.csv", "scores.csv", "model.npz")
+    ]
+    assert record["settings"] == {"cv": 4, "repeats": 2, "seed": 3, "grouped": False}
+
+
+def test_without_a_file_the_digits(tmp_path):
+    result = run("fit", "--json")
+    record = json.loads(result.stdout)
+    assert (record["n_rows"], record["n_columns"], record["n_components"]) == (1797, 64, 5)
+    assert list(pd.read_csv("attenua-fit/components.csv").columns)[1:3] == ["pixel_0_0", "pixel_0_1"]
+    result = run("fit", "--columns", "a", "--force")
+    assert result.exit_code == 1
+    assert "need a file" in result.stderr
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather", "npy", "npz"])
+def test_every_format_gives_the_same_model(frame, ending):
+    matrix = frame.to_numpy()
+    {
+        "csv": lambda: frame.to_csv("x.csv", index=False),
+        "parquet": lambda: frame.to_parquet("x.parquet"),
+        "feather": lambda: frame.to_feather("x.feather"),
+        "npy": lambda: np.save("x.npy", matrix),
+        "npz": lambda: np.savez("x.npz", matrix),
+    }[ending]()
+    result = run("fit", f"x.{ending}", "-k", 2)
+    assert result.exit_code == 0, result.output
+    expected = AttenuatedPCACV(2).fit(matrix)
+    np.testing.assert_array_equal(load_model("attenua-fit/model.npz").components_, expected.components_)
+    header = list(pd.read_csv("attenua-fit/components.csv").columns)[1:]
+    without = [f"column_{number}" for number in range(1, 9)]
+    assert header == (without if ending in ("npy", "npz") else NAMES)
+
+
+def test_standard_input_columns_and_groups(frame):
+    groups = np.repeat(np.arange(10), 4)
+    frame["subject"] = [f"s{group}" for group in groups]
+    text = frame.to_csv(index=False)
+    result = run("fit", "-", "-k", 1, "--columns", "x0:x4", "-c", "x6", "--group-column", "subject", "--json",
+                 stdin=text)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    chosen = frame[["x0", "x1", "x2", "x3", "x4", "x6"]].to_numpy()
+    expected = AttenuatedPCACV(1).fit(chosen, groups=groups)
+    record = json.loads(result.stdout)
+    assert record["data"] == "standard input"
+    assert record["settings"]["grouped"]
+    np.testing.assert_allclose(record["cv_risk"], expected.cv_risk_, rtol=1e-12)
+
+
+def test_a_part_of_the_variance_as_rank(frame):
+    record = json.loads(run("fit", "data.csv", "-k", "0.6", "--json").stdout)
+    assert record["n_components"] == AttenuatedPCACV(0.6).fit(frame.to_numpy()).n_components_
+
+
+def test_nothing_is_written_where_one_file_exists(frame):
+    os.mkdir("attenua-fit")
+    Path("attenua-fit/model.npz").write_text("mine")
+    result = run("fit", "data.csv", "-k", 2)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: attenua-fit/model.npz exists already")
+    assert os.listdir("attenua-fit") == ["model.npz"]
+    assert Path("attenua-fit/model.npz").read_text() == "mine"
+    assert run("fit", "data.csv", "-k", 2, "--force").exit_code == 0
+    assert load_model("attenua-fit/model.npz").n_components_ == 2
+
+
+def test_nothing_is_written_where_writing_fails(frame, monkeypatch):
+    real = os.fsync
+    calls = []
+
+    def full(descriptor):
+        calls.append(descriptor)
+        if len(calls) == 3:
+            raise OSError(28, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    result = run("fit", "data.csv", "-k", 2)
+    assert result.exit_code == 1
+    assert "No space left" in result.stderr
+    assert os.listdir("attenua-fit") == []
+
+
+def test_an_output_folder_that_cannot_be_made(frame):
+    Path("taken").touch()
+    result = run("fit", "data.csv", "-k", 2, "--out", "taken/deep")
+    assert result.exit_code == 1
+    assert "taken/deep cannot be written to" in result.stderr
+    result = run("fit", "data.csv", "-k", 2, "--out", "taken")
+    assert result.exit_code == 1
+    assert "taken is a file; --out takes the name of a folder" in result.stderr
+
+
+def test_data_problems_end_with_1_and_a_sentence(frame):
+    frame.astype(object).map(str).mask(frame.index.to_series().eq(16), "n/a").to_csv("bad.csv", index=False)
+    for arguments, sentence in (
+        (["bad.csv"], "bad.csv: row 17 (line 18), column 'x0' holds 'n/a'"),
+        (["none.csv"], "none.csv does not exist."),
+        (["data.csv", "--columns", "y"], "data.csv has no column 'y'"),
+        (["data.csv", "--group-column", "y"], "data.csv has no column 'y' for --group-column"),
+        (["data.csv", "-k", "9"], "data.csv: n_components=9"),
+        (["data.csv", "-k", "2", "--cv", "41"], "data.csv: cv=41 folds need at least as many rows"),
+    ):
+        result = run("fit", *arguments)
+        assert result.exit_code == 1, arguments
+        assert result.stdout == ""
+        assert result.stderr.startswith("Error: ")
+        assert sentence in result.stderr
+        assert result.stderr.count("\n") == 1
+        assert not os.path.exists("attenua-fit")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["-k", "0"], "'0' is neither a number of components"),
+        (["-k", "2.5"], "'2.5' is neither"),
+        (["-k", "many"], "'many' is neither"),
+        (["--alphas", "0,2"], "'0,2' is neither 'direct' nor 'mask'"),
+        (["--alphas", "strong"], "'strong' is neither"),
+        (["--cv", "1"], "Invalid value for '--cv'"),
+        (["--repeats", "0"], "Invalid value for '--repeats'"),
+        (["--seed", "-1"], "Invalid value for '--seed'"),
+        (["--image-shape", "8by8"], "'8by8' is not a shape"),
+        (["--colour"], "No such option"),
+    ],
+)
+def test_usage_problems_end_with_2(frame, arguments, sentence):
+    result = run("fit", "data.csv", *arguments)
+    assert result.exit_code == 2
+    assert sentence in words(result.stderr)
+
+
+def test_a_tie_is_a_note(tmp_path):
+    np.save("tied.npy", np.vstack([np.eye(4), -np.eye(4)] * 5))
+    result = run("fit", "tied.npy", "-k", 2)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("Note: The cut at n_components=2 falls on a tie")
+
+
+def test_transform_gives_the_scores_of_the_fit(frame):
+    run("fit", "data.csv", "-k", 2)
+    # Other columns and another order make no difference: names decide.
+    frame.assign(extra=1.0)[["extra", *NAMES[::-1]]].to_parquet("new.parquet")
+    result = run("transform", "attenua-fit/model.npz", "new.parquet", "--out", "new.csv")
+    assert result.exit_code == 0, result.output
+    assert "scores of 40 rows on 2 components written to new.csv" in words(result.output)
+    assert Path("new.csv").read_text() == Path("attenua-fit/scores.csv").read_text()
+    result = run("transform", "attenua-fit/model.npz", "-", "--out", "-", stdin=frame.to_csv(index=False))
+    assert result.stdout == Path("new.csv").read_text()
+    result = run("transform", "attenua-fit/model.npz", "new.parquet", "--out", "new.npy", "--json")
+    assert json.loads(result.stdout) == {
+        "data": "new.parquet",
+        "n_rows": 40,
+        "n_components": 2,
+        "files": ["new.npy"],
+    }
+    np.testing.assert_array_equal(np.load("new.npy"), exactly("new.csv")[1])
+
+
+def test_transform_of_one_row_and_of_columns_without_names(frame):
+    run("fit", "data.csv", "-k", 2)
+    np.save("row.npy", np.column_stack([[7.0], frame.to_numpy()[:1]]))
+    result = run("transform", "attenua-fit/model.npz", "row.npy", "--columns", "2:9")
+    assert result.exit_code == 0, result.output
+    first = pd.read_csv("attenua-fit/scores.csv").iloc[0]
+    np.testing.assert_allclose(pd.read_csv("scores.csv").iloc[0], first, rtol=1e-12)
+
+
+def test_transform_fails_with_sentences(frame):
+    run("fit", "data.csv", "-k", 2)
+    model = "attenua-fit/model.npz"
+    frame.drop(columns="x3").to_csv("less.csv", index=False)
+    np.save("wide.npy", np.zeros((3, 9)))
+    Path("there.csv").touch()
+    for arguments, sentence in (
+        ([model, "less.csv"], "less.csv has no column 'x3', which the model was fitted to"),
+        ([model, "wide.npy"], "wide.npy has 9 columns of numbers, but attenua-fit/model.npz was fitted to 8"),
+        ([model, "none.csv"], "none.csv does not exist"),
+        (["data.csv", "data.csv"], "data.csv is not a model file"),
+        (["none.npz", "data.csv"], "none.npz cannot be read"),
+        ([model, "data.csv", "--out", "there.csv"], "there.csv exists already"),
+        ([model, "data.csv", "--out", "nowhere/scores.csv"], "nowhere/scores.csv cannot be written"),
+    ):
+        result = run("transform", *arguments)
+        assert result.exit_code == 1, arguments
+        assert result.stderr.startswith("Error: ")
+        assert sentence in result.stderr
+    assert Path("there.csv").read_text() == ""
+    assert run("transform", model, "data.csv", "--out", "there.csv", "--force").exit_code == 0
+    assert Path("there.csv").read_text() != ""
+    assert run("transform", model, "data.csv", "--out", "x.xlsx").exit_code == 2
+    assert run("transform", model, "data.csv", "--out", "-", "--json").exit_code == 2
+    assert run("transform", model).exit_code == 2
+
+
+def test_a_reader_that_stops_early_is_no_traceback(tmp_path):
+    attenua = shutil.which("attenua", path=os.path.dirname(sys.executable))
+    np.save("long.npy", np.random.default_rng(0).standard_normal((20_000, 6)))
+    run("fit", "long.npy", "-k", 5)
+    command = f"{attenua} transform attenua-fit/model.npz long.npy --out - | head -n 1"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert result.stdout == "component_1,component_2,component_3,component_4,component_5\n"
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("command", ["fit", "transform", "report"])
+def test_help_has_examples_and_exit_codes(command):
+    said = words(run(command, "--help").output)
+    assert f"attenua {command} " in said
+    assert "For example" in said
+    assert "Exit codes: 0 all went well; 1 a problem with the data or a file" in said
+
+
+def test_the_shell_completes_commands_and_options():
+    attenua = shutil.which("attenua", path=os.path.dirname(sys.executable))
+    script = subprocess.run(
+        [attenua], env=os.environ | {"_ATTENUA_COMPLETE": "source_bash"}, capture_output=True, text=True
+    )
+    assert "complete -o default -F _attenua_completion attenua" in script.stdout
+    for typed, place, expected in (("attenua tr", 1, "transform"), ("attenua fit --gr", 2, "--group-column")):
+        asked = {"_ATTENUA_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(place)}
+        answer = subprocess.run([attenua], env=os.environ | asked, capture_output=True, text=True)
+        assert expected in answer.stdout.split()

@@ -1,0 +1,35 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attenua import AttenuatedPCACV
+from attenua.report import report
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+# A browser is not something pip installs; continuous integration has one.
+collect_ignore = [] if Path(CHROMIUM).exists() else ["test_browser.py"]
+
+HOSTILE = "<script>window.hacked = 1</script>"
+HOSTILE_SOURCE = "</title><img src=x onerror=window.hacked=2>.csv"
+
+
+@pytest.fixture(scope="session")
+def frame():
+    """One weak direction in columns of equal noise, where attenuation helps; names that try to break out."""
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((40, 1)) * np.ones(8) + rng.standard_normal((40, 8))
+    names = [HOSTILE, "</script><script>window.hacked = 3</script>", "<!--", "a & b", "'\"`", "{{ 7 * 7 }}"]
+    return pd.DataFrame(rows, columns=[*names, "a very long name of a column that fits on no phone", "β"])
+
+
+@pytest.fixture(scope="session")
+def model(frame):
+    return AttenuatedPCACV(2).fit(frame)
+
+
+@pytest.fixture(scope="session")
+def page(model, frame):
+    return report(model, frame, source=HOSTILE_SOURCE)

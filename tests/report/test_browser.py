@@ -1,0 +1,249 @@
+"""The page in a real browser: it renders, the charts react, and nothing leaves it or runs that should not."""
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from attenua import AttenuatedPCACV
+from attenua.report import report
+from tests.helpers import spiked_rows
+from tests.report.conftest import CHROMIUM, HOSTILE
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """A browser with a fresh profile; playwright makes one of its own for every launch."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def address(page, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "page.html"
+    page.save(path)
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def pixels_address(tmp_path_factory):
+    rows = spiked_rows(60, 16)
+    path = tmp_path_factory.mktemp("report") / "pixels.html"
+    report(AttenuatedPCACV(3).fit(rows), rows, path, image_shape=(4, 4))
+    return path.as_uri()
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a page; in the end assert that it logged, asked for and ran nothing that it should not."""
+    contexts, problems, requests = [], [], []
+
+    def open_page(address, viewport=WIDE, **options):
+        context = browser.new_context(viewport=viewport, **options)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("console", lambda message: problems.append(message.text))
+        tab.on("pageerror", lambda error: problems.append(str(error)))
+        tab.on("request", lambda request: requests.append(request.url))
+        tab.goto(address)
+        tab.locator("figure[data-chart=validation] svg.plot .line").first.wait_for()
+        return tab
+
+    yield open_page
+    for context in contexts:
+        for tab in context.pages:
+            assert tab.evaluate("window.hacked") is None
+            requests = [url for url in requests if url != tab.url and not url.startswith("data:")]
+        context.close()
+    assert problems == []
+    assert requests == []
+
+
+def plot(tab, key):
+    return tab.locator(f"figure[data-chart={key}] svg.plot")
+
+
+def ends(tab, key):
+    return tuple(float(plot(tab, key).get_attribute(name)) for name in ("data-x-min", "data-x-max"))
+
+
+def point_at(tab, key, across=0.5, down=0.4):
+    plot(tab, key).scroll_into_view_if_needed()
+    box = plot(tab, key).bounding_box()
+    tab.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_charts_render_within_the_width(visit, address, viewport, scheme):
+    tab = visit(address, viewport, color_scheme=scheme)
+    charts = tab.locator("figure[data-chart]")
+    assert charts.count() == 6
+    for key in ("validation", "profiles", "theory", "leakage", "spectrum", "loadings"):
+        box = plot(tab, key).bounding_box()
+        assert box["width"] > 250
+        assert box["height"] > 150
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= viewport["width"]
+        assert plot(tab, key).locator(".line, .dot, .column").count() > 0
+    assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+
+
+def luminance(tab, expression):
+    """Return the lightness, from 0 to 255, of a colour that the page computes."""
+    numbers = tab.evaluate(f"({expression}).match(/[0-9.]+/g).slice(0, 3).map(Number)")
+    return 0.2126 * numbers[0] + 0.7152 * numbers[1] + 0.0722 * numbers[2]
+
+
+@pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
+def test_colours_follow_the_scheme_and_stand_out(visit, address, scheme, dark):
+    tab = visit(address, color_scheme=scheme)
+    paper = luminance(tab, "getComputedStyle(document.body).backgroundColor")
+    ink = luminance(tab, "getComputedStyle(document.body).color")
+    text = luminance(tab, "getComputedStyle(document.querySelector('svg.plot text')).fill")
+    line = luminance(tab, "getComputedStyle(document.querySelector('svg.plot .role-att.line')).stroke")
+    assert (paper < 60) == dark
+    assert (ink > paper) == dark
+    for shade in (ink, text, line):
+        assert abs(shade - paper) > 90
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("key", ["validation", "profiles", "theory", "leakage", "spectrum", "loadings"])
+def test_hovering_shows_values(visit, address, viewport, key):
+    tab = visit(address, viewport)
+    tip = tab.locator(f"figure[data-chart={key}] .tip")
+    expect(tip).to_be_hidden()
+    point_at(tab, key)
+    expect(tip).to_be_visible()
+    first = tip.inner_text()
+    assert ":" in first
+    box, frame = tip.bounding_box(), plot(tab, key).bounding_box()
+    assert box["x"] >= frame["x"] - 1
+    assert box["x"] + box["width"] <= frame["x"] + frame["width"] + 1
+    point_at(tab, key, across=0.9, down=0.15)
+    assert tip.inner_text() != first
+    tab.mouse.move(1, 1)
+    expect(tip).to_be_hidden()
+
+
+def test_the_tip_tells_the_values_of_the_fit(visit, address, model):
+    tab = visit(address)
+    point_at(tab, "validation", across=0.999)
+    said = tab.locator("figure[data-chart=validation] .tip").inner_text()
+    change = 100 * (model.cv_risk_[-1] / model.cv_risk_[0] - 1)
+    assert "attenuation strength α 1" in said
+    assert "all held-out rows: " + f"{change:.4g}".replace("-", "−") in said
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("key", ["validation", "leakage"])
+def test_buttons_zoom_and_reset(visit, address, viewport, key):
+    tab = visit(address, viewport)
+    figure, before = tab.locator(f"figure[data-chart={key}]"), ends(tab, key)
+    labels = figure.locator(".xtick").all_text_contents()
+    reset = figure.get_by_role("button", name="Show everything")
+    expect(reset).to_be_disabled()
+    figure.get_by_role("button", name="Zoom in").click()
+    inner = ends(tab, key)
+    assert inner[1] - inner[0] == pytest.approx((before[1] - before[0]) / 2)
+    assert figure.locator(".xtick").all_text_contents() != labels
+    figure.get_by_role("button", name="Zoom in").click()
+    figure.get_by_role("button", name="Zoom out").click()
+    assert ends(tab, key) == pytest.approx(inner)
+    reset.click()
+    assert ends(tab, key) == before
+    assert figure.locator(".xtick").all_text_contents() == labels
+
+
+def test_dragging_zooms_to_what_was_marked_and_a_double_click_resets(visit, address):
+    tab = visit(address)
+    before = ends(tab, "validation")
+    point_at(tab, "validation", 0.4)
+    tab.mouse.down()
+    point_at(tab, "validation", 0.7)
+    expect(plot(tab, "validation").locator(".brush")).to_be_visible()
+    tab.mouse.up()
+    low, high = ends(tab, "validation")
+    assert before[0] < low < high < before[1]
+    assert high - low == pytest.approx(0.33, abs=0.05)
+    plot(tab, "validation").dblclick()
+    assert ends(tab, "validation") == before
+
+
+def test_the_keyboard_reaches_every_value(visit, address):
+    tab = visit(address)
+    svg, tip = plot(tab, "validation"), tab.locator("figure[data-chart=validation] .tip")
+    svg.focus()
+    tab.keyboard.press("ArrowRight")
+    expect(tip).to_contain_text("attenuation strength α 0")
+    tab.keyboard.press("ArrowRight")
+    expect(tip).to_contain_text("attenuation strength α 0.05")
+    before = ends(tab, "validation")
+    tab.keyboard.press("+")
+    assert ends(tab, "validation") != before
+    tab.keyboard.press("0")
+    assert ends(tab, "validation") == before
+    tab.keyboard.press("Escape")
+    expect(tip).to_be_hidden()
+    assert len(svg.get_attribute("aria-label")) > 40
+
+
+def test_a_finger_scrubs(visit, address):
+    tab = visit(address, PHONE, has_touch=True, is_mobile=True)
+    plot(tab, "theory").scroll_into_view_if_needed()
+    box = plot(tab, "theory").bounding_box()
+    tab.touchscreen.tap(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
+    expect(tab.locator("figure[data-chart=theory] .tip")).to_contain_text("risk:")
+    assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+
+
+def test_components_can_be_chosen_and_tables_opened(visit, address):
+    tab = visit(address)
+    figure = tab.locator("figure[data-chart=loadings]")
+    names = figure.locator("text.name").all_text_contents()
+    figure.locator("select").select_option(label="Component 2")
+    assert figure.locator("text.name").all_text_contents() != names
+    expect(figure.locator("table")).to_be_hidden()
+    figure.locator("summary").click()
+    expect(figure.locator("table")).to_be_visible()
+
+
+def test_names_are_shown_as_they_are(visit, address):
+    tab = visit(address)
+    titles = plot(tab, "leakage").locator("text.name title").all_text_contents()
+    assert HOSTILE in titles
+    row = titles.index(HOSTILE)
+    plot(tab, "leakage").focus()
+    for _ in range(row + 1):
+        tab.keyboard.press("ArrowDown")
+    expect(tab.locator("figure[data-chart=leakage] .tip b")).to_have_text(HOSTILE)
+
+
+def test_charts_follow_the_width_of_the_window(visit, address):
+    tab = visit(address)
+    wide = plot(tab, "validation").bounding_box()["width"]
+    tab.set_viewport_size(PHONE)
+    expect(plot(tab, "validation")).not_to_have_attribute("viewBox", f"0 0 {wide:g} 340")
+    assert plot(tab, "validation").bounding_box()["width"] < PHONE["width"]
+    assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
+def test_pictures_are_decoded_and_fit(visit, pixels_address, viewport):
+    tab = visit(pixels_address, viewport)
+    images = tab.locator("img")
+    assert images.count() == 6 * 3 + 3 * 2
+    assert tab.evaluate("[...document.images].every((i) => i.complete && i.naturalWidth === 4)")
+    assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]

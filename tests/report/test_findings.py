@@ -1,0 +1,157 @@
+"""What the page says, against direct computation."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.linalg import subspace_angles
+
+from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua.moments import Rows
+from attenua.paired import paired_gain
+from attenua.report.charts import all_charts
+from attenua.report.findings import find
+from attenua.report.leakage import leakage
+from attenua.theory import Population
+from tests.helpers import covariance, exact_components, spiked_rows, within
+
+X = spiked_rows(60, 7)
+
+
+@pytest.mark.parametrize("labels", [None, np.array([0, 0, 1, 1, 1, 2, 3])])
+def test_shares_of_the_leakage_divide_its_square(labels):
+    S = covariance(X)
+    U = exact_components(S, 0, 3).T
+    result = leakage(Rows(X).moments(), U, labels)
+    D, P = within(S, labels), U @ U.T
+    L = (np.eye(7) - P) @ D @ P
+    assert result.size == pytest.approx(np.linalg.norm(L))
+    assert result.shares.sum() == pytest.approx(1)
+    np.testing.assert_allclose(result.inside, np.diag(P))
+    centred = D - np.diag(S).mean() * np.eye(7)
+    np.testing.assert_allclose(result.shares, np.diag(centred @ L) / np.sum(L**2), atol=1e-9)
+    if labels is None:
+        assert result.size == pytest.approx(np.linalg.norm(Population(S, 3).leakage))
+
+
+def test_a_share_is_the_derivative_of_the_leakage_by_that_variance():
+    """Half the derivative of the squared leakage by D_i, the subspace held fixed, is the coupling L_ii."""
+    S = covariance(X)
+    U = exact_components(S, 0, 3).T
+    P, D = U @ U.T, np.diag(S)
+    result = leakage(Rows(X).moments(), U)
+
+    def squared(variances):
+        return np.sum(((np.eye(7) - P) @ np.diag(variances) @ P) ** 2)
+
+    for i in range(7):
+        step = 1e-4 * np.eye(7)[i]
+        slope = (squared(D + step) - squared(D - step)) / 2e-4
+        expected = 0.5 * slope * (D[i] - D.mean()) / squared(D)
+        assert result.shares[i] == pytest.approx(expected, abs=1e-6)
+
+
+def test_equal_variances_leak_nothing():
+    rows = np.array([[1.0, 1], [-1, -1], [1, -1], [-1, 1], [2, 2], [-2, -2]])
+    result = leakage(Rows(rows).moments(), np.full((2, 1), 0.5**0.5))
+    assert result.size == 0
+    assert not result.shares.any()
+
+
+def test_spectra_angles_and_components_are_those_of_the_two_matrices():
+    model = AttenuatedPCA(2, alpha=0.6).fit(X)
+    found = find(model, X)
+    S = covariance(X) * 60 / 59
+    np.testing.assert_allclose(found.spectrum_before, np.linalg.eigvalsh(S)[::-1])
+    after = np.linalg.eigvalsh(S - 0.6 * np.diag(np.diag(S)))[::-1]
+    np.testing.assert_allclose(found.spectrum_after, after)
+    pca, attenuated = exact_components(S, 0, 2), exact_components(S, 0.6, 2)
+    np.testing.assert_allclose(found.angles, np.degrees(subspace_angles(pca.T, attenuated.T)), atol=1e-6)
+    np.testing.assert_allclose(np.abs(found.attenuated.components), np.abs(model.components_))
+    assert (np.einsum("ij,ij->i", found.pca.components, found.attenuated.components) > 0).all()
+    np.testing.assert_allclose(found.variances, np.diag(S))
+
+
+def test_a_given_strength_is_judged_by_a_cross_validation_of_its_own():
+    found = find(AttenuatedPCA(2, alpha=0.33).fit(X), X)
+    assert not found.chosen_by_cv
+    assert 0.33 in found.validation.alphas_
+    expected = AttenuatedPCACV(2, alphas=[0, 0.33]).fit(X)
+    assert found.sure.gain == pytest.approx(1 - expected.cv_risk_[1] / expected.cv_risk_[0])
+    assert found.sure.crossed_gain == pytest.approx(-found.sure.differences.mean(axis=0)[
+        list(found.validation.alphas_).index(0.33)])  # fmt: skip
+
+
+def test_where_pca_is_chosen_the_best_of_the_others_is_shown():
+    rng = np.random.default_rng(0)
+    strong = rng.standard_normal((300, 4)) @ np.diag([9, 5, 1.0, 0.5])
+    model = AttenuatedPCACV(2).fit(strong)
+    assert model.alpha_ == 0
+    found = find(model, strong)
+    assert (found.alpha, found.sure.verdict) == (0, "pca")
+    assert found.shown == model.alphas_[1 + np.argmin(model.cv_risk_[1:])]
+    assert found.cost_of_shown > 0
+
+
+def test_examples_are_reconstructed_by_fits_that_did_not_see_them():
+    groups = np.repeat(np.arange(12), 5)
+    model = AttenuatedPCACV(2).fit(X, groups=groups)
+    found = find(model, X, groups=groups)
+    examples = found.examples
+    np.testing.assert_array_equal(examples.original, X[examples.rows - 1])
+    error = np.sum((examples.original - examples.pca) ** 2, axis=1)
+    np.testing.assert_allclose(examples.pca_error, error)
+    change = examples.attenuated_error - examples.pca_error
+    assert (np.diff(change) >= 0).all()
+    assert examples.n_held_out == 15
+    # Whole groups are held out, so that other rows of theirs cannot have been fitted to.
+    assert found.grouped
+
+
+def test_the_curve_is_that_of_the_fit():
+    model = AttenuatedPCACV(3, alphas="mask", cv=4).fit(X)
+    found = find(model, X)
+    assert found.validation is model
+    assert found.sure.gain == paired_gain(model).gain
+    np.testing.assert_array_equal(found.theory.alphas, model.alphas_)
+    assert found.theory.bootstrap is not None
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "note"),
+    [
+        (spiked_rows(30, 130), {}, "Without a band: with 130 columns"),
+        (sp.csr_matrix(spiked_rows(30, 450)), {}, "with 450 columns the computation would take too long"),
+        (X, {"feature_groups": [[0, 1, 2], [3, 4, 5, 6]]}, "not of groups of columns"),
+        (spiked_rows(30, 2), {}, "fewer components than columns"),
+    ],
+)
+def test_the_theory_says_why_it_is_left_out(rows, options, note):
+    found = find(AttenuatedPCACV(2, **options).fit(rows), rows)
+    assert note in found.theory_note
+    assert (found.theory is None) == ("Without a band" not in note)
+
+
+def test_other_rows_and_other_estimators_are_refused():
+    model = AttenuatedPCACV(2).fit(X)
+    with pytest.raises(ValueError, match="rows the estimator was fitted on, 60 x 7; got 50 x 7"):
+        find(model, X[:50])
+    with pytest.raises(ValueError, match="their mean is not its mean_"):
+        find(model, X + 1)
+    with pytest.raises(ValueError, match="must be an AttenuatedPCA or an AttenuatedPCACV; got ndarray"):
+        find(X, X)
+    with pytest.raises(ValueError, match="feature_names must name each of the 7 columns; got 2"):
+        find(model, X, feature_names=["a", "b"])
+
+
+def test_an_open_end_of_the_band_is_told_as_open():
+    found = find(AttenuatedPCACV(2).fit(X), X)
+    curves = found.theory.bootstrap.curves.copy()
+    curves[:, 3] = -1.0
+    broken = replace(found.theory, bootstrap=replace(found.theory.bootstrap, curves=curves))
+    chart = all_charts(replace(found, theory=broken))["theory"]
+    band = next(series for series in chart.views[0]["series"] if series["kind"] == "band")
+    assert band["hi"][3] is None
+    assert band["hi"][2] == pytest.approx(broken.band[1][2], rel=1e-4)
+    assert chart.rows[3][-1] == "–"

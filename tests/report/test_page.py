@@ -1,0 +1,241 @@
+"""The page: its answers, its order, its tables, and texts from the data that stay texts."""
+
+import base64
+import builtins
+import json
+import re
+import struct
+import zlib
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua.report import Report, report
+from attenua.report.images import grey_image, shape_from_names, signed_image
+from attenua.report.page import script_safe_json
+from tests.helpers import spiked_rows
+from tests.report.conftest import HOSTILE
+
+
+class Elements(HTMLParser):
+    """Every element of a page with its attributes, and the text of scripts."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.found, self.scripts, self._in_script, self.text = [], [], False, ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        self._in_script = tag == "script"
+        if self._in_script:
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        self._in_script = False
+
+    def handle_data(self, data):
+        if self._in_script:
+            self.scripts[-1] += data
+        else:
+            self.text += data
+
+
+@pytest.fixture(scope="module")
+def elements(page):
+    return Elements(page.html)
+
+
+def test_it_answers_in_order(page):
+    places = [
+        page.html.index(f">{question}</h2>")
+        for question in ("Should I use it on these data?", "How much does it help?", "Why?")
+    ]
+    assert places == sorted(places)
+
+
+def test_the_numbers_on_the_page_are_those_of_the_fit(page, model, elements):
+    assert f"<dt>strength α</dt><dd>{model.alpha_:g}</dd>" in page.html
+    assert f"<dt>held-out risk removed</dt><dd>{100 * model.gain_:.2f}%</dd>" in page.html
+    for risk in model.cv_risk_:
+        assert f"{risk:.5g}" in page.html
+    data = json.loads(elements.scripts[0])
+    curve = next(s for s in data["validation"][0]["series"] if s["name"] == "all held-out rows")
+    np.testing.assert_allclose(curve["y"], 100 * (model.cv_risk_ / model.cv_risk_[0] - 1), rtol=1e-4)
+    assert curve["x"] == model.alphas_.tolist()
+
+
+def test_every_chart_has_a_label_and_a_table(page, elements):
+    data = json.loads(elements.scripts[0])
+    labels = [attributes["data-label"] for _, attributes in elements.found if "data-label" in attributes]
+    assert len(labels) == len(data) == 6
+    assert all(len(label) > 40 for label in labels)
+    assert page.html.count("The values as a table") == 6
+    images = [attributes for tag, attributes in elements.found if tag == "img"]
+    assert all(attributes.get("alt") for attributes in images)
+
+
+def test_texts_from_the_data_are_inert(page, elements):
+    assert HOSTILE not in page.html
+    assert len(elements.scripts) == 2  # the data and the charts
+    assert "window.hacked" not in elements.scripts[1]
+    assert json.loads(elements.scripts[0])["leakage"][0]["rows"].count(HOSTILE) == 1
+    assert "<" not in elements.scripts[0]
+    assert not any(tag == "img" and attributes.get("src") == "x" for tag, attributes in elements.found)
+    assert not any(name.startswith("on") for _, attributes in elements.found for name in attributes)
+    assert "{{ 7 * 7 }}" in page.html
+
+
+def test_no_address_leaves_the_page(elements):
+    for tag, attributes in elements.found:
+        for name in ("src", "href", "action", "data", "srcset"):
+            if name in attributes:
+                assert attributes[name].startswith(("data:", "#")), (tag, attributes)
+    assert all(tag not in ("iframe", "object", "embed", "form", "base") for tag, _ in elements.found)
+    policy = next(a["content"] for t, a in elements.found if a.get("http-equiv"))
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe-inline" not in policy.split("script-src")[1]
+
+
+@pytest.mark.parametrize("text", ["</script>", "<!--", "\u2028", "&amp;", 'quo"te', "\\u003c"])
+def test_json_that_no_text_can_break_out_of(text):
+    safe = script_safe_json({text: [text]})
+    assert json.loads(safe) == {text: [text]}
+    assert not set(safe) & set("<>&\u2028\u2029")
+
+
+def test_the_code_on_the_page_makes_the_page_again(model, frame, tmp_path, monkeypatch):
+    fitted = AttenuatedPCACV(2, alphas=np.linspace(0, 1, 41), cv=4, n_repeats=2, random_state=3).fit(frame)
+    page = report(fitted, frame)
+    code = Elements(page.html[page.html.index("<pre") : page.html.index("</pre>")]).text
+    monkeypatch.chdir(tmp_path)
+    names = {"X": frame}
+    exec(code, names)
+    assert names["model"].alpha_ == fitted.alpha_
+    assert (tmp_path / "report.html").read_text() == page.html
+
+
+def test_the_same_fit_gives_the_same_page(model, frame, page):
+    assert report(model, frame, source="x").html == report(model, frame, source="x").html
+
+
+def test_saving(page, tmp_path, model, frame):
+    path = tmp_path / "page.html"
+    page.save(path)
+    assert path.read_text() == page.html
+    with pytest.raises(FileExistsError):
+        report(model, frame, path)
+    assert path.read_text() == page.html
+    report(model, frame, path, source="other", force=True)
+    assert "other" in path.read_text()
+
+
+def test_a_notebook_shows_it_in_a_frame_of_its_own(page):
+    ((tag, attributes),) = Elements(page._repr_html_()).found
+    assert tag == "iframe"
+    assert attributes["srcdoc"] == page.html
+    assert attributes["sandbox"] == "allow-scripts"
+    assert "html" not in repr(page)
+
+
+def test_pictures_where_columns_are_pixels():
+    rows = spiked_rows(40, 12)
+    model = AttenuatedPCA(2, alpha=0.5).fit(rows)
+    plain = report(model, rows)
+    assert "<img" not in plain.html
+    shown = report(model, rows, image_shape=(3, 4))
+    assert shown.html.count("data:image/png") == 6 * 3 + 2 * 2
+    named = report(model, rows, feature_names=[f"pixel_{i}_{j}" for i in range(3) for j in range(4)])
+    assert named.html.count("data:image/png") == 6 * 3 + 2 * 2
+    with pytest.raises(ValueError, match="image_shape 5 x 5 does not fit 12 columns"):
+        report(model, rows, image_shape=(5, 5))
+
+
+@pytest.mark.parametrize(
+    ("names", "shape"),
+    [
+        ([f"pixel_{i}_{j}" for i in range(3) for j in range(5)], (3, 5)),
+        ([f"{i}x{j}" for i in range(1, 29) for j in range(1, 29)], (28, 28)),
+        ([f"pixel{i}" for i in range(784)], (28, 28)),
+        ([f"px_{i}" for i in range(1, 17)], (4, 4)),
+        ([f"pixel{i}" for i in range(15)], None),
+        ([f"pixel{i}" for i in range(16, 0, -1)], None),
+        ([f"pixel_{j}_{i}" for i in range(3) for j in range(5)], None),
+        ([f"x{i}" for i in range(16)], None),
+        (["pixel_0_0", "age", "height", "weight"], None),
+        (None, None),
+    ],
+)
+def test_columns_called_like_pixels(names, shape):
+    assert shape_from_names(names) == shape
+
+
+def decode(address):
+    png = base64.b64decode(address.removeprefix("data:image/png;base64,"))
+    assert png.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", png[16:24])
+    start = png.index(b"IDAT") + 4
+    length = struct.unpack(">I", png[start - 8 : start - 4])[0]
+    lines = np.frombuffer(zlib.decompress(png[start : start + length]), np.uint8).reshape(height, -1)
+    return lines[:, 1:].reshape(height, width, 4)
+
+
+def test_images_show_their_values():
+    grey = decode(grey_image(np.array([[0.0, 1.0, 2.0]]), 0, 2))
+    assert grey.tolist() == [[[255, 255, 255, 255], [128, 128, 128, 255], [0, 0, 0, 255]]]
+    signed = decode(signed_image(np.array([[-1.0], [0.0], [0.5]]), 1.0))
+    assert signed[:, 0, 3].tolist() == [255, 0, 128]
+    assert signed[0, 0, 2] > signed[0, 0, 0]  # blue
+    assert signed[2, 0, 0] > signed[2, 0, 2]  # orange
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "answer"),
+    [
+        (
+            np.random.default_rng(0).standard_normal((300, 4)) @ np.diag([9, 5, 1.0, 0.5]),
+            {},
+            "No: use ordinary",
+        ),
+        (spiked_rows(40, 6), {"whiten": True}, None),
+        (spiked_rows(12, 300), {}, None),
+        (np.random.default_rng(0).poisson(0.3, (40, 500)).astype(float), {}, None),
+        (np.hstack([spiked_rows(40, 5), np.ones((40, 1))]), {}, None),
+        (1e-9 * spiked_rows(40, 6), {}, None),
+        (1e9 * spiked_rows(40, 6), {}, None),
+    ],
+)
+def test_data_of_all_kinds_have_a_page(rows, options, answer):
+    page = report(AttenuatedPCACV(2, **options).fit(rows), rows)
+    word = re.search(r'class="word">([^<]+)<', page.html).group(1)
+    assert word.startswith(answer) if answer else word in ("Yes", "No", "Perhaps not", "No: use ordinary PCA")
+    assert "nan" not in page.html.replace("nanm", "").lower().split("report-data")[0]
+
+
+def test_every_rank_has_a_page():
+    rows = spiked_rows(30, 3)
+    for rank in (1, 2, 3):
+        assert isinstance(report(AttenuatedPCA(rank, alpha=0.4).fit(rows), rows), Report)
+
+
+def test_missing_jinja_names_the_extra(model, frame, monkeypatch):
+    real_import = builtins.__import__
+
+    def without_jinja(name, *args, **kwargs):
+        if name == "jinja2":
+            raise ModuleNotFoundError(name)
+        return real_import(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without_jinja)
+    with pytest.raises(ImportError, match=r"pip install 'attenua\[report\]'"):
+        report(model, frame)
+
+
+def test_pca_as_the_only_candidate_and_rows_without_variance_left():
+    rows = spiked_rows(30, 3)
+    page = report(AttenuatedPCACV(2, alphas=[0]).fit(rows), rows)
+    assert "PCA was the only candidate" in page.html
+    flat = np.column_stack([rows[:, 0], 2 * rows[:, 0], -rows[:, 0]])
+    assert "held-out risk removed" in report(AttenuatedPCACV(1).fit(flat), flat).html

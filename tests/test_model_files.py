@@ -1,0 +1,237 @@
+"""A saved model transforms as before, is plain data, and is believed only after it was checked."""
+
+import io
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import KFold
+
+from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua.model_files import ModelFileError, load_model, save_model
+from tests.helpers import spiked_rows
+
+X = spiked_rows(40, 6)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.npz"
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "model",
+    [
+        AttenuatedPCA(2, alpha=0.3),
+        AttenuatedPCA(3, feature_groups=[[0, 1], [2, 3, 4], [5]], whiten=True),
+        AttenuatedPCACV(2),
+        AttenuatedPCACV(0.8, alphas=np.array([0.1, 0.4]), cv=3, n_repeats=2, random_state=1, whiten=True),
+    ],
+)
+def test_a_loaded_model_is_the_saved_one(path, model, dtype):
+    rows = X.astype(dtype)
+    model.fit(rows)
+    save_model(model, path)
+    loaded = load_model(path)
+    assert type(loaded) is type(model)
+    np.testing.assert_array_equal(loaded.transform(rows), model.transform(rows), strict=True)
+    scores = model.transform(rows)
+    np.testing.assert_array_equal(loaded.inverse_transform(scores), model.inverse_transform(scores))
+    for name, value in vars(model).items():
+        if name.endswith("_"):
+            np.testing.assert_array_equal(getattr(loaded, name), value)
+    again = type(loaded)(**loaded.get_params()).fit(rows)
+    np.testing.assert_array_equal(again.transform(rows), scores)
+
+
+def test_names_are_kept_and_checked(path):
+    frame = pd.DataFrame(X, columns=[f"<b>{i}" for i in range(6)])
+    save_model(AttenuatedPCACV(2).fit(frame), path)
+    loaded = load_model(path)
+    assert list(loaded.feature_names_in_) == list(frame.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.transform(frame.rename(columns={"<b>0": "other"}))
+
+
+def test_a_splitter_is_kept_as_text_and_is_not_fitted_again(path):
+    model = AttenuatedPCACV(2, cv=KFold(4), random_state=np.random.RandomState(0)).fit(X)
+    save_model(model, path)
+    loaded = load_model(path)
+    np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
+    assert loaded.cv == repr(model.cv)
+    with pytest.raises(ValueError, match="cv must be a number of folds"):
+        loaded.fit(X)
+
+
+def test_the_file_is_plain_data_and_the_same_every_time(path, tmp_path):
+    model = AttenuatedPCACV(2).fit(X)
+    save_model(model, path)
+    with np.load(path, allow_pickle=False) as arrays:
+        np.testing.assert_array_equal(arrays["components"], model.components_)
+        assert json.loads(arrays["model.json"])["class"] == "AttenuatedPCACV"
+    save_model(AttenuatedPCACV(2).fit(X), tmp_path / "again.npz")
+    assert path.read_bytes() == (tmp_path / "again.npz").read_bytes()
+
+
+def test_only_force_replaces_a_file(path):
+    save_model(AttenuatedPCA(2).fit(X), path)
+    before = path.read_bytes()
+    with pytest.raises(FileExistsError, match=r"model.npz exists already"):
+        save_model(AttenuatedPCA(1).fit(X), path)
+    assert path.read_bytes() == before
+    save_model(AttenuatedPCA(1).fit(X), path, force=True)
+    assert load_model(path).n_components_ == 1
+
+
+def test_what_cannot_be_saved(path):
+    with pytest.raises(ValueError, match="only AttenuatedPCA and AttenuatedPCACV can be saved; got PCA"):
+        save_model(PCA(2).fit(X), path)
+    with pytest.raises(NotFittedError):
+        save_model(AttenuatedPCA(2), path)
+    assert not path.exists()
+
+
+# --- files that are not what they say ---------------------------------------------------------------------
+
+
+def members(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def rewrite(path, contents):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def saved(path):
+    save_model(AttenuatedPCACV(2, alphas=[0, 0.5]).fit(X), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"format": "other"}, "does not say 'attenua-model'"),
+        ({"version": 2}, "has version 2 of the model format; this attenua reads version 1"),
+        ({"class": "os.system"}, "holds a 'os.system', which this attenua does not know"),
+        ({"class": "AttenuatedPCA"}, r"wrong or missing: alphas.npy"),
+        ({"alpha": 0.3}, "alpha must be one of the strengths"),
+        ({"alpha": "0.5"}, "alpha must be one of the strengths"),
+        ({"gain": 2.0}, "gain must be a number of at most 1"),
+        ({"n_samples": -1}, "n_samples must be an integer"),
+        ({"feature_names": ["a"]}, "feature_names must name each of the 6 columns"),
+        ({"feature_names": [1, 2, 3, 4, 5, 6]}, "feature_names must name each"),
+        ({"parameters": {}}, "parameters must be alphas, cv"),
+        ({"parameters": None}, "parameters are missing"),
+    ],
+)
+def test_a_changed_header_is_refused(saved, change, problem):
+    contents = members(saved)
+    contents["model.json"] = json.dumps(json.loads(contents["model.json"]) | change).encode()
+    rewrite(saved, contents)
+    with pytest.raises(ModelFileError, match=problem) as caught:
+        load_model(saved)
+    assert str(saved) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "problem"),
+    [
+        ("components", np.ones((2, 6)), "not orthonormal"),
+        ("components", np.eye(6)[:, :2], "no taller than wide"),
+        ("components", np.eye(6)[0], "no taller than wide"),
+        ("components", np.full((2, 6), np.inf), "must be finite"),
+        ("components", np.eye(6)[:2].astype(complex), "must hold real numbers"),
+        ("components", np.eye(6, dtype=int)[:2], "must hold real numbers"),
+        ("mean", np.zeros(5), r"mean must have shape \(6,\), not \(5,\)"),
+        ("mean", np.full(6, np.nan), "none of them NaN"),
+        ("mean", np.zeros(6, dtype=np.float32), "of the type of the components"),
+        ("explained_variance", -np.ones(2), "explained_variance must not be negative"),
+        ("noise_variance", np.zeros(1), "noise_variance must have shape"),
+        ("alphas", np.array([0.5, 0.0]), "alphas must increase from 0"),
+        ("alphas", np.array([0.0, 1.5]), "alphas must increase from 0, up to 1"),
+        ("cv_risk", np.ones(3), "cv_risk must be a risk per strength"),
+        ("cv_risk_folds", np.ones((5, 3)), "cv_risk_folds must be a risk per split"),
+        ("cv_risk_folds", -np.ones((5, 2)), "cv_risk_folds must be a risk per split"),
+    ],
+)
+def test_a_changed_array_is_refused(saved, name, array, problem):
+    rewrite(saved, members(saved) | {f"{name}.npy": npy(array)})
+    with pytest.raises(ModelFileError, match=problem):
+        load_model(saved)
+
+
+class Trap:
+    sprung = False
+
+    def __reduce__(self):
+        return setattr, (Trap, "sprung", True)
+
+
+def test_a_pickle_is_never_opened(saved):
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([[Trap()]], dtype=object), allow_pickle=True)
+    rewrite(saved, members(saved) | {"components.npy": buffer.getvalue()})
+    with pytest.raises(ModelFileError, match="the array components cannot be read"):
+        load_model(saved)
+    saved.write_bytes(pickle.dumps(Trap()))
+    with pytest.raises(ModelFileError, match="is not a model file"):
+        load_model(saved)
+    assert not Trap.sprung
+
+
+def test_members_that_do_not_belong_are_refused(saved):
+    contents = members(saved)
+    rewrite(saved, contents | {"more.npy": npy(np.zeros(2))})
+    with pytest.raises(ModelFileError, match=r"wrong or missing: more.npy"):
+        load_model(saved)
+    rewrite(saved, {name: content for name, content in contents.items() if name != "mean.npy"})
+    with pytest.raises(ModelFileError, match=r"wrong or missing: mean.npy"):
+        load_model(saved)
+    rewrite(saved, {"x.npy": npy(np.zeros(2))})
+    with pytest.raises(ModelFileError, match=r"it has no model.json"):
+        load_model(saved)
+    rewrite(saved, contents | {"model.json": b"{"})
+    with pytest.raises(ModelFileError, match="not valid JSON"):
+        load_model(saved)
+
+
+def test_every_damaged_byte_of_a_file_is_noticed_or_harmless(saved):
+    """Flip one bit at a time, all over the file: load the same numbers or say that it is damaged."""
+    whole, expected = saved.read_bytes(), load_model(saved).transform(X)
+    refused = 0
+    for place in range(0, len(whole), 7):
+        saved.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
+        try:
+            scores = load_model(saved).transform(X)
+        except ModelFileError:
+            refused += 1
+        else:
+            np.testing.assert_array_equal(scores, expected)
+    assert refused > 0
+    for end in range(0, len(whole), 97):
+        saved.write_bytes(whole[:end])
+        with pytest.raises(ModelFileError):
+            load_model(saved)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(ModelFileError, match=r"none.npz cannot be read: No such file"):
+        load_model(tmp_path / "none.npz")
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        load_model(tmp_path)

@@ -1,0 +1,74 @@
+"""How sure a gain is: against direct formulas, and against repeated draws of the whole experiment."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from attenua import AttenuatedPCACV
+from attenua.paired import paired_gain
+from tests.helpers import spiked_rows
+
+
+@pytest.fixture
+def model():
+    return AttenuatedPCACV(1, cv=4, n_repeats=3, random_state=0).fit(_noisy(40, 8, seed=1))
+
+
+def test_the_error_is_that_of_the_corrected_paired_test(model):
+    sure = paired_gain(model)
+    folds, best = model.cv_risk_folds_, list(model.alphas_).index(model.alpha_)
+    assert best > 0
+    relative = (folds[:, best] - folds[:, 0]) / folds[:, 0].mean()
+    expected = np.std(relative, ddof=1) * np.sqrt(1 / 12 + 1 / 3)
+    assert sure.standard_error == pytest.approx(expected)
+    assert sure.gain == model.gain_
+    assert sure.n_splits == 12
+    assert sure.n_better == (relative < 0).sum()
+    assert sure.n_worse == (relative > 0).sum()
+    half = stats.t(11).ppf(0.975) * expected
+    assert sure.interval == pytest.approx((model.gain_ - half, model.gain_ + half))
+    np.testing.assert_allclose(-sure.differences.mean(axis=0)[best], sure.gain)
+
+
+def test_the_crossed_gain_never_lets_a_fold_choose_for_itself(model):
+    sure = paired_gain(model)
+    gains = []
+    for split, row in enumerate(model.cv_risk_folds_):
+        start = 4 * (split // 4)
+        others = [other for other in range(start, start + 4) if other != split]
+        chosen = np.argmin(model.cv_risk_folds_[others].sum(axis=0))
+        gains.append((row[0] - row[chosen]) / model.cv_risk_folds_[:, 0].mean())
+    assert sure.crossed_gain == pytest.approx(np.mean(gains))
+    assert sure.crossed_gain <= sure.gain + 1e-12
+
+
+def test_pca_chosen_and_one_split():
+    rng = np.random.default_rng(0)
+    strong = rng.standard_normal((500, 3)) @ np.diag([9, 3, 1.0])
+    model = AttenuatedPCACV(1).fit(strong)
+    assert model.alpha_ == 0
+    sure = paired_gain(model)
+    assert sure.verdict == "pca"
+    assert "Ordinary PCA" in sure.advice
+    rows = spiked_rows(40, 5)
+    single = AttenuatedPCACV(2, cv=[(np.arange(20), np.arange(20, 40))]).fit(rows)
+    sure = paired_gain(single)
+    assert np.isnan(sure.standard_error)
+    assert np.isnan(sure.interval).all()
+    assert sure.verdict in ("pca", "unclear")
+
+
+def test_the_verdict_follows_the_interval(model):
+    sure = paired_gain(model)
+    assert sure.verdict == ("clear" if sure.interval[0] > 0 and sure.crossed_gain > 0 else "unclear")
+    clear = [
+        paired_gain(AttenuatedPCACV(1).fit(_noisy(40, 8, seed))).verdict == "clear" for seed in range(20)
+    ]
+    assert any(clear)
+    assert not all(clear)
+
+
+def _noisy(n, p, seed):
+    """One weak direction with equal noise in many columns: attenuation helps on most samples."""
+    rng = np.random.default_rng(seed)
+    return 1.0 * rng.standard_normal((n, 1)) * np.ones(p) + rng.standard_normal((n, p))
