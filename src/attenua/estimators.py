@@ -177,7 +177,7 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
     whiten : bool, default=False
         Scale the scores to unit variance.
     n_jobs : int or None, default=None
-        Threads over splits. Small problems and multi-threaded BLAS gain little.
+        Splits that run side by side, in threads. None spreads the threads of BLAS over the splits.
     random_state : int, RandomState or None, default=None
         Shuffles the repetitions.
 

@@ -14,12 +14,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from attenua.axes import in_data_units
 from attenua.moments import Moments, Rows, ScatterMoments
 from attenua.path import AttenuationPath
 from attenua.repr_html import result_html
 from attenua.spectrum import Subspace
+from attenua.sums import blas_threads
 from attenua.validation import checked_matrix
 
 Array = NDArray[np.float64]
@@ -31,6 +33,8 @@ _ROUNDING = 1e-13
 # first-order effect of an angle on a held-out risk is its coupling across the cut, below the total variance.
 _ROUGH_SINE = 1e-7
 _ROUGH_RISK = 1e-8
+# Up to this many columns, threads cost more than they save.
+_SMALL_PROBLEM = 64
 # Folds of rows in memory beyond this many are not all held at once; nor are so many added for every split.
 MOST_PARTS = 20
 
@@ -183,10 +187,25 @@ def cross_validate(
 
 def _risks(moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any) -> tuple[Array, Array]:
     """Return the held-out risk of every split and strength, and the held-out weight of every split."""
-    results = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_held_out_risk)(moments, number, rule, rank) for number in range(moments.n_splits)
-    )
+    limit, n_jobs = _shared_threads(moments, n_jobs)
+    with threadpool_limits(limit, user_api="blas"):
+        results = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_held_out_risk)(moments, number, rule, rank) for number in range(moments.n_splits)
+        )
     return np.stack([risk for risk, _ in results]), np.array([weight for _, weight in results])
+
+
+def _shared_threads(moments: SplitMoments | FoldMoments, n_jobs: Any) -> tuple[int | None, Any]:
+    """Return how many threads BLAS may use, and how many splits run side by side.
+
+    Left to itself BLAS spreads every small product over its threads, which costs more than it saves; the same
+    threads, one or a few for each split, are used better. Very small problems are left alone.
+    """
+    if n_jobs is not None or moments.total.n_features <= _SMALL_PROBLEM:
+        return None, n_jobs
+    threads = blas_threads()
+    side_by_side = min(threads, moments.n_splits)
+    return max(threads // side_by_side, 1), side_by_side
 
 
 def _held_out_risk(

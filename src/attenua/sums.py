@@ -298,7 +298,7 @@ def in_order(function: Callable[[Job], Result], jobs: Iterable[Job], workers: in
         yield from map(function, jobs)
         return
     try:
-        threads = _blas_threads()
+        threads = blas_threads()
         workers = min(workers, threads)
         waiting: deque[Any] = deque()
         with threadpool_limits(threads // workers, user_api="blas"), ThreadPoolExecutor(workers) as pool:
@@ -312,5 +312,6 @@ def in_order(function: Callable[[Job], Result], jobs: Iterable[Job], workers: in
         _blas_limit.release()
 
 
-def _blas_threads() -> int:
+def blas_threads() -> int:
+    """Return how many threads BLAS uses now."""
     return max((lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"), default=1)
