@@ -3,13 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUFF := ruff==0.17.4
 
-.PHONY: demo test test-floors test-h5ad lint docs clean
+.PHONY: demo test bench test-floors test-h5ad lint docs clean
 
 demo: .venv/demo
 	$(BIN)/attenua demo
 
 test: .venv/test
 	$(BIN)/python -m pytest -q
+
+# Timings of small sizes, to compare from release to release.
+bench: .venv/test
+	$(BIN)/python -m pytest -q benchmarks/test_regressions.py --benchmark-only
 
 # The oldest versions the package promises to work with, installed exactly (and tools of their time: a newer
 # pyarrow needs numpy 2).

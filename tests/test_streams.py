@@ -373,7 +373,7 @@ def small_blocks(monkeypatch):
     """Blocks of 1,024 rows in two threads, so that little data show what much data would."""
     monkeypatch.setattr(sums, "_PRODUCT_ROWS", 1_024)
     monkeypatch.setattr(sums, "_PARALLEL_WORK", 0)
-    monkeypatch.setattr(sums, "_blas_threads", lambda: 2)
+    monkeypatch.setattr(sums, "blas_threads", lambda: 2)
 
 
 LARGE = spiked_rows(70_000, 6).astype(np.float32)
@@ -417,7 +417,7 @@ def test_single_precision_is_left_where_it_would_overflow_or_vanish():
 @pytest.mark.usefixtures("small_blocks")
 def test_the_number_of_threads_does_not_show(monkeypatch):
     two = Rows(LARGE).moments().covariance
-    monkeypatch.setattr(sums, "_blas_threads", lambda: 1)
+    monkeypatch.setattr(sums, "blas_threads", lambda: 1)
     np.testing.assert_array_equal(Rows(LARGE).moments().covariance, two)
 
 
