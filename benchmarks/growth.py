@@ -27,7 +27,7 @@ SWEEPS = {
 LINES = {
     "cv": ("whole cross-validated path", "o-"),
     "pca": ("one PCA of scikit-learn", "s--"),
-    "exact": ("111 fits", "^:"),
+    "exact": ("111 separate fits", "^:"),
 }
 # Separate fits are run where they take seconds, not minutes.
 EXACT_WORK = 2e9
@@ -75,6 +75,9 @@ def main():
                 if known:
                     ax.loglog(*zip(*known, strict=True), style, label=label)
         column[1].set_xlabel(title)
+        values = [point[0] for point in points]
+        column[1].set_xticks(values, [f"{value:,}" for value in values])
+        column[1].minorticks_off()
     axes[0, 0].set_ylabel("seconds")
     axes[1, 0].set_ylabel("megabytes beyond the data")
     axes[0, 0].legend(frameon=False)
