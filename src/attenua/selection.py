@@ -40,7 +40,11 @@ MOST_PARTS = 20
 
 
 class Rule(Protocol):
-    """Moments in, one subspace per strength out."""
+    """Moments in, one subspace per strength out.
+
+    A rule that iterates may also have ``at(strengths, sine)``: the same rule at other strengths and another
+    accuracy. Cross-validation then compares rough subspaces first and settles close calls exactly.
+    """
 
     strengths: Array
 

@@ -154,7 +154,6 @@ def evaluate(
     records = []
     for name, estimator in resolved_methods(settings.methods, setting).items():
         model, record = fit_and_judge(name, estimator, X, judge)
-        iterates = hasattr(model, "converged_") or "masked-target" in name
         records.append(
             {
                 "method": name,
@@ -162,7 +161,7 @@ def evaluate(
                 "gain": record["excess_removed"],
                 "strength": None if np.isnan(record["strength"]) else record["strength"],
                 "fallback": int(record["fallback"]),
-                "capped": int(not record["converged"]) if iterates else None,
+                "capped": int(not model.converged_) if hasattr(model, "converged_") else None,
                 "seconds": record["seconds"],
             }
         )

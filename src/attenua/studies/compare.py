@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from attenua.axes import in_data_units
 from attenua.base import RowsTransformer
 from attenua.estimators import AttenuatedPCA, AttenuatedPCACV
 from attenua.folds import make_splits
@@ -23,6 +24,7 @@ from attenua.rivals import (
     MaskedTargetPCACV,
 )
 from attenua.rules import AttenuationRule
+from attenua.studies.gain import excess_risk_removed
 from attenua.validation import checked_matrix
 
 if TYPE_CHECKING:
@@ -223,7 +225,7 @@ class Judge:
     """Test risks, and the part of PCA's excess that they remove."""
 
     def __init__(self, pca: AttenuatedPCA, X_test: Any, n_features: int):
-        self.X_test = self.pca_risk = self.excess = None
+        self.X_test = self.pca_risk = self.reference = None
         if X_test is None:
             return
         self.X_test, _ = checked_matrix(X_test)
@@ -232,16 +234,16 @@ class Judge:
         moments = Rows(self.X_test).moments()
         rank = pca.n_components_
         ((_, best),) = AttenuationRule(np.zeros(1)).subspaces(moments, rank)
-        reference = moments.reconstruction_error(best.basis, moments.mean) * moments.unit**2
+        self.reference = in_data_units(moments.reconstruction_error(best.basis, moments.mean), moments)
         self.pca_risk = _risk(pca, self.X_test)
-        self.excess = self.pca_risk - reference
 
     def __call__(self, model: Any) -> dict[str, float]:
         """Return the test risk of a fitted model and the percentage of PCA's excess that it removes."""
         if self.X_test is None:
             return {"test_risk": np.nan, "excess_removed": np.nan}
         risk = _risk(model, self.X_test)
-        removed = 100 * (self.pca_risk - risk) / self.excess if self.excess > 0 else np.nan
+        has_excess = self.pca_risk > self.reference
+        removed = excess_risk_removed(self.pca_risk, risk, self.reference) if has_excess else np.nan
         return {"test_risk": risk, "excess_removed": removed}
 
 

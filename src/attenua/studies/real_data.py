@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua.datasets import fetch_har, fetch_optdigits, fetch_phoneme
-from attenua.studies.gain import best_affine_risk
 from attenua.studies.patches import draw_patches
 
 Array = NDArray[np.float64]
@@ -32,8 +31,6 @@ class StudyData:
         Number of components.
     column_groups : ndarray
         Label of every column, for block masks.
-    reference : float
-        Error of the best affine subspace of the test rows.
     """
 
     X_train: Array
@@ -41,7 +38,6 @@ class StudyData:
     row_groups: NDArray[Any] | None
     rank: int
     column_groups: NDArray[np.intp]
-    reference: float
 
 
 @lru_cache(maxsize=16)
@@ -64,24 +60,22 @@ def study_data(name: str, version: int, seed: int, data_home: str | None = None)
         # One image, one patch: training and test locations come from one stream per version.
         random = np.random.default_rng([seed, version])
         train, test = (draw_patches(X.reshape(-1, 8, 8), random) for X in (raw.X_train, raw.X_test))
-        return _with_reference(train, test, None, rank=2, group_width=3)
+        return _study_data(train, test, None, rank=2, group_width=3)
     if name == "phoneme":
         raw = fetch_phoneme(data_home=data_home)
-        return _with_reference(raw.X_train, raw.X_test, raw.groups_train, rank=8, group_width=16)
+        return _study_data(raw.X_train, raw.X_test, raw.groups_train, rank=8, group_width=16)
     raw = fetch_har(data_home=data_home)
-    return _with_reference(raw.X_train, raw.X_test, raw.groups_train, rank=16, group_width=8)
+    return _study_data(raw.X_train, raw.X_test, raw.groups_train, rank=16, group_width=8)
 
 
-def _with_reference(
+def _study_data(
     train: Array, test: Array, row_groups: NDArray[Any] | None, *, rank: int, group_width: int
 ) -> StudyData:
     column_groups = np.arange(train.shape[1]) // group_width
-    reference = best_affine_risk(test, rank)
     return StudyData(
         np.ascontiguousarray(train, dtype=float),
         np.ascontiguousarray(test, dtype=float),
         row_groups,
         rank,
         column_groups,
-        reference,
     )
