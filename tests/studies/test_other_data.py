@@ -58,6 +58,20 @@ def test_budgets_and_ranks_leave_room():
     assert OtherData(np.zeros((2000, 64))).ranks(32) == [2, 5, 10]
 
 
+def test_a_draw_leaves_the_rest_or_whole_groups_for_the_test():
+    X = np.arange(90.0)[:, None] * np.ones(3)
+    part, test = OtherData(X).draw(32, np.random.default_rng(0))
+    assert part.row_groups is None
+    np.testing.assert_array_equal(np.sort(np.r_[part.X, test], axis=0), X)
+    groups = np.repeat(list("abcdef"), 15)
+    part, test = OtherData(X, groups).draw(32, np.random.default_rng(0))
+    in_test = set(groups[test[:, 0].astype(int)])
+    assert len(part.X) == 32
+    assert len(test) == 30
+    assert len(in_test) == 2
+    assert not in_test & set(part.row_groups)
+
+
 def test_a_missing_package_is_named():
     with pytest.raises(ModuleNotFoundError, match="pip install --no-deps no_such_package"):
         _inside("no_such_package", "data.csv")

@@ -8,8 +8,8 @@ from attenua.studies.gain import best_affine_risk, excess_risk_removed
 from attenua.studies.surfaces import (
     ALPHAS,
     TEMPERINGS,
-    Surface,
     HeldMoments,
+    Surface,
     repeated_splits,
     risk_surfaces,
     subspaces,

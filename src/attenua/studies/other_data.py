@@ -31,13 +31,23 @@ class OtherData(NamedTuple):
     Attributes
     ----------
     X : ndarray of shape (n_samples, n_features)
-        All rows; what a subsample leaves is its test set.
+        All rows.
     row_groups : ndarray or None
         Labels of rows that belong together, such as speakers.
     """
 
     X: Array
     row_groups: NDArray[Any] | None = None
+
+    def draw(self, budget: int, random: np.random.Generator) -> "tuple[OtherData, Array]":
+        """Return rows to fit and test rows: the rest, or all rows of a third of the groups, kept for that."""
+        order = random.permutation(len(self.X))
+        if self.row_groups is None:
+            return OtherData(self.X[order[:budget]]), self.X[order[budget:]]
+        labels = random.permutation(np.unique(self.row_groups))
+        is_test = np.isin(self.row_groups[order], labels[: len(labels) // 3])
+        rows = order[~is_test][:budget]
+        return OtherData(self.X[rows], self.row_groups[rows]), self.X[order[is_test]]
 
     def budgets(self) -> list[int]:
         """Return the budgets that leave at least as many test rows."""
