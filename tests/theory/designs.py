@@ -87,7 +87,7 @@ def sampling_coefficient_by_definition(covariance, d, alpha, with_displacement=T
 
 
 def corrected(S, alpha, tempering):
-    """T(alpha, tempering) of one or many covariances, from its definition by correlations r and t = s^(1 - g)."""
+    """T(alpha, tempering) of one or many covariances, by correlations r and t = s^(1 - g)."""
     s = np.sqrt(np.diagonal(S, axis1=-2, axis2=-1))
     r, t = S / (s[..., :, None] * s[..., None, :]), s ** (1 - tempering)
     diagonal = np.eye(S.shape[-1], dtype=bool)
@@ -102,7 +102,7 @@ def risk_of_estimate(covariance, S, d, alpha, tempering):
 
 
 def coefficient_by_differences(covariance, d, alpha, tempering):
-    """K as half the mean second derivative of the exact risk along E = x x' - Sigma: nothing derived by hand."""
+    """K as half the mean second derivative of the exact risk along E = x x' - Sigma, no formula used."""
     total = 0.0
     steps, weights = np.arange(-3, 4), np.array([2, -27, 270, -490, 270, -27, 2]) / 180
     for x, weight in zip(*gaussian_cubature(covariance), strict=True):
