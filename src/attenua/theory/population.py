@@ -212,10 +212,15 @@ class Population(Geometry):
         n = as_sample_size(n)
 
         def total(*pair: float) -> float:
-            at = self.cut_at(*pair)
-            return self._bias(at) + self._coefficient(*pair, at) / n
+            bias, coefficient = self._parts(*pair)
+            return bias + coefficient / n
 
         return over_pairs(alpha, tempering, total)
+
+    def _parts(self, strength: float, tempering: float) -> tuple[float, float]:
+        """Return bias and sampling coefficient from one eigendecomposition."""
+        at = self.cut_at(strength, tempering)
+        return self._bias(at), self._coefficient(strength, tempering, at)
 
     def benefit(self, alpha: ArrayLike, n: float, *, tempering: ArrayLike = 0.0) -> Any:
         r"""Return how far the correction lowers the expected excess risk of PCA at `n` rows, to order 1/n.
@@ -316,12 +321,14 @@ class Population(Geometry):
         strengths = oracle.default_strengths() if alphas is None else as_strengths(alphas, "alphas")
         grid = oracle.default_temperings() if temperings is None else as_strengths(temperings, "temperings")
         strengths, grid = np.unique(strengths), np.unique(grid)
-        coefficients = self.sampling_coefficient(strengths[:, None], tempering=grid)
+        if strengths.size == 0 or grid.size == 0:
+            raise ValueError("alphas and temperings must each hold at least one number.")
+        bias, coefficients = np.moveaxis(over_pairs(strengths[:, None], grid, self._parts), -1, 0)
         return RiskSurface(
             n=n,
             alphas=strengths,
             temperings=grid,
-            bias=self.bias(strengths[:, None], tempering=grid),
+            bias=bias,
             sampling=coefficients / n,
             pca_risk=self.excess_risk(0.0, n),
         )

@@ -12,7 +12,7 @@ where :math:`E_m` is the fluctuation of the rows after a fixed rescaling of the 
 diagonal, and :math:`Q` says how the sample variances act on every entry. Diagonal attenuation is
 :math:`T = S - \alpha \operatorname{diag}(S)`: no rescaling, :math:`Q = -(\alpha/2) I`, nothing quadratic.
 With a second strength all three are there (:func:`attenua.theory.two_strengths`). Any such correction has
-expected excess risk :math:`B_{pop} + K/n + O(n^{-3/2})`, and this file holds the one implementation of :math:`K`.
+expected excess risk :math:`B_{pop} + K/n + O(n^{-3/2})`; this file holds the one implementation of :math:`K`.
 """
 
 from dataclasses import dataclass
