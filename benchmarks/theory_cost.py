@@ -1,4 +1,6 @@
-"""What the risk theory costs: time and peak memory of a risk curve and a surface, one fresh process per size.
+"""What the risk theory costs: a risk curve and a surface, one fresh process per size.
+
+Seconds are processor time, all threads together, so that a busy machine does not count.
 
 python benchmarks/theory_cost.py
 """
@@ -29,11 +31,11 @@ def peak_mb() -> float:
 
 def measure(p: int, d: int) -> tuple[float, float, float, float]:
     population, before = Population(covariance(p, d), d), peak_mb()
-    start = time.perf_counter()
+    start = time.process_time()
     curve = population.excess_risk(default_strengths(), n=2 * p)
-    middle = time.perf_counter()
+    middle = time.process_time()
     surface = population.risk_surface(n=2 * p)
-    end = time.perf_counter()
+    end = time.process_time()
     assert np.array_equal(surface.risk[:, 0], curve)
     return middle - start, end - middle, before, peak_mb()
 
