@@ -31,6 +31,8 @@ Array = NDArray[np.float64]
 _ALWAYS_SCATTER = 512
 _NEVER_SCATTER = 10_000
 
+# A column whose squares are all but this part of what they were added up or subtracted from does not vary.
+_CONSTANT = 1e-12
 # Groups of more columns than this are multiplied by through their rows.
 _LARGE_GROUP = 256
 # The Gram matrix of more rows than this is too large to decompose.
@@ -67,6 +69,11 @@ class Moments(ABC):
         """Diagonal of S."""
 
     @property
+    @abstractmethod
+    def varies(self) -> NDArray[np.bool_]:
+        """Whether each column varies by more than rounding."""
+
+    @property
     def n_features(self) -> int:
         """Number of columns."""
         return len(self.mean)
@@ -98,6 +105,15 @@ class Moments(ABC):
     def compress(self, U: Array) -> Array:
         """Return ``U.T @ S @ U``."""
 
+    @property
+    def start(self) -> Callable[[int], Array] | None:
+        """A function that returns a few columns near the leading eigenvectors of S, where they come cheap."""
+        return None
+
+    def scaled(self, factors: Array) -> "ScaledMoments":
+        """Return the moments of the columns, each multiplied by a factor. The rows are not copied."""
+        return ScaledMoments(self, factors)
+
     def reconstruction_error(self, U: Array, centre: Array) -> float:
         r"""Return the mean over the rows of :math:`\|(I - UU^\top)(x - c)\|^2`."""
         offset = self.mean - centre
@@ -121,16 +137,28 @@ class ScatterMoments(Moments):
         Common to all moments that are added or subtracted.
     unit : float
         Size of one unit in the data's own units.
+    squares : ndarray of shape (n_features,), optional
+        The largest diagonal that the scatter was added up or subtracted from: what its rounding errors are
+        relative to. If not given, its own.
     """
 
     forms_covariance = True
 
-    def __init__(self, weight: float, total: Array, scatter: Array, origin: Array, unit: float = 1.0):
+    def __init__(
+        self,
+        weight: float,
+        total: Array,
+        scatter: Array,
+        origin: Array,
+        unit: float = 1.0,
+        squares: Array | None = None,
+    ):
         self.weight = weight
         self.unit = unit
         self._total = total
         self._scatter = scatter
         self._origin = origin
+        self._squares = np.diag(scatter) if squares is None else squares
 
     def in_unit(self, unit: float) -> "ScatterMoments":
         """Return the same moments in another unit; exact, since units are powers of two."""
@@ -138,7 +166,12 @@ class ScatterMoments(Moments):
         if ratio == 1.0:
             return self
         return ScatterMoments(
-            self.weight, self._total * ratio, self._scatter * ratio * ratio, self._origin * ratio, unit
+            self.weight,
+            self._total * ratio,
+            self._scatter * ratio * ratio,
+            self._origin * ratio,
+            unit,
+            self._squares * ratio * ratio,
         )
 
     def __add__(self, other: "ScatterMoments") -> "ScatterMoments":
@@ -157,6 +190,7 @@ class ScatterMoments(Moments):
             combine(one._scatter, two._scatter),
             one._origin,
             unit,
+            np.maximum(one._squares, two._squares),
         )
 
     def _common_unit(self, other: "ScatterMoments") -> float:
@@ -178,6 +212,12 @@ class ScatterMoments(Moments):
     def variances(self) -> Array:
         """Diagonal of S."""
         return np.maximum(np.diag(self._scatter) / self.weight - self._offset**2, 0.0)
+
+    @property
+    def varies(self) -> NDArray[np.bool_]:
+        """Whether each column varies by more than rounding."""
+        squares = np.maximum(self._squares, np.diag(self._scatter))
+        return self.weight * self.variances > _CONSTANT * squares
 
     @cached_property
     def covariance(self) -> Array:
@@ -278,6 +318,12 @@ class RowMoments(Moments):
                 sums += weights[block] @ (rows[block] - self._offset) ** 2
         return np.maximum(sums / self.weight, 0.0)
 
+    @property
+    def varies(self) -> NDArray[np.bool_]:
+        """Whether each column varies by more than rounding."""
+        # The rows are centred before they are squared, so rounding errors are those of their mean.
+        return self.variances > (_CONSTANT * self._offset) ** 2
+
     def _scores(self, V: Array) -> Array:
         """Centred rows times V, without centring the rows."""
         rows, _ = self._used
@@ -344,6 +390,11 @@ class RowMoments(Moments):
         values, vectors = np.linalg.eigh(G * root[:, None] * root)
         return values[::-1], vectors[:, ::-1]
 
+    @property
+    def start(self) -> Callable[[int], Array] | None:
+        """The leading eigenvectors of S, where the Gram matrix of the rows is small."""
+        return self.leading if self.has_few_rows else None
+
     def spectrum(self) -> Array:
         """Return all eigenvalues of S that can differ from zero, decreasing."""
         return np.maximum(self._gram[0], 0.0)
@@ -374,6 +425,72 @@ class RowMoments(Moments):
         """Return ``U.T @ S @ U``."""
         scores = self._scores(U)
         return (scores * (self._used[1] / self.weight)[:, None]).T @ scores
+
+
+class ScaledMoments(Moments):
+    r"""Moments of columns that are each multiplied by a factor: the covariance is :math:`G S G`.
+
+    Parameters
+    ----------
+    base : Moments
+        Moments of the columns as they are.
+    factors : ndarray of shape (n_features,)
+        Diagonal of G.
+    """
+
+    def __init__(self, base: Moments, factors: Array):
+        self.weight = base.weight
+        self.unit = base.unit
+        self.forms_covariance = base.forms_covariance
+        self._base = base
+        self._factors = factors
+        self._column = factors[:, None]
+
+    @property
+    def mean(self) -> Array:
+        """Mean of the rows."""
+        return self._factors * self._base.mean
+
+    @cached_property
+    def variances(self) -> Array:
+        """Diagonal of the covariance."""
+        return self._factors * self._base.variances * self._factors
+
+    @property
+    def varies(self) -> NDArray[np.bool_]:
+        """Whether each column varies by more than rounding."""
+        return self._base.varies & (self._factors != 0)
+
+    def apply(self, V: Array) -> Array:
+        """Return ``G @ S @ G @ V``."""
+        return self._column * self._base.apply(self._column * V)
+
+    def within(self, labels: NDArray[np.intp]) -> Callable[[Array], Array]:
+        """Return a function that multiplies by the within-group blocks of the covariance."""
+        multiply = self._base.within(labels)
+        return lambda V: self._column * multiply(self._column * V)
+
+    @cached_property
+    def covariance(self) -> Array:
+        """The covariance as a p-by-p matrix."""
+        scaled = self._column * self._base.covariance
+        scaled *= self._factors
+        return scaled
+
+    @property
+    def squared_norm(self) -> float:
+        """Sum of the squared entries of the covariance."""
+        return float(np.sum(self.covariance**2))
+
+    def compress(self, U: Array) -> Array:
+        """Return ``U.T @ G @ S @ G @ U``."""
+        return self._base.compress(self._column * U)
+
+    @property
+    def start(self) -> Callable[[int], Array] | None:
+        """The leading eigenvectors of S, scaled: near those of the scaled covariance."""
+        start = self._base.start
+        return None if start is None else lambda count: self._column * start(count)
 
 
 class Rows:
