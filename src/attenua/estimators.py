@@ -1,11 +1,13 @@
 """Attenuated PCA as scikit-learn estimators: at given strengths, and at ones chosen by cross-validation."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua.batches import batches_of, is_batches, one_batch
+from attenua.choice import checked_selection, guarded
 from attenua.distributed import is_dask
 from attenua.feature_groups import column_labels
 from attenua.fitting import Folds, RuleTransformer, RuleTransformerCV
@@ -203,6 +205,10 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         is given groups), a splitter, or an iterable of (training rows, held-out rows).
     n_repeats : int, default=1
         Repetitions of the folds, averaged before choosing. More than one shuffles each.
+    selection : {"minimum", "guarded"}, default="minimum"
+        "minimum" takes the candidate of least cross-validated risk. "guarded" takes it only where its gain
+        over PCA exceeds a quarter of its standard error over the splits, and PCA elsewhere; it is meant for
+        repeated folds, where it spares losses and costs next to no gain (see the guide on two strengths).
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
         Partition of the columns, for block attenuation. The ``groups`` of ``fit`` are of rows.
     whiten : bool, default=False
@@ -297,6 +303,7 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         tempering: str | float | ArrayLike = 0,
         cv: Any = 5,
         n_repeats: int = 1,
+        selection: str = "minimum",
         feature_groups: Any = None,
         whiten: bool = False,
         n_jobs: int | None = None,
@@ -307,6 +314,7 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         self.tempering = tempering
         self.cv = cv
         self.n_repeats = n_repeats
+        self.selection = selection
         self.feature_groups = feature_groups
         self.whiten = whiten
         self.n_jobs = n_jobs
@@ -368,14 +376,20 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         return self
 
     def _strengths(self) -> Array:
+        checked_selection(self.selection)
         return pairs(checked_strengths(self.alphas), checked_temperings(self.tempering))
 
     def _rule(self, strengths: Array, n_features: int) -> AttenuationRule:
         return AttenuationRule(strengths, column_labels(self.feature_groups, n_features))
 
     def _compare(self, moments: Folds, rule: Rule, rank: int) -> CrossValidation:
-        if not isinstance(self.tempering, str):
-            return super()._compare(moments, rule, rank)
+        coarse_to_fine = isinstance(self.tempering, str)
+        result = (self._compare_in_rounds if coarse_to_fine else super()._compare)(moments, rule, rank)
+        if self.selection == "minimum":
+            return result
+        return replace(result, best=guarded(result.best, result.risk_folds, result.held_to_training))
+
+    def _compare_in_rounds(self, moments: Folds, rule: Rule, rank: int) -> CrossValidation:
         temperings = rule.strengths[:, 1]
         comparison = Comparison(moments, rule, rank, self.n_jobs)
         comparison.add(np.flatnonzero(np.isin(temperings, AUTO_TEMPERINGS[::2])))

@@ -167,6 +167,8 @@ class CrossValidation:
         Mean over all held-out rows.
     risk_folds : ndarray of shape (n_splits, n_candidates)
         Mean over the held-out rows of each split.
+    held_to_training : float
+        Held-out rows of a split divided by its training rows, on average.
     best : int
         Position of the chosen candidate.
     """
@@ -174,6 +176,7 @@ class CrossValidation:
     strengths: Array
     risk: Array
     risk_folds: Array
+    held_to_training: float
     best: int
 
     @property
@@ -238,6 +241,7 @@ class Comparison:
             self._rule.strengths[compared],
             in_data_units(risk[compared], total),
             in_data_units(self._risk_folds[:, compared], total),
+            float(np.mean(self._weights) / (total.weight - np.mean(self._weights))),
             int(np.searchsorted(compared, self.best)),
         )
 
