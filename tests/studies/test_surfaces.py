@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua.folds import repeated_splits
 from attenua.studies.gain import best_affine_risk, excess_risk_removed
 from attenua.studies.surfaces import (
     ALPHAS,
     TEMPERINGS,
     HeldMoments,
     Surface,
-    repeated_splits,
     risk_surfaces,
     subspaces,
 )
@@ -48,10 +48,10 @@ def test_a_constant_column_stays_out():
 @pytest.mark.parametrize("p", [9, 70])
 def test_risks_at_no_tempering_are_those_of_the_estimators(p):
     X, X_test = correlated_rows(50, p), correlated_rows(200, p, seed=1)
-    repeats = repeated_splits(5, 50, None, 2)
-    surfaces = risk_surfaces(X, (2, 4), repeats, HeldMoments.of(X_test))
+    splits = repeated_splits(5, 50, None, 2)
+    surfaces = risk_surfaces(X, (2, 4), splits, 5, HeldMoments.of(X_test))
     for rank, surface in zip((2, 4), surfaces, strict=True):
-        model = AttenuatedPCACV(rank, cv=repeats[0] + repeats[1]).fit(X)
+        model = AttenuatedPCACV(rank, cv=splits).fit(X)
         np.testing.assert_allclose(surface.held[:, :, 0].reshape(10, -1), model.cv_risk_folds_, rtol=1e-6)
         pca, strong = (-AttenuatedPCA(rank, alpha=alpha).fit(X).score(X_test) for alpha in (0.0, 1.0))
         np.testing.assert_allclose(surface.test[0, [0, -1]], [pca, strong])
@@ -60,23 +60,10 @@ def test_risks_at_no_tempering_are_those_of_the_estimators(p):
         assert surface.gain[0, -1] == pytest.approx(removed)
 
 
-def test_fewer_repeats_are_a_part_of_more():
-    groups = np.repeat(np.arange(12), 4)
-    two, three = (repeated_splits(4, 48, groups, n) for n in (2, 3))
-    for first, second in zip(two, three, strict=False):
-        for (_, held), (_, again) in zip(first, second, strict=True):
-            np.testing.assert_array_equal(held, again)
-    assert any(
-        not np.array_equal(held, other) for (_, held), (_, other) in zip(three[0], three[1], strict=True)
-    )
-    for train, held in three[2]:
-        assert not set(groups[train]) & set(groups[held])
-
-
 def test_a_surface_is_stored_and_read(tmp_path):
     X = correlated_rows(40, 5)
     (surface,) = risk_surfaces(
-        X, (2,), repeated_splits(4, 40, None, 1), HeldMoments.of(X), np.array([0.0, 1.0])
+        X, (2,), repeated_splits(4, 40, None, 1), 4, HeldMoments.of(X), np.array([0.0, 1.0])
     )
     surface.save(tmp_path / "one.npz")
     again = Surface.load(tmp_path / "one.npz")

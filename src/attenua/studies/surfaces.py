@@ -8,14 +8,15 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attenua.files import write_whole
-from attenua.folds import Split, make_splits
+from attenua.folds import Split
 from attenua.spectrum import AffineFamily, leading_subspaces
+from attenua.studies.gain import excess_risk_removed
 from attenua.validation import checked_strengths
 
 Array = NDArray[np.float64]
@@ -73,7 +74,7 @@ class Surface:
     @property
     def gain(self) -> Array:
         """Percentage of PCA's test excess risk removed at every pair (eq. real-data-gain)."""
-        return 100 * (self.test[0, 0] - self.test) / (self.test[0, 0] - self.reference)
+        return excess_risk_removed(self.test[0, 0], self.test, self.reference)
 
     def save(self, path: Path) -> None:
         """Write the arrays, whole or not at all."""
@@ -88,24 +89,11 @@ class Surface:
             return cls(stored["held"], stored["weights"], stored["test"], float(stored["reference"]))
 
 
-def repeated_splits(
-    n_folds: int, n_samples: int, groups: NDArray[Any] | None, n_repeats: int, seed: int = 0
-) -> list[list[Split]]:
-    """Return the plain folds first, and then shuffled ones, so that fewer repeats are a part of more."""
-    plain = [make_splits(n_folds, n_samples, groups=groups)]
-    random = np.random.RandomState(seed)
-    # make_splits shuffles only where there are two repetitions or more; the second of each pair goes unused.
-    shuffled = [
-        make_splits(n_folds, n_samples, groups=groups, n_repeats=2, random_state=random)[:n_folds]
-        for _ in range(n_repeats - 1)
-    ]
-    return plain + shuffled
-
-
 def risk_surfaces(
     X: Array,
     ranks: Sequence[int],
-    repeats: Sequence[Sequence[Split]],
+    splits: Sequence[Split],
+    n_folds: int,
     test: HeldMoments,
     temperings: Array = TEMPERINGS,
 ) -> list[Surface]:
@@ -118,8 +106,10 @@ def risk_surfaces(
     ranks : sequence of int
         Numbers of components. One eigenproblem serves them all, so more than one need columns few enough for
         LAPACK, whose eigenvectors are exact one by one.
-    repeats : sequence of sequences of splits
-        The folds of every repeat.
+    splits : sequence of (training rows, held-out rows)
+        The folds of every repeat, one after the other.
+    n_folds : int
+        Folds of one repeat.
     test : HeldMoments
         Moments of the test rows.
     temperings : ndarray
@@ -134,17 +124,24 @@ def risk_surfaces(
         captured = np.cumsum(np.sum(scores**2, axis=-2), axis=-1)[..., last]
         return (np.sum(rows**2) - captured) / len(held)
 
-    held = np.array([[of_rows(X[train], X[rows]) for train, rows in splits] for splits in repeats])
-    weights = np.array([[len(rows) for _, rows in splits] for splits in repeats])
-    on_test = _test_risks(X, subspaces(_moments(X)[1], max(ranks), temperings), test)[..., last]
+    held = np.array([of_rows(X[train], X[rows]) for train, rows in splits])
+    held = held.reshape(-1, n_folds, *held.shape[1:])
+    weights = np.array([len(rows) for _, rows in splits]).reshape(-1, n_folds)
+    on_test = risks_on_test(X, max(ranks), test, temperings)[..., last]
     return [
         Surface(held[..., i], weights, on_test[..., i], float(test.references[rank]))
         for i, rank in enumerate(ranks)
     ]
 
 
-def _test_risks(X: Array, bases: Array, test: HeldMoments) -> Array:
-    offset = test.mean - X.mean(axis=0)
+def risks_on_test(X: Array, rank: int, test: HeldMoments, temperings: Array = TEMPERINGS) -> Array:
+    """Return the test risk of every pair and every rank up to one, fitted to all rows.
+
+    The shape is (n_temperings, n_alphas, rank).
+    """
+    mean, covariance = _moments(X)
+    bases = subspaces(covariance, rank, temperings)
+    offset = test.mean - mean
     captured = np.sum(bases * (test.covariance @ bases), axis=-2) + (offset @ bases) ** 2
     return np.trace(test.covariance) + offset @ offset - np.cumsum(captured, axis=-1)
 
