@@ -53,16 +53,15 @@ def compute(key: Key, path: Path, data_home: str | None) -> None:
     surface.save(path)
 
 
-def read_cell(folder: Path, cell: tuple[str, int], data_home: str | None) -> dict[Key, Case]:
-    """Return what is stored of a cell."""
-    cases = {}
-    for version in range(SETTINGS.n_versions[cell[0]]):
-        for subsample in range(SETTINGS.n_subsamples):
-            key = (*cell, version, subsample)
-            if file_of(folder, key).exists():
-                full, X, _ = draw_subsample(key, SETTINGS.seed, data_home)
-                cases[key] = Case(Surface.load(file_of(folder, key)), TEMPERINGS, X, full.rank)
-    return cases
+def read_cells(
+    folder: Path, keys: list[Key], data_home: str | None
+) -> dict[tuple[str, int], dict[Key, Case]]:
+    """Return the stored cases of every cell."""
+    cells: dict[tuple[str, int], dict[Key, Case]] = {cell: {} for cell in CELLS}
+    for key in sorted(keys):
+        full, X, _ = draw_subsample(key, SETTINGS.seed, data_home)
+        cells[key[:2]][key] = Case(Surface.load(file_of(folder, key)), TEMPERINGS, X, full.rank)
+    return cells
 
 
 def by_version(keys: list[Key], gains: np.ndarray) -> np.ndarray:
@@ -158,10 +157,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("docs/guide/_choice_rules.md"))
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    missing = [key for key in subsamples(arguments.subsamples) if not file_of(arguments.folder, key).exists()]
+    keys = list(subsamples(arguments.subsamples))
+    missing = [key for key in keys if not file_of(arguments.folder, key).exists()]
     for key in track(missing, description="Risks"):
         compute(key, file_of(arguments.folder, key), arguments.data_home)
-    cases = {cell: read_cell(arguments.folder, cell, arguments.data_home) for cell in CELLS}
+    cases = read_cells(arguments.folder, keys, arguments.data_home)
     rows = {cell: rows_of_cell(cell, cases[cell]) for cell in track(CELLS, description="Rules in every cell")}
     tables = [summary_table(rows), plug_in_table(cases)]
     tables += [cell_table(cell, len(cases[cell]), rows[cell]) for cell in CELLS]

@@ -20,8 +20,8 @@ from rich.progress import track
 
 from attenua.files import write_whole
 from attenua.folds import repeated_splits
-from attenua.studies.choice_rules import Case, guarded, minimum, one_strength
-from attenua.studies.other_data import LOADERS, other_data
+from attenua.studies.choice_rules import Case, bounded, guarded, minimum, one_strength
+from attenua.studies.other_data import LOADERS, OtherData, other_data
 from attenua.studies.simulations.figures import save_figure
 from attenua.studies.surfaces import HeldMoments, Surface, risk_surfaces
 from attenua.studies.tables import Table
@@ -29,18 +29,25 @@ from attenua.studies.tables import Table
 SEED = 2026
 N_FOLDS, N_REPEATS = 5, 4
 TEMPERINGS = np.arange(5) / 4
+CAREFUL = "two, repeated, bounded"
 CHOICES = {
     "one strength": (one_strength, 1),
     "one strength, repeated": (one_strength, N_REPEATS),
     "two strengths": (minimum, 1),
     "two, repeated": (minimum, N_REPEATS),
     "two, repeated, guarded": (guarded(0.25), N_REPEATS),
+    CAREFUL: (bounded(1.0), N_REPEATS),
 }
-DRAWN = {"one strength": "o", "two strengths": "s", "two, repeated, guarded": "D"}
+DRAWN = {"one strength": "o", "two strengths": "s", CAREFUL: "D"}
 
 
 def file_of(folder: Path, name: str, budget: int, rank: int, subsample: int) -> Path:
     return folder / f"{name.replace(' ', '_')}-{budget}-{rank}-{subsample}.npz"
+
+
+def draw(name: str, budget: int, subsample: int) -> tuple[OtherData, np.ndarray]:
+    """Return rows to fit and test rows; the stream depends on the cell and subsample alone."""
+    return other_data(name).draw(budget, np.random.default_rng([SEED, *name.encode(), budget, subsample]))
 
 
 def compute(folder: Path, name: str, budget: int, subsample: int) -> None:
@@ -50,7 +57,7 @@ def compute(folder: Path, name: str, budget: int, subsample: int) -> None:
     files = [file_of(folder, name, budget, rank, subsample) for rank in ranks]
     if all(file.exists() for file in files):
         return
-    part, X_test = data.draw(budget, np.random.default_rng([SEED, *name.encode(), budget, subsample]))
+    part, X_test = draw(name, budget, subsample)
     splits = repeated_splits(N_FOLDS, budget, part.row_groups, N_REPEATS)
     surfaces = risk_surfaces(part.X, ranks, splits, N_FOLDS, HeldMoments.of(X_test), TEMPERINGS)
     for file, surface in zip(files, surfaces, strict=True):
@@ -63,16 +70,17 @@ def read_gains(folder: Path, n_subsamples: int) -> pd.DataFrame:
     for name in track(LOADERS, description="Choices"):
         data = other_data(name)
         for budget in data.budgets():
-            for rank in data.ranks(budget):
-                for subsample in range(n_subsamples):
+            for subsample in range(n_subsamples):
+                part, _ = draw(name, budget, subsample)
+                for rank in data.ranks(budget):
                     surface = Surface.load(file_of(folder, name, budget, rank, subsample))
                     key = {"data": name, "budget": budget, "rank": rank, "subsample": subsample}
-                    rows += [key | row for row in gains_of(surface)]
+                    rows += [key | row for row in gains_of(surface, part.X, rank)]
     return pd.DataFrame(rows)
 
 
-def gains_of(surface: Surface) -> list[dict[str, float | str]]:
-    case = Case(surface, TEMPERINGS, np.empty((0, 0)), 0)
+def gains_of(surface: Surface, X: np.ndarray, rank: int) -> list[dict[str, float | str]]:
+    case = Case(surface, TEMPERINGS, X, rank)
     pairs = {name: choose(case, repeats) for name, (choose, repeats) in CHOICES.items()}
     gain, risk = surface.gain, surface.test
     rows: list[dict[str, float | str]] = [
@@ -93,10 +101,8 @@ def mean_and_error(part: pd.DataFrame, column: str) -> tuple[float, float]:
 def verdict(part: pd.DataFrame) -> str:
     """Say which of two strengths, one strength and PCA the gains favour, beyond their 95% intervals."""
     wide = part.pivot(index=["budget", "rank", "subsample"], columns="choice", values="gain").reset_index()
-    wide["more"] = wide["two, repeated, guarded"] - wide["one strength"]
-    two, one, more = (
-        side(*mean_and_error(wide, column)) for column in ("two, repeated, guarded", "one strength", "more")
-    )
+    wide["more"] = wide[CAREFUL] - wide["one strength"]
+    two, one, more = (side(*mean_and_error(wide, column)) for column in (CAREFUL, "one strength", "more"))
     if two > 0:
         return "two strengths" if more > 0 else "either"
     if one > 0:
@@ -194,8 +200,8 @@ def main() -> None:
         for name in LOADERS
         for budget in other_data(name).budgets()
     ]
-    for draw in track(draws, description="Risks"):
-        compute(arguments.folder, *draw)
+    for name, budget, subsample in track(draws, description="Risks"):
+        compute(arguments.folder, name, budget, subsample)
     gains = read_gains(arguments.folder, arguments.subsamples)
     tables = (data_table(gains), loss_table(gains))
     text = "\n".join(table.to_markdown() for table in tables)

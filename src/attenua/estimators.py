@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua.batches import batches_of, is_batches, one_batch
-from attenua.choice import checked_selection, guarded
+from attenua.choice import checked_selection, guarded, within_noise
 from attenua.distributed import is_dask
 from attenua.feature_groups import column_labels
 from attenua.fitting import Folds, RuleTransformer, RuleTransformerCV
@@ -205,10 +205,12 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         is given groups), a splitter, or an iterable of (training rows, held-out rows).
     n_repeats : int, default=1
         Repetitions of the folds, averaged before choosing. More than one shuffles each.
-    selection : {"minimum", "guarded"}, default="minimum"
+    selection : {"minimum", "guarded", "bounded"}, default="minimum"
         "minimum" takes the candidate of least cross-validated risk. "guarded" takes it only where its gain
         over PCA exceeds a quarter of its standard error over the splits, and PCA elsewhere; it is meant for
-        repeated folds, where it spares losses and costs next to no gain (see the guide on two strengths).
+        repeated folds, where it spares losses and costs next to no gain. "bounded" is guarded and compares
+        only strengths up to the part of the spread of the variances that is noise
+        (:func:`attenua.choice.variance_noise`): the most careful. See the guide on two strengths.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
         Partition of the columns, for block attenuation. The ``groups`` of ``fit`` are of rows.
     whiten : bool, default=False
@@ -384,6 +386,9 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
 
     def _compare(self, moments: Folds, rule: Rule, rank: int) -> CrossValidation:
         coarse_to_fine = isinstance(self.tempering, str)
+        if self.selection == "bounded":
+            total = moments.total
+            rule = rule.at(rule.strengths[within_noise(rule.strengths, total.variances, total.weight)])
         result = (self._compare_in_rounds if coarse_to_fine else super()._compare)(moments, rule, rank)
         if self.selection == "minimum":
             return result

@@ -4,7 +4,8 @@ With :math:`L(\gamma, \alpha)` the risk of a pair averaged over all held-out row
 belongs to the difference :math:`d` of two pairs over the :math:`J` splits of :math:`K` folds,
 :math:`\mathrm{se}^2 = \{1/J + 1/(K-1)\}\, \mathrm{var}(d)` (Nadeau and Bengio, 2003). PCA is the pair (0, 0).
 The guard of a quarter of an error and the pessimistic rule came after a first look at three subsamples of the
-further data sets; the other rules and constants before. Neighbours of the guard's constant are rules too.
+further data sets, the bounded rules and the analytic pair beside PCA after eight; the others before.
+Constants have their neighbours in the table.
 """
 
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from attenua.choice import variance_noise
 from attenua.studies.surfaces import ALPHAS, Surface
 from attenua.theory import Population
 
@@ -67,18 +69,22 @@ class ChoiceRule(NamedTuple):
     choose : callable
         Takes a :class:`Case` and a number of repeats, returns the positions of a tempering and an alpha.
     n_temperings : int
-        Temperings that it compares; 0 where it compares nothing and one subspace is all there is to find.
+        Temperings that it compares, at most, each with every alpha.
     validates : bool
         Whether it needs held-out rows.
+    n_pairs : int
+        Pairs that it compares beside them.
     """
 
     choose: Callable[[Case, int], Pair]
     n_temperings: int = 9
     validates: bool = True
+    n_pairs: int = 0
 
     def eigenproblems(self, n_folds: int, n_repeats: int) -> int:
         """Return how many leading subspaces one choice and the refit cost."""
-        return self.n_temperings * len(ALPHAS) * n_folds * n_repeats * self.validates + 1
+        compared = self.n_temperings * len(ALPHAS) + self.n_pairs
+        return compared * n_folds * n_repeats * self.validates + 1
 
 
 def _at_least(values: Array) -> Pair:
@@ -224,6 +230,24 @@ def analytic(case: Case, n_repeats: int) -> Pair:
     return int(np.argmin(np.abs(case.temperings - intensity))), int(np.argmin(np.abs(ALPHAS - intensity)))
 
 
+def bounded(multiple: float) -> Callable[[Case, int], Pair]:
+    """Take the least risk of strengths up to a multiple of what noise explains, guarded by 1/4 error."""
+
+    def least(case: Case, n_repeats: int) -> Pair:
+        bound = multiple * variance_noise(case.X.var(axis=0), len(case.X))
+        within = (case.temperings <= bound)[:, None] & (bound >= ALPHAS)
+        return _at_least(np.where(within, case.risk(n_repeats), np.inf))
+
+    return guarded(0.25, least)
+
+
+def analytic_or_pca(case: Case, n_repeats: int) -> Pair:
+    """Take the pair of the analytic intensity or PCA, whichever has the least risk."""
+    risk = case.risk(n_repeats)
+    pair = analytic(case, n_repeats)
+    return pair if risk[pair] < risk[0, 0] else (0, 0)
+
+
 def plug_in(case: Case, n_repeats: int) -> Pair:
     """Take the least expected risk of the theory at the sample covariance: no held-out rows at all.
 
@@ -251,6 +275,10 @@ RULES = {
     "weakest within 1 error": ChoiceRule(nearest_to_pca),
     "strongest within 1/4 error": ChoiceRule(strongest(0.25)),
     "strongest within 1 error": ChoiceRule(strongest(1.0)),
+    "bounded, guarded by 1/4 error": ChoiceRule(bounded(1.0)),
+    "bounded by half, guarded by 1/4 error": ChoiceRule(bounded(0.5)),
+    "bounded by double, guarded by 1/4 error": ChoiceRule(bounded(2.0)),
     "analytic tempering, alpha of least risk": ChoiceRule(analytic_tempering, 1),
     "analytic tempering and alpha": ChoiceRule(analytic, 0, validates=False),
+    "the same or PCA, by least risk": ChoiceRule(analytic_or_pca, 0, n_pairs=2),
 }
