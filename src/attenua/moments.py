@@ -1,6 +1,6 @@
 """From rows to sufficient statistics: the weight, mean and covariance of any subset of the rows.
 
-Everything downstream knows data only through :class:`Moments`. There are two kinds:
+Everything downstream knows data only through :class:`~attenua.moments_base.Moments`. There are two kinds:
 
 * :class:`ScatterMoments` holds the p-by-p scatter matrix. It is read off the rows in one blocked pass, and
   the moments of disjoint subsets add and subtract, so that a training fold is "all minus held out".
@@ -12,7 +12,6 @@ costs no digits, and a power of two as the unit, so that data of size 1e-150 or 
 overflow. Both are removed again by whoever reports a number (``unit``).
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from attenua.blocks import as_slice, magnitude, row_blocks
 from attenua.masks import within_groups
+from attenua.moments_base import Moments
 from attenua.sums import SINGLE_PRECISION_ROWS, FoldSums, frame_of, product_blocks
 
 Array = NDArray[np.float64]
@@ -37,89 +37,6 @@ _CONSTANT = 1e-12
 _LARGE_GROUP = 256
 # The Gram matrix of more rows than this is too large to decompose.
 _GRAM_LIMIT = 3_000
-
-
-class Moments(ABC):
-    """Weight, mean and covariance :math:`S` (divided by the weight) of some rows.
-
-    Attributes
-    ----------
-    weight : float
-        Number of rows, or the sum of their weights.
-    unit : float
-        A value in these moments times `unit` is a value in the data's own units.
-    mean, variances : ndarray of shape (n_features,)
-        Mean and diagonal of the covariance.
-    forms_covariance : bool
-        Whether a p-by-p matrix is at hand; if not, only ``apply`` should be used.
-    """
-
-    weight: float
-    unit: float
-    forms_covariance: bool
-
-    @property
-    @abstractmethod
-    def mean(self) -> Array:
-        """Mean of the rows."""
-
-    @property
-    @abstractmethod
-    def variances(self) -> Array:
-        """Diagonal of S."""
-
-    @property
-    @abstractmethod
-    def varies(self) -> NDArray[np.bool_]:
-        """Whether each column varies by more than rounding."""
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return len(self.mean)
-
-    @property
-    def total_variance(self) -> float:
-        """Trace of the covariance."""
-        return float(self.variances.sum())
-
-    @abstractmethod
-    def apply(self, V: Array) -> Array:
-        """Return ``S @ V``."""
-
-    @abstractmethod
-    def within(self, labels: NDArray[np.intp]) -> Callable[[Array], Array]:
-        """Return a function that multiplies by D, which keeps the blocks of S within groups of columns."""
-
-    @property
-    @abstractmethod
-    def covariance(self) -> Array:
-        """S as a p-by-p matrix."""
-
-    @property
-    @abstractmethod
-    def squared_norm(self) -> float:
-        """Sum of the squared entries of S."""
-
-    @abstractmethod
-    def compress(self, U: Array) -> Array:
-        """Return ``U.T @ S @ U``."""
-
-    @property
-    def start(self) -> Callable[[int], Array] | None:
-        """A function that returns a few columns near the leading eigenvectors of S, where they come cheap."""
-        return None
-
-    def scaled(self, factors: Array) -> "ScaledMoments":
-        """Return the moments of the columns, each multiplied by a factor. The rows are not copied."""
-        return ScaledMoments(self, factors)
-
-    def reconstruction_error(self, U: Array, centre: Array) -> float:
-        r"""Return the mean over the rows of :math:`\|(I - UU^\top)(x - c)\|^2`."""
-        offset = self.mean - centre
-        captured = np.trace(self.compress(U)) + np.sum((U.T @ offset) ** 2)
-        # The two sums agree to rounding when the subspace holds everything; an error is never negative.
-        return max(self.total_variance + float(offset @ offset - captured), 0.0)
 
 
 class ScatterMoments(Moments):
@@ -425,72 +342,6 @@ class RowMoments(Moments):
         """Return ``U.T @ S @ U``."""
         scores = self._scores(U)
         return (scores * (self._used[1] / self.weight)[:, None]).T @ scores
-
-
-class ScaledMoments(Moments):
-    r"""Moments of columns that are each multiplied by a factor: the covariance is :math:`G S G`.
-
-    Parameters
-    ----------
-    base : Moments
-        Moments of the columns as they are.
-    factors : ndarray of shape (n_features,)
-        Diagonal of G.
-    """
-
-    def __init__(self, base: Moments, factors: Array):
-        self.weight = base.weight
-        self.unit = base.unit
-        self.forms_covariance = base.forms_covariance
-        self._base = base
-        self._factors = factors
-        self._column = factors[:, None]
-
-    @property
-    def mean(self) -> Array:
-        """Mean of the rows."""
-        return self._factors * self._base.mean
-
-    @cached_property
-    def variances(self) -> Array:
-        """Diagonal of the covariance."""
-        return self._factors * self._base.variances * self._factors
-
-    @property
-    def varies(self) -> NDArray[np.bool_]:
-        """Whether each column varies by more than rounding."""
-        return self._base.varies & (self._factors != 0)
-
-    def apply(self, V: Array) -> Array:
-        """Return ``G @ S @ G @ V``."""
-        return self._column * self._base.apply(self._column * V)
-
-    def within(self, labels: NDArray[np.intp]) -> Callable[[Array], Array]:
-        """Return a function that multiplies by the within-group blocks of the covariance."""
-        multiply = self._base.within(labels)
-        return lambda V: self._column * multiply(self._column * V)
-
-    @cached_property
-    def covariance(self) -> Array:
-        """The covariance as a p-by-p matrix."""
-        scaled = self._column * self._base.covariance
-        scaled *= self._factors
-        return scaled
-
-    @property
-    def squared_norm(self) -> float:
-        """Sum of the squared entries of the covariance."""
-        return float(np.sum(self.covariance**2))
-
-    def compress(self, U: Array) -> Array:
-        """Return ``U.T @ G @ S @ G @ U``."""
-        return self._base.compress(self._column * U)
-
-    @property
-    def start(self) -> Callable[[int], Array] | None:
-        """The leading eigenvectors of S, scaled: near those of the scaled covariance."""
-        start = self._base.start
-        return None if start is None else lambda count: self._column * start(count)
 
 
 class Rows:
