@@ -20,7 +20,7 @@ from rich.progress import track
 
 from attenua.files import write_whole
 from attenua.folds import repeated_splits
-from attenua.studies.choice_rules import Case, bounded, guarded, minimum, one_strength
+from attenua.studies.choice_rules import Case, analytic_or_pca, bounded, guarded, minimum, one_strength
 from attenua.studies.other_data import LOADERS, OtherData, other_data
 from attenua.studies.simulations.figures import save_figure
 from attenua.studies.surfaces import HeldMoments, Surface, risk_surfaces
@@ -37,6 +37,7 @@ CHOICES = {
     "two, repeated": (minimum, N_REPEATS),
     "two, repeated, guarded": (guarded(0.25), N_REPEATS),
     CAREFUL: (bounded(1.0), N_REPEATS),
+    "analytic pair or PCA, repeated": (analytic_or_pca, N_REPEATS),
 }
 DRAWN = {"one strength": "o", "two strengths": "s", CAREFUL: "D"}
 
@@ -107,7 +108,7 @@ def verdict(part: pd.DataFrame) -> str:
         return "two strengths" if more > 0 else "either"
     if one > 0:
         return "one strength"
-    return "PCA" if min(one, two) < 0 else "none"
+    return "PCA" if min(one, two) < 0 else "no difference"
 
 
 def side(mean: float, error: float) -> int:
