@@ -11,12 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from attenua.affine import Convergence, Subspace
 from attenua.axes import in_data_units, principal_axes, unbiased_total, warn_of_tie
 from attenua.batches import arrow_batch, is_arrow_table, is_batches
 from attenua.blocks import magnitude, row_blocks
 from attenua.distributed import dask_score, is_dask, lazy_rows
 from attenua.moments import Moments, Rows
-from attenua.spectrum import Convergence, Subspace
 from attenua.validation import caller_level, check_names, checked_weights, matrix_requirements
 
 

@@ -61,6 +61,12 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         Number of components.
     n_samples_ : int
         Number of fitted rows.
+    solvers_ : dict of str to int
+        How many subspaces each solver found: ``"lapack"``, ``"shared-basis"`` (all strengths of a
+        matrix at once), or, where that could not prove its own answer, ``"lapack"`` or ``"arpack"``.
+    certified_ : bool
+        Whether the accuracy of every one of them is proven: by LAPACK, or by a residual that is small against
+        a proven bound of the gap. False for large matrices that are known by products only.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -210,6 +216,13 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         Number of components.
     n_samples_ : int
         Number of fitted rows.
+    solvers_ : dict of str to int
+        How many subspaces each solver found, in the folds and at last: ``"lapack"``, ``"shared-basis"`` (all
+        strengths of a matrix at once), or, where that could not prove its own answer, ``"lapack"`` or
+        ``"arpack"``.
+    certified_ : bool
+        Whether the accuracy of every one of them is proven: by LAPACK, or by a residual that is small against
+        a proven bound of the gap. False for large matrices that are known by products only.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -1,6 +1,7 @@
 """The two ways an estimator is fitted to a rule: at one strength, or at one chosen by cross-validation."""
 
 from abc import abstractmethod
+from collections import Counter
 from typing import Any, Self
 
 import numpy as np
@@ -54,6 +55,8 @@ class RuleTransformer(SubspaceTransformer):
         rank = resolve_rank(self.n_components, total, n_samples)
         ((_, subspace),) = self._rule(total.n_features).subspaces(total, rank)
         self._store(total, subspace, n_samples)
+        self.solvers_ = {subspace.solver: 1}
+        self.certified_ = subspace.certified
 
 
 class RuleTransformerCV(SubspaceTransformer):
@@ -138,6 +141,8 @@ class RuleTransformerCV(SubspaceTransformer):
         self.gain_ = float(1 - result.risk[result.best] / result.risk[0]) if result.risk[0] > 0 else 0.0
         ((_, subspace),) = self._rule(chosen, total.n_features).subspaces(total, rank)
         self._store(total, subspace, n_samples)
+        self.solvers_ = dict(result.solvers + Counter([subspace.solver]))
+        self.certified_ = result.certified and subspace.certified
 
     def _rank(self, total: Moments, fewest_training_rows: int) -> int:
         rank = resolve_rank(self.n_components, total, int(total.weight))

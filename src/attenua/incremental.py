@@ -36,6 +36,8 @@ class IncrementalFit:
         "noise_variance_",
         "n_components_",
         "n_samples_",
+        "solvers_",
+        "certified_",
         "_n_features_out",
         "_fit_dtype",
     )

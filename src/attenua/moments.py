@@ -13,7 +13,7 @@ overflow. Both are removed again by whoever reports a number (``unit``).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -98,12 +98,46 @@ class Moments(ABC):
     def compress(self, U: Array) -> Array:
         """Return ``U.T @ S @ U``."""
 
-    def reconstruction_error(self, U: Array, centre: Array) -> float:
-        r"""Return the mean over the rows of :math:`\|(I - UU^\top)(x - c)\|^2`."""
+    def reconstruction_errors(self, bases: Sequence[Array], centre: Array) -> tuple[Array, Array]:
+        r"""Return how well subspaces reconstruct the rows, and how fast that changes as they turn.
+
+        Parameters
+        ----------
+        bases : sequence of ndarray of shape (n_features, rank)
+            Orthonormal bases U.
+        centre : ndarray of shape (n_features,)
+            Centre c of the reconstruction.
+
+        Returns
+        -------
+        errors : ndarray
+            Mean over the rows of :math:`\|(I - UU^\top)(x - c)\|^2`, for every basis.
+        couplings : ndarray
+            :math:`\|(I - UU^\top) M U\|_F` with the second moment M of the rows about c.
+        """
         offset = self.mean - centre
-        captured = np.trace(self.compress(U)) + np.sum((U.T @ offset) ** 2)
-        # The two sums agree to rounding when the subspace holds everything; an error is never negative.
-        return max(self.total_variance + float(offset @ offset - captured), 0.0)
+        total = self.total_variance + float(offset @ offset)
+        ends = np.cumsum([U.shape[1] for U in bases])[:-1]
+        U = np.hstack(bases)
+        errors, couplings = np.empty(len(bases)), np.empty(len(bases))
+        for i, (inside, squares) in enumerate(self._second_moments(U, ends, offset)):
+            # The sums agree to rounding when the subspace holds everything; an error is never negative.
+            errors[i] = max(total - np.trace(inside), 0.0)
+            couplings[i] = np.sqrt(max(squares - np.sum(inside**2), 0.0))
+        return errors, couplings
+
+    def _second_moments(
+        self, U: Array, ends: NDArray[np.intp], offset: Array
+    ) -> Iterator[tuple[Array, float]]:
+        """Yield ``U.T @ M @ U`` and the sum of the squares of ``M @ U`` for blocks of columns of U."""
+        MU = self._product(U)
+        MU += np.outer(offset, offset @ U)
+        for V, MV in zip(np.split(U, ends, axis=1), np.split(MU, ends, axis=1), strict=True):
+            yield V.T @ MV, float(np.sum(MV**2))
+
+    def _product(self, V: Array) -> Array:
+        """Return ``S @ V`` without forming S for it."""
+        return self.apply(V)
 
 
 class ScatterMoments(Moments):
@@ -202,8 +236,13 @@ class ScatterMoments(Moments):
 
     def compress(self, U: Array) -> Array:
         """Return ``U.T @ S @ U``."""
-        projected = U.T @ self._offset
-        return U.T @ (self._scatter @ U) / self.weight - np.outer(projected, projected)
+        return U.T @ self._product(U)
+
+    def _product(self, V: Array) -> Array:
+        product = self._scatter @ V
+        product /= self.weight
+        product -= np.outer(self._offset, self._offset @ V)
+        return product
 
 
 class RowMoments(Moments):
@@ -246,10 +285,15 @@ class RowMoments(Moments):
     @cached_property
     def _used(self) -> tuple[Any, Array]:
         """Rows and weights that count. Rows are copied out only where most are left out."""
+        used = self._positions
+        if isinstance(used, slice):
+            return self._all_rows, self._weights  # a slice of sparse rows would be a copy
+        return self._all_rows[used], self._weights[used]
+
+    @cached_property
+    def _positions(self) -> slice | NDArray[np.intp]:
         counted = np.flatnonzero(self._weights)
-        if 2 * len(counted) > len(self._weights):
-            return self._all_rows, self._weights
-        return self._all_rows[counted], self._weights[counted]
+        return slice(None) if 2 * len(counted) > len(self._weights) else counted
 
     @cached_property
     def _offset(self) -> Array:
@@ -336,17 +380,39 @@ class RowMoments(Moments):
     @cached_property
     def _gram(self) -> tuple[Array, Array]:
         """Eigenvalues (decreasing) and eigenvectors of the Gram matrix of the centred weighted rows."""
-        rows, weights = self._used
-        G = self._products if rows is self._all_rows and self._products is not None else inner_products(rows)
-        cross = np.asarray(rows @ self._offset)
-        G = G - cross[:, None] - cross + self._offset @ self._offset
-        root = np.sqrt(weights / self.weight)
-        values, vectors = np.linalg.eigh(G * root[:, None] * root)
+        root = np.sqrt(self._used[1] / self.weight)
+        values, vectors = np.linalg.eigh(self._products_about(self._offset) * root[:, None] * root)
         return values[::-1], vectors[:, ::-1]
+
+    def _products_about(self, centre: Array) -> Array:
+        """Return the inner products of the rows in use, less a centre."""
+        rows, _ = self._used
+        if self._products is None:
+            G = inner_products(rows)
+        else:
+            G = self._products[self._positions][:, self._positions]
+        cross = np.asarray(rows @ centre)
+        return G - cross[:, None] - cross + centre @ centre
 
     def spectrum(self) -> Array:
         """Return all eigenvalues of S that can differ from zero, decreasing."""
         return np.maximum(self._gram[0], 0.0)
+
+    def count_above(self, alpha: float, value: float) -> int:
+        r"""Return how many eigenvalues of :math:`S - \alpha D` exceed a positive value.
+
+        With the centred weighted rows :math:`A` (so that :math:`S = A^\top A`) and
+        :math:`K = \mathrm{value} + \alpha D`, they are as many as the eigenvalues of
+        :math:`A K^{-1} A^\top` above 1: both are the inertia of the same bordered matrix.
+        """
+        rows, weights = self._used
+        inverse = 1 / (value + alpha * self.variances)
+        scaled = rows.multiply(np.sqrt(inverse)).tocsr() if sp.issparse(rows) else rows * np.sqrt(inverse)
+        offset = self._offset * np.sqrt(inverse)
+        cross = np.asarray(scaled @ offset)
+        G = inner_products(scaled) - cross[:, None] - cross + offset @ offset
+        root = np.sqrt(weights / self.weight)
+        return int(np.sum(np.linalg.eigvalsh(G * root[:, None] * root) > 1))
 
     def leading(self, count: int) -> Array:
         """Return the leading eigenvectors of S, not normalised, as columns; at most one for each row."""
@@ -369,6 +435,19 @@ class RowMoments(Moments):
             products = self._scores((some - self._offset).T)
             total += float(weights @ products**2 @ weights[block])
         return total / self.weight**2
+
+    def _second_moments(
+        self, U: Array, ends: NDArray[np.intp], offset: Array
+    ) -> Iterator[tuple[Array, float]]:
+        if not self.has_few_rows:
+            yield from super()._second_moments(U, ends, offset)
+            return
+        # Through inner products, M @ U is never formed: its squares sum to those of weighted scores.
+        scores = self._scores(U) + offset @ U
+        weighted = scores * (self._used[1] / self.weight)[:, None]
+        products = self._products_about(self._offset - offset) @ weighted
+        for some in zip(*(np.split(x, ends, axis=1) for x in (scores, weighted, products)), strict=True):
+            yield some[1].T @ some[0], float(np.sum(some[1] * some[2]))
 
     def compress(self, U: Array) -> Array:
         """Return ``U.T @ S @ U``."""

@@ -5,23 +5,24 @@ reconstruct rows that they were not fitted to. Ordinary PCA is always the first 
 the smallest strength.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
+from attenua.affine import Subspace
 from attenua.axes import in_data_units
 from attenua.moments import Moments, Rows, ScatterMoments
 from attenua.path import AttenuationPath
 from attenua.repr_html import result_html
-from attenua.spectrum import Subspace
-from attenua.sums import blas_threads
+from attenua.sums import blas_limit, blas_threads
 from attenua.validation import checked_matrix
 
 Array = NDArray[np.float64]
@@ -29,10 +30,10 @@ Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 # Risks closer than this part of the total variance differ by rounding only.
 _ROUNDING = 1e-13
-# Accuracy of the subspaces of the folds where they are found by iteration, and of the risks that follow: the
-# first-order effect of an angle on a held-out risk is its coupling across the cut, below the total variance.
-_ROUGH_SINE = 1e-7
-_ROUGH_RISK = 1e-8
+# Accuracy of the subspaces of the folds where they are found by iteration.
+_ROUGH_SINE = 1e-5
+# Bases that are judged together.
+_BASES_BYTES = 64 * 2**20
 # Up to this many columns, threads cost more than they save.
 _SMALL_PROBLEM = 64
 # Folds of rows in memory beyond this many are not all held at once; nor are so many added for every split.
@@ -165,11 +166,17 @@ class CrossValidation:
         Mean over the held-out rows of each split.
     best : int
         Position of the chosen strength.
+    solvers : Counter
+        How many subspaces each solver found.
+    certified : bool
+        Whether the accuracy of every one of them is proven.
     """
 
     risk: Array
     risk_folds: Array
     best: int
+    solvers: Counter[str]
+    certified: bool
 
 
 def cross_validate(
@@ -178,25 +185,44 @@ def cross_validate(
     """Compare the strengths of a rule by reconstruction of held-out rows."""
     total = moments.total  # before the threads start, so that it is read once
     rough = rule.at(rule.strengths, _ROUGH_SINE) if hasattr(rule, "at") else rule
-    risk_folds, weights = _risks(moments, rough, rank, n_jobs)
+    folds = _held_out_risks(moments, rough, rank, n_jobs)
+    weights = np.array([fold.weight for fold in folds])
+    risk_folds = np.stack([fold.risk for fold in folds])
     risk = weights @ risk_folds / weights.sum()
-    close = np.flatnonzero(risk <= risk.min() + _ROUGH_RISK * total.total_variance)
+    doubt = weights @ np.stack([fold.doubt for fold in folds]) / weights.sum()
+    close = np.flatnonzero(risk - doubt <= np.min(risk + doubt))
     if rough is not rule and len(close) > 1:
         # The choice among these must not hang on how far their subspaces were iterated.
-        risk_folds[:, close], _ = _risks(moments, rule.at(rule.strengths[close]), rank, n_jobs)
+        settled = _held_out_risks(moments, rule.at(rule.strengths[close]), rank, n_jobs)
+        risk_folds[:, close] = np.stack([fold.risk for fold in settled])
         risk = weights @ risk_folds / weights.sum()
+        folds = folds + settled
     best = smallest_strength_at_minimum(risk, total.total_variance)
-    return CrossValidation(in_data_units(risk, total), in_data_units(risk_folds, total), best)
+    return CrossValidation(
+        in_data_units(risk, total),
+        in_data_units(risk_folds, total),
+        best,
+        sum((fold.solvers for fold in folds), Counter()),
+        all(fold.certified for fold in folds),
+    )
 
 
-def _risks(moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any) -> tuple[Array, Array]:
-    """Return the held-out risk of every split and strength, and the held-out weight of every split."""
+class _Fold(NamedTuple):
+    """What one split says: the risk of every strength, a bound of its error, and the held-out weight."""
+
+    risk: Array
+    doubt: Array
+    weight: float
+    solvers: Counter[str]
+    certified: bool
+
+
+def _held_out_risks(moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any) -> list[_Fold]:
     limit, n_jobs = _shared_threads(moments, n_jobs)
-    with threadpool_limits(limit, user_api="blas"):
-        results = Parallel(n_jobs=n_jobs, prefer="threads")(
+    with blas_limit(limit):
+        return Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(_held_out_risk)(moments, number, rule, rank) for number in range(moments.n_splits)
         )
-    return np.stack([risk for risk, _ in results]), np.array([weight for _, weight in results])
 
 
 def _shared_threads(moments: SplitMoments | FoldMoments, n_jobs: Any) -> tuple[int | None, Any]:
@@ -212,14 +238,35 @@ def _shared_threads(moments: SplitMoments | FoldMoments, n_jobs: Any) -> tuple[i
     return max(threads // side_by_side, 1), side_by_side
 
 
-def _held_out_risk(
-    moments: SplitMoments | FoldMoments, number: int, rule: Rule, rank: int
-) -> tuple[Array, float]:
+def _held_out_risk(moments: SplitMoments | FoldMoments, number: int, rule: Rule, rank: int) -> _Fold:
+    r"""Judge every strength by the held-out rows of a split.
+
+    A subspace whose angle to the exact one has a sine of at most :math:`\varepsilon` gives a risk that is off
+    by at most :math:`2\varepsilon \|(I - UU^\top) M U\|_F + 2\varepsilon^2 \operatorname{tr} M`, where M is
+    the second moment of the held-out rows about the training mean.
+    """
     train, held = moments.pair(number)
-    risk = np.empty(len(rule.strengths))
-    for i, subspace in rule.subspaces(train, rank):
-        risk[i] = held.reconstruction_error(subspace.basis, train.mean)
-    return risk, held.weight
+    risk, doubt = np.empty(len(rule.strengths)), np.empty(len(rule.strengths))
+    solvers, certified = Counter(), True
+    offset = held.mean - train.mean
+    second_moment = held.total_variance + float(offset @ offset)
+    for some in _few_at_once(rule.subspaces(train, rank), train.n_features * rank):
+        positions, subspaces = zip(*some, strict=True)
+        risk[list(positions)], coupling = held.reconstruction_errors([s.basis for s in subspaces], train.mean)
+        sine = np.array([s.sine for s in subspaces])
+        doubt[list(positions)] = 2 * sine * coupling + 2 * sine**2 * second_moment
+        solvers.update(s.solver for s in subspaces)
+        certified &= all(s.certified for s in subspaces)
+    return _Fold(risk, doubt, held.weight, solvers, certified)
+
+
+def _few_at_once(
+    subspaces: Iterable[tuple[int, Subspace]], entries: int
+) -> Iterator[list[tuple[int, Subspace]]]:
+    """Yield lists of subspaces whose bases together take little memory."""
+    left = iter(subspaces)
+    while some := list(islice(left, max(_BASES_BYTES // (8 * entries), 1))):
+        yield some
 
 
 def smallest_strength_at_minimum(risk: Array, total_variance: float) -> int:
@@ -428,7 +475,7 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
         raise ValueError(f"X has {X.shape[1]} columns, but the path was fitted to {len(path.mean)}.")
     held = Rows(X, feature_names=names).moments()
     # About the held-out mean, a centre that adds nothing.
-    risk = np.array([held.reconstruction_error(U.T, held.mean) for U in path.components])
+    risk, _ = held.reconstruction_errors([U.T.astype(float) for U in path.components], held.mean)
     best = smallest_strength_at_minimum(risk, held.total_variance)
     risk = in_data_units(risk * held.weight / (held.weight - 1), held)
     return ValidationSelection(float(path.alphas[best]), risk, path.components[best], path.mean, X.shape[0])

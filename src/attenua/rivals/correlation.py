@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attenua.affine import AffineFamily, Subspace
 from attenua.fitting import RuleTransformer
 from attenua.moments import Moments
 from attenua.rivals.common import subspace_of_frame
-from attenua.spectrum import AffineFamily, Subspace, leading_subspaces
+from attenua.spectrum import leading_subspaces
 
 Array = NDArray[np.float64]
 
