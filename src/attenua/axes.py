@@ -53,10 +53,11 @@ def unbiased_total(moments: Moments) -> float:
     return moments.total_variance * moments.weight / (moments.weight - 1)
 
 
-def in_data_units(squares: Any, moments: Moments) -> Any:
-    """Return variances or risks in the data's own units; beyond 1e308 they are infinite."""
+def in_data_units(squares: Any, moments: Moments, power: float = 1.0) -> Any:
+    """Return variances or risks, or a power of them, in the data's own units; beyond 1e308, infinity."""
+    unit = np.float64(moments.unit) ** power
     with np.errstate(over="ignore", under="ignore"):
-        return squares * np.float64(moments.unit) * moments.unit
+        return squares * unit * unit
 
 
 def _settle_ties(variances: Array, rotation: Array, values: Array) -> Array:

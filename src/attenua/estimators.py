@@ -1,4 +1,4 @@
-"""Attenuated PCA as scikit-learn estimators: at a given strength, and at one chosen by cross-validation."""
+"""Attenuated PCA as scikit-learn estimators: at given strengths, and at ones chosen by cross-validation."""
 
 from typing import Any, Self
 
@@ -8,27 +8,33 @@ from numpy.typing import ArrayLike, NDArray
 from attenua.batches import batches_of, is_batches, one_batch
 from attenua.distributed import is_dask
 from attenua.feature_groups import column_labels
-from attenua.fitting import RuleTransformer, RuleTransformerCV
+from attenua.fitting import Folds, RuleTransformer, RuleTransformerCV
 from attenua.folds import checked_stream_folds
 from attenua.incremental import IncrementalFit
-from attenua.rules import AttenuationRule
-from attenua.validation import checked_strength, checked_strengths
+from attenua.rules import AttenuationRule, pairs
+from attenua.selection import Comparison, CrossValidation, Rule
+from attenua.validation import AUTO_TEMPERINGS, checked_strength, checked_strengths, checked_temperings
 
 Array = NDArray[np.float64]
 
 
 class AttenuatedPCA(IncrementalFit, RuleTransformer):
-    r"""PCA with the sample variances weakened by a given strength.
+    r"""PCA with the sample variances weakened by given strengths.
 
     The components span the leading eigenvectors (algebraically largest) of
 
     .. math::
 
-        T_\alpha = S - \alpha\,\mathrm{diag}(S), \qquad 0 \le \alpha \le 1,
+        T(\alpha, \gamma) = G \{S - \alpha\,\mathrm{diag}(S)\} G, \qquad
+        G = \mathrm{diag}(s_1^{-\gamma}, \dots, s_p^{-\gamma}), \qquad 0 \le \alpha, \gamma \le 1,
 
-    where :math:`S` is the sample covariance. :math:`\alpha = 0` is ordinary PCA, :math:`\alpha = 1` is
-    hollowed PCA. Inside the subspace the components are turned so that scores are uncorrelated and ordered
-    by variance, as a user of PCA expects.
+    where :math:`S` is the sample covariance and :math:`s_i` are its standard deviations. With correlations
+    :math:`r_{ij}` and :math:`t_i = s_i^{1-\gamma}` its entries are :math:`T_{ij} = r_{ij} t_i t_j` off the
+    diagonal and :math:`T_{ii} = (1 - \alpha) t_i^2` on it: attenuation :math:`\alpha` weakens the variances
+    on the diagonal, tempering :math:`\gamma` those inside every covariance. :math:`(0, 0)` is ordinary PCA,
+    :math:`(1, 0)` is hollowed PCA, and :math:`(0, 1)` takes the eigenvectors of the correlation matrix as
+    they are. Nothing is mapped back: the subspace is one of the original coordinates. Inside it the
+    components are turned so that scores are uncorrelated and ordered by variance, as a user of PCA expects.
 
     Parameters
     ----------
@@ -36,7 +42,9 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         Number of components; a fraction in (0, 1) asks for as many as ordinary PCA needs to explain that
         part of the variance; None keeps ``min(n_samples, n_features)``.
     alpha : float, default=0.5
-        Strength. The strength of a mask rate is given by :func:`attenua.alpha_from_mask_rate`.
+        Strength of attenuation. That of a mask rate is given by :func:`attenua.alpha_from_mask_rate`.
+    tempering : float, default=0.0
+        Strength of tempering, from 0 (none) to 1 (the correlation matrix in the place of the covariance).
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
         Partition of the columns. Given, the within-group blocks of S are attenuated in the place of its
         diagonal.
@@ -74,7 +82,11 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
 
     See Also
     --------
-    AttenuatedPCACV : Chooses the strength by cross-validation.
+    AttenuatedPCACV : Chooses the strengths by cross-validation.
+
+    Notes
+    -----
+    A column that does not vary gets the factor 0 where it is tempered.
 
     Examples
     --------
@@ -83,6 +95,8 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
     >>> X = load_digits().data[:100]
     >>> AttenuatedPCA(2, alpha=0.5).fit(X).transform(X).shape
     (100, 2)
+    >>> AttenuatedPCA(2, alpha=0.3, tempering=0.5).fit(X).components_.shape
+    (2, 64)
     """
 
     def __init__(
@@ -90,11 +104,13 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         n_components: int | float | None = None,
         *,
         alpha: float = 0.5,
+        tempering: float = 0.0,
         feature_groups: Any = None,
         whiten: bool = False,
     ):
         self.n_components = n_components
         self.alpha = alpha
+        self.tempering = tempering
         self.feature_groups = feature_groups
         self.whiten = whiten
 
@@ -117,7 +133,7 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         -------
         self
         """
-        checked_strength(self.alpha)
+        self._strengths()
         if is_dask(X):
             self._fit_dask(X, 1, sample_weight=sample_weight)
         elif is_batches(X):
@@ -147,22 +163,32 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         -------
         self
         """
-        checked_strength(self.alpha)
+        self._strengths()
         self._add(one_batch(X), 1, sample_weight=sample_weight)
         return self
 
+    def _strengths(self) -> Array:
+        return np.array([[checked_strength(self.alpha), checked_strength(self.tempering, "tempering")]])
+
     def _rule(self, n_features: int) -> AttenuationRule:
-        strength = np.array([checked_strength(self.alpha)])
-        return AttenuationRule(strength, column_labels(self.feature_groups, n_features))
+        return AttenuationRule(self._strengths(), column_labels(self.feature_groups, n_features))
 
 
 class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
-    r"""PCA with the sample variances weakened by a strength that cross-validation chooses.
+    r"""PCA with the sample variances weakened by strengths that cross-validation chooses.
 
-    Every strength :math:`\alpha` is judged by the squared error with which the leading subspace of
-    :math:`S - \alpha\,\mathrm{diag}(S)`, fitted on the training rows of a split, reconstructs the rows held
-    out. Ordinary PCA (:math:`\alpha = 0`) is always among the candidates and wins ties. The chosen strength
-    is refitted on all rows.
+    Every attenuation :math:`\alpha` and tempering :math:`\gamma` is judged by the squared error with which
+    the leading subspace of
+
+    .. math::
+
+        T(\alpha, \gamma) = G \{S - \alpha\,\mathrm{diag}(S)\} G, \qquad
+        G = \mathrm{diag}(s_1^{-\gamma}, \dots, s_p^{-\gamma}),
+
+    with the covariance :math:`S` and the standard deviations :math:`s_i` of the training rows of a split,
+    reconstructs the rows held out; see :class:`AttenuatedPCA`. Ordinary PCA :math:`(0, 0)` is always among
+    the candidates. Ties go to the smallest tempering, then to the smallest attenuation. The chosen pair is
+    refitted on all rows.
 
     Parameters
     ----------
@@ -173,6 +199,11 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
     alphas : {"direct", "mask"} or array-like, default="direct"
         Strengths to compare: "direct" is 0, 0.05, ..., 1 with 0.49; "mask" is the part up to 0.49 that random
         input masks can reach. 0 is always included.
+    tempering : float, array-like or "auto", default=0
+        Temperings to compare, each with every strength of `alphas`. 0 alone compares strengths of
+        attenuation only; any other number or array is compared with 0, which is always included. "auto"
+        goes from coarse to fine: 0, 1/4, 1/2, 3/4 and 1 first, then the neighbours of the best at a distance
+        of 1/8.
     cv : int, splitter or iterable, default=5
         A number of folds (of consecutive rows, as everywhere in scikit-learn; of whole groups where ``fit``
         is given groups), a splitter, or an iterable of (training rows, held-out rows).
@@ -190,16 +221,20 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
     Attributes
     ----------
     alpha_ : float
-        Chosen strength.
+        Chosen strength of attenuation.
+    tempering_ : float
+        Chosen tempering.
     alphas_ : ndarray of shape (n_alphas,)
         Strengths compared, increasing, 0 first.
-    cv_risk_ : ndarray of shape (n_alphas,)
-        Mean squared reconstruction error over all held-out rows.
-    cv_risk_folds_ : ndarray of shape (n_splits, n_alphas)
+    temperings_ : ndarray of shape (n_temperings,)
+        Temperings compared, increasing, 0 first.
+    cv_risk_ : ndarray of shape (n_alphas,) or (n_temperings, n_alphas)
+        Mean squared reconstruction error over all held-out rows: a curve where one tempering is compared, a
+        surface where there are more. PCA comes first.
+    cv_risk_folds_ : ndarray of shape (n_splits, n_alphas) or (n_splits, n_temperings, n_alphas)
         The same for each split.
     gain_ : float
-        Part of PCA's cross-validated risk that the chosen strength removes,
-        ``1 - cv_risk_[chosen] / cv_risk_[0]``.
+        Part of PCA's cross-validated risk that the chosen pair removes.
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal rows that span the subspace, ordered by explained variance.
     mean_ : ndarray of shape (n_features,)
@@ -230,7 +265,7 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
 
     See Also
     --------
-    AttenuatedPCA : One given strength.
+    AttenuatedPCA : Given strengths.
     attenuation_path : The subspaces of all strengths.
 
     Notes
@@ -252,15 +287,27 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
     >>> pca = AttenuatedPCACV(5).fit(load_digits().data[:100])
     >>> bool(pca.gain_ >= 0)
     True
+    >>> AttenuatedPCACV(5, tempering=[0, 0.5, 1]).fit(load_digits().data[:100]).cv_risk_.shape
+    (3, 22)
     """
 
-    _settled = (*IncrementalFit._settled, "alpha_", "alphas_", "cv_risk_", "cv_risk_folds_", "gain_")
+    _settled = (
+        *IncrementalFit._settled,
+        "alpha_",
+        "alphas_",
+        "tempering_",
+        "temperings_",
+        "cv_risk_",
+        "cv_risk_folds_",
+        "gain_",
+    )
 
     def __init__(
         self,
         n_components: int | float | None = None,
         *,
         alphas: str | ArrayLike = "direct",
+        tempering: str | float | ArrayLike = 0,
         cv: Any = 5,
         n_repeats: int = 1,
         feature_groups: Any = None,
@@ -270,6 +317,7 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
     ):
         self.n_components = n_components
         self.alphas = alphas
+        self.tempering = tempering
         self.cv = cv
         self.n_repeats = n_repeats
         self.feature_groups = feature_groups
@@ -333,11 +381,24 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         return self
 
     def _strengths(self) -> Array:
-        return checked_strengths(self.alphas)
+        return pairs(checked_strengths(self.alphas), checked_temperings(self.tempering))
 
     def _rule(self, strengths: Array, n_features: int) -> AttenuationRule:
         return AttenuationRule(strengths, column_labels(self.feature_groups, n_features))
 
-    def _store_choice(self, strengths: Array, chosen: float) -> None:
-        self.alphas_ = strengths
-        self.alpha_ = chosen
+    def _compare(self, moments: Folds, rule: Rule, rank: int) -> CrossValidation:
+        if not isinstance(self.tempering, str):
+            return super()._compare(moments, rule, rank)
+        temperings = rule.strengths[:, 1]
+        comparison = Comparison(moments, rule, rank, self.n_jobs)
+        comparison.add(np.flatnonzero(np.isin(temperings, AUTO_TEMPERINGS[::2])))
+        distance = np.abs(temperings - temperings[comparison.best])
+        comparison.add(np.flatnonzero(distance == AUTO_TEMPERINGS[1]))
+        return comparison.result()
+
+    def _store_choice(self, result: CrossValidation) -> None:
+        self.alphas_, self.temperings_ = (np.unique(column) for column in result.strengths.T)
+        self.alpha_, self.tempering_ = result.chosen[0].tolist()
+        shape = (len(self.temperings_), len(self.alphas_)) if len(self.temperings_) > 1 else (-1,)
+        self.cv_risk_ = result.risk.reshape(shape)
+        self.cv_risk_folds_ = result.risk_folds.reshape(-1, *self.cv_risk_.shape)

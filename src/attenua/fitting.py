@@ -11,7 +11,14 @@ from attenua.base import SubspaceTransformer
 from attenua.folds import check_repeats, consecutive_folds, is_number_of_folds, make_splits
 from attenua.moments import Moments
 from attenua.rank import resolve_rank
-from attenua.selection import MOST_PARTS, FoldMoments, Rule, SplitMoments, cross_validate
+from attenua.selection import (
+    MOST_PARTS,
+    CrossValidation,
+    FoldMoments,
+    Rule,
+    SplitMoments,
+    cross_validate,
+)
 
 Array = NDArray[np.float64]
 Folds = SplitMoments | FoldMoments
@@ -73,15 +80,19 @@ class RuleTransformerCV(SubspaceTransformer):
 
     @abstractmethod
     def _strengths(self) -> Array:
-        """Check and return the strengths to compare: increasing, the first 0."""
+        """Check and return the candidates to compare: increasing, the first PCA."""
 
     @abstractmethod
     def _rule(self, strengths: Array, n_features: int) -> Rule:
-        """Check the other parameters and return the rule at some strengths."""
+        """Check the other parameters and return the rule at some candidates."""
+
+    def _compare(self, moments: Folds, rule: Rule, rank: int) -> CrossValidation:
+        """Compare the candidates of a rule."""
+        return cross_validate(moments, rule, rank, self.n_jobs)
 
     @abstractmethod
-    def _store_choice(self, strengths: Array, chosen: float) -> None:
-        """Set the fitted attributes that hold strengths."""
+    def _store_choice(self, result: CrossValidation) -> None:
+        """Set the fitted attributes that hold candidates and their risks."""
 
     def fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
         """Choose a strength by cross-validation and fit it to all rows.
@@ -130,16 +141,12 @@ class RuleTransformerCV(SubspaceTransformer):
 
     def _settle(self, moments: Folds, n_samples: int, fewest_training_rows: int) -> None:
         """Choose a strength and find its subspace from the moments, and set the fitted attributes."""
-        total, strengths = moments.total, self._strengths()
-        rule = self._rule(strengths, total.n_features)
+        total = moments.total
         rank = self._rank(total, fewest_training_rows)
-        result = cross_validate(moments, rule, rank, self.n_jobs)
-        chosen = strengths[[result.best]]
-        self._store_choice(strengths, float(chosen[0]))
-        self.cv_risk_ = result.risk
-        self.cv_risk_folds_ = result.risk_folds
+        result = self._compare(moments, self._rule(self._strengths(), total.n_features), rank)
+        self._store_choice(result)
         self.gain_ = float(1 - result.risk[result.best] / result.risk[0]) if result.risk[0] > 0 else 0.0
-        ((_, subspace),) = self._rule(chosen, total.n_features).subspaces(total, rank)
+        ((_, subspace),) = self._rule(result.chosen, total.n_features).subspaces(total, rank)
         self._store(total, subspace, n_samples)
         self.solvers_ = dict(result.solvers + Counter([subspace.solver]))
         self.certified_ = result.certified and subspace.certified

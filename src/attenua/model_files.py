@@ -28,7 +28,8 @@ _ARRAYS = (
     "singular_values",
     "noise_variance",
 )
-_CV_ARRAYS = ("alphas", "cv_risk", "cv_risk_folds")
+_CV_ARRAYS = ("alphas", "temperings", "cv_risk", "cv_risk_folds")
+_CV_NUMBERS = ("alpha", "tempering", "gain")
 _JSON = "model.json"
 # A header that claims more than this is not one of ours.
 _MOST_JSON_BYTES = 256 * 2**20
@@ -82,7 +83,7 @@ def model_bytes(estimator: Any) -> bytes:
         except TypeError:
             header["parameters_as_text"][key] = repr(value)
     if isinstance(estimator, AttenuatedPCACV):
-        header |= {"alpha": float(estimator.alpha_), "gain": float(estimator.gain_)}
+        header |= {key: float(getattr(estimator, f"{key}_")) for key in _CV_NUMBERS}
     return _pack(header, {key: np.asarray(getattr(estimator, f"{key}_")) for key in _arrays_of(name)})
 
 
@@ -215,10 +216,13 @@ def _build(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Any) -
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
     if header["class"] == "AttenuatedPCACV":
-        alpha, gain = header.get("alpha"), header.get("gain")
+        alpha, tempering, gain = (header.get(key) for key in _CV_NUMBERS)
         require(type(alpha) is float and alpha in arrays["alphas"], "alpha must be one of the strengths")
+        tempered = type(tempering) is float and tempering in arrays["temperings"]
+        require(tempered, "tempering must be one of the temperings")
         require(type(gain) is float and gain <= 1, "gain must be a number of at most 1")
-        estimator.alpha_, estimator.gain_ = alpha, gain
+        for key in _CV_NUMBERS:
+            setattr(estimator, f"{key}_", header[key])
         for key in _CV_ARRAYS:
             setattr(estimator, f"{key}_", arrays[key])
     return estimator
@@ -239,12 +243,18 @@ def _check_arrays(arrays: dict[str, NDArray[Any]], require: Any) -> None:
         if key != "mean":
             require(bool((arrays[key] >= 0).all()), f"{key} must not be negative")
     if "alphas" in arrays:
-        alphas, risk, folds = (arrays[key] for key in _CV_ARRAYS)
-        increasing = alphas.ndim == 1 and len(alphas) > 0 and bool((np.diff(alphas) > 0).all())
-        require(increasing and alphas[0] == 0 and alphas[-1] <= 1, "alphas must increase from 0, up to 1")
-        require(risk.shape == alphas.shape and bool((risk >= 0).all()), "cv_risk must be a risk per strength")
-        fits = folds.ndim == 2 and len(folds) > 0 and folds.shape[1] == len(alphas)
-        require(fits and bool((folds >= 0).all()), "cv_risk_folds must be a risk per split and strength")
+        _check_risks(arrays, require)
+
+
+def _check_risks(arrays: dict[str, NDArray[Any]], require: Any) -> None:
+    alphas, temperings, risk, folds = (arrays[key] for key in _CV_ARRAYS)
+    for key, grid in (("alphas", alphas), ("temperings", temperings)):
+        increasing = grid.ndim == 1 and len(grid) > 0 and bool((np.diff(grid) > 0).all())
+        require(increasing and grid[0] == 0 and grid[-1] <= 1, f"{key} must increase from 0, up to 1")
+    shape = (len(temperings), len(alphas)) if len(temperings) > 1 else alphas.shape
+    require(risk.shape == shape and bool((risk >= 0).all()), "cv_risk must be a risk per strength")
+    fits = folds.ndim > 1 and len(folds) > 0 and folds.shape[1:] == shape
+    require(fits and bool((folds >= 0).all()), "cv_risk_folds must be a risk per split and strength")
 
 
 def _with_parameters(header: dict[str, Any], require: Any) -> Any:

@@ -31,6 +31,8 @@ Array = NDArray[np.float64]
 _ALWAYS_SCATTER = 512
 _NEVER_SCATTER = 10_000
 
+# A column whose squares are all but this part of what they were added up or subtracted from does not vary.
+_CONSTANT = 1e-12
 # Groups of more columns than this are multiplied by through their rows.
 _LARGE_GROUP = 256
 # The Gram matrix of more rows than this is too large to decompose.
@@ -50,11 +52,15 @@ class Moments(ABC):
         Mean and diagonal of the covariance.
     forms_covariance : bool
         Whether a p-by-p matrix is at hand; if not, only ``apply`` should be used.
+    has_few_rows : bool
+        Whether the inner products of the rows are few enough to find eigenvectors of S by: then there are
+        ``leading``, ``spectrum`` and ``count_above``.
     """
 
     weight: float
     unit: float
     forms_covariance: bool
+    has_few_rows = False
 
     @property
     @abstractmethod
@@ -65,6 +71,11 @@ class Moments(ABC):
     @abstractmethod
     def variances(self) -> Array:
         """Diagonal of S."""
+
+    @property
+    @abstractmethod
+    def varies(self) -> NDArray[np.bool_]:
+        """Whether each column varies by more than rounding."""
 
     @property
     def n_features(self) -> int:
@@ -97,6 +108,10 @@ class Moments(ABC):
     @abstractmethod
     def compress(self, U: Array) -> Array:
         """Return ``U.T @ S @ U``."""
+
+    def scaled(self, factors: Array) -> "ScaledMoments":
+        """Return the moments of the columns, each multiplied by a factor. The rows are not copied."""
+        return ScaledMoments(self, factors)
 
     def reconstruction_errors(self, bases: Sequence[Array], centre: Array) -> tuple[Array, Array]:
         r"""Return how well subspaces reconstruct the rows, and how fast that changes as they turn.
@@ -155,16 +170,28 @@ class ScatterMoments(Moments):
         Common to all moments that are added or subtracted.
     unit : float
         Size of one unit in the data's own units.
+    squares : ndarray of shape (n_features,), optional
+        The largest diagonal that the scatter was added up or subtracted from: what its rounding errors are
+        relative to. If not given, its own.
     """
 
     forms_covariance = True
 
-    def __init__(self, weight: float, total: Array, scatter: Array, origin: Array, unit: float = 1.0):
+    def __init__(
+        self,
+        weight: float,
+        total: Array,
+        scatter: Array,
+        origin: Array,
+        unit: float = 1.0,
+        squares: Array | None = None,
+    ):
         self.weight = weight
         self.unit = unit
         self._total = total
         self._scatter = scatter
         self._origin = origin
+        self._squares = np.diag(scatter) if squares is None else squares
 
     def in_unit(self, unit: float) -> "ScatterMoments":
         """Return the same moments in another unit; exact, since units are powers of two."""
@@ -172,7 +199,12 @@ class ScatterMoments(Moments):
         if ratio == 1.0:
             return self
         return ScatterMoments(
-            self.weight, self._total * ratio, self._scatter * ratio * ratio, self._origin * ratio, unit
+            self.weight,
+            self._total * ratio,
+            self._scatter * ratio * ratio,
+            self._origin * ratio,
+            unit,
+            self._squares * ratio * ratio,
         )
 
     def __add__(self, other: "ScatterMoments") -> "ScatterMoments":
@@ -191,6 +223,7 @@ class ScatterMoments(Moments):
             combine(one._scatter, two._scatter),
             one._origin,
             unit,
+            np.maximum(one._squares, two._squares),
         )
 
     def _common_unit(self, other: "ScatterMoments") -> float:
@@ -212,6 +245,12 @@ class ScatterMoments(Moments):
     def variances(self) -> Array:
         """Diagonal of S."""
         return np.maximum(np.diag(self._scatter) / self.weight - self._offset**2, 0.0)
+
+    @property
+    def varies(self) -> NDArray[np.bool_]:
+        """Whether each column varies by more than rounding."""
+        squares = np.maximum(self._squares, np.diag(self._scatter))
+        return self.weight * self.variances > _CONSTANT * squares
 
     @cached_property
     def covariance(self) -> Array:
@@ -322,6 +361,12 @@ class RowMoments(Moments):
                 sums += weights[block] @ (rows[block] - self._offset) ** 2
         return np.maximum(sums / self.weight, 0.0)
 
+    @property
+    def varies(self) -> NDArray[np.bool_]:
+        """Whether each column varies by more than rounding."""
+        # The rows are centred before they are squared, so rounding errors are those of their mean.
+        return self.variances > (_CONSTANT * self._offset) ** 2
+
     def _scores(self, V: Array) -> Array:
         """Centred rows times V, without centring the rows."""
         rows, _ = self._used
@@ -377,47 +422,57 @@ class RowMoments(Moments):
         """Whether the Gram matrix of the rows is small enough to find the leading eigenvectors of S by."""
         return has_few_rows(self._all_rows)
 
-    @cached_property
-    def _gram(self) -> tuple[Array, Array]:
-        """Eigenvalues (decreasing) and eigenvectors of the Gram matrix of the centred weighted rows."""
+    def gram(self, factors: Array | None = None) -> tuple[Array, Array]:
+        """Return eigenvalues (decreasing) and eigenvectors of inner products of the centred weighted rows.
+
+        With factors, of the rows whose columns are multiplied by them.
+        """
         root = np.sqrt(self._used[1] / self.weight)
-        values, vectors = np.linalg.eigh(self._products_about(self._offset) * root[:, None] * root)
+        G = self._products_about(self._offset, factors) * root[:, None] * root
+        values, vectors = np.linalg.eigh(G)
         return values[::-1], vectors[:, ::-1]
 
-    def _products_about(self, centre: Array) -> Array:
-        """Return the inner products of the rows in use, less a centre."""
+    def _products_about(self, centre: Array, factors: Array | None = None) -> Array:
+        """Return the inner products of the rows in use, less a centre and times factors."""
         rows, _ = self._used
-        if self._products is None:
+        if factors is not None:
+            rows = rows.multiply(factors).tocsr() if sp.issparse(rows) else rows * factors
+            centre = centre * factors
+        if factors is not None or self._products is None:
             G = inner_products(rows)
         else:
             G = self._products[self._positions][:, self._positions]
         cross = np.asarray(rows @ centre)
         return G - cross[:, None] - cross + centre @ centre
 
+    @cached_property
+    def _gram(self) -> tuple[Array, Array]:
+        return self.gram()
+
     def spectrum(self) -> Array:
         """Return all eigenvalues of S that can differ from zero, decreasing."""
         return np.maximum(self._gram[0], 0.0)
 
-    def count_above(self, alpha: float, value: float) -> int:
+    def count_above(self, alpha: float, value: float, factors: Array | None = None) -> int:
         r"""Return how many eigenvalues of :math:`S - \alpha D` exceed a positive value.
 
         With the centred weighted rows :math:`A` (so that :math:`S = A^\top A`) and
         :math:`K = \mathrm{value} + \alpha D`, they are as many as the eigenvalues of
-        :math:`A K^{-1} A^\top` above 1: both are the inertia of the same bordered matrix.
+        :math:`A K^{-1} A^\top` above 1: both are the inertia of the same bordered matrix. With factors, S and
+        D are those of the columns multiplied by them.
         """
-        rows, weights = self._used
-        inverse = 1 / (value + alpha * self.variances)
-        scaled = rows.multiply(np.sqrt(inverse)).tocsr() if sp.issparse(rows) else rows * np.sqrt(inverse)
-        offset = self._offset * np.sqrt(inverse)
-        cross = np.asarray(scaled @ offset)
-        G = inner_products(scaled) - cross[:, None] - cross + offset @ offset
-        root = np.sqrt(weights / self.weight)
-        return int(np.sum(np.linalg.eigvalsh(G * root[:, None] * root) > 1))
+        factors = np.ones(self.n_features) if factors is None else factors
+        values, _ = self.gram(factors / np.sqrt(value + alpha * factors**2 * self.variances))
+        return int(np.sum(values > 1))
 
     def leading(self, count: int) -> Array:
         """Return the leading eigenvectors of S, not normalised, as columns; at most one for each row."""
+        return self.combined(self._gram[1][:, :count])
+
+    def combined(self, vectors: Array) -> Array:
+        """Return combinations of the centred weighted rows, as columns."""
         rows, weights = self._used
-        V = self._gram[1][:, :count] * np.sqrt(weights)[:, None]
+        V = vectors * np.sqrt(weights)[:, None]
         return rows.T @ V - np.outer(self._offset, V.sum(axis=0))
 
     @property
@@ -453,6 +508,87 @@ class RowMoments(Moments):
         """Return ``U.T @ S @ U``."""
         scores = self._scores(U)
         return (scores * (self._used[1] / self.weight)[:, None]).T @ scores
+
+
+class ScaledMoments(Moments):
+    r"""Moments of columns that are each multiplied by a factor: the covariance is :math:`G S G`.
+
+    Parameters
+    ----------
+    base : Moments
+        Moments of the columns as they are.
+    factors : ndarray of shape (n_features,)
+        Diagonal of G.
+    """
+
+    def __init__(self, base: Moments, factors: Array):
+        self.weight = base.weight
+        self.unit = base.unit
+        self.forms_covariance = base.forms_covariance
+        self._base = base
+        self._factors = factors
+        self._column = factors[:, None]
+
+    @property
+    def mean(self) -> Array:
+        """Mean of the rows."""
+        return self._factors * self._base.mean
+
+    @cached_property
+    def variances(self) -> Array:
+        """Diagonal of the covariance."""
+        return self._factors * self._base.variances * self._factors
+
+    @property
+    def varies(self) -> NDArray[np.bool_]:
+        """Whether each column varies by more than rounding."""
+        return self._base.varies & (self._factors != 0)
+
+    def apply(self, V: Array) -> Array:
+        """Return ``G @ S @ G @ V``."""
+        return self._column * self._base.apply(self._column * V)
+
+    def within(self, labels: NDArray[np.intp]) -> Callable[[Array], Array]:
+        """Return a function that multiplies by the within-group blocks of the covariance."""
+        multiply = self._base.within(labels)
+        return lambda V: self._column * multiply(self._column * V)
+
+    @cached_property
+    def covariance(self) -> Array:
+        """The covariance as a p-by-p matrix."""
+        scaled = self._column * self._base.covariance
+        scaled *= self._factors
+        return scaled
+
+    @property
+    def squared_norm(self) -> float:
+        """Sum of the squared entries of the covariance."""
+        return float(np.sum(self.covariance**2))
+
+    def compress(self, U: Array) -> Array:
+        """Return ``U.T @ G @ S @ G @ U``."""
+        return self._base.compress(self._column * U)
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether inner products of the rows are at hand."""
+        return self._base.has_few_rows
+
+    @cached_property
+    def _gram(self) -> tuple[Array, Array]:
+        return self._base.gram(self._factors)
+
+    def spectrum(self) -> Array:
+        """Return all eigenvalues that can differ from zero, decreasing."""
+        return np.maximum(self._gram[0], 0.0)
+
+    def leading(self, count: int) -> Array:
+        """Return the leading eigenvectors, not normalised, as columns; at most one for each row."""
+        return self._column * self._base.combined(self._gram[1][:, :count])
+
+    def count_above(self, alpha: float, value: float) -> int:
+        """Return how many eigenvalues of the attenuated matrix exceed a positive value."""
+        return self._base.count_above(alpha, value, self._factors)
 
 
 class Rows:

@@ -14,14 +14,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PairedGain:
-    r"""The part of PCA's held-out risk that a strength removes, with its uncertainty.
+    r"""The part of PCA's held-out risk that a pair of strengths removes, with its uncertainty.
 
     All gains and errors are parts of PCA's risk: 0.02 is 2%.
 
     Attributes
     ----------
-    alpha : float
-        The strength.
+    alpha, tempering : float
+        The pair.
     gain : float
         Part of PCA's pooled held-out risk that it removes.
     standard_error : float
@@ -30,17 +30,18 @@ class PairedGain:
         :math:`K` folds: the second term stands for the overlap of training sets, which the usual
         :math:`s/\sqrt J` ignores (Nadeau and Bengio, 2003). NaN where there is one split only.
     n_splits, n_better, n_worse : int
-        Splits, and how many of them the strength improves on or is worse than PCA.
+        Splits, and how many of them the pair improves on or is worse than PCA.
     crossed_gain, crossed_error : float
-        The same where the strength of every split is chosen on the other splits of its repetition. The
-        first gain is measured on the splits that chose the strength and so leans upward; this one does not.
-    differences : ndarray of shape (n_splits, n_alphas)
-        Risk of every strength less that of PCA, split by split, as a part of PCA's mean risk.
-    errors : ndarray of shape (n_alphas,)
-        Standard error of the mean difference of every strength.
+        The same where the pair of every split is chosen on the other splits of its repetition. The
+        first gain is measured on the splits that chose the pair and so leans upward; this one does not.
+    differences : ndarray of the shape of ``cv_risk_folds_``
+        Risk of every candidate less that of PCA, split by split, as a part of PCA's mean risk.
+    errors : ndarray of the shape of ``cv_risk_``
+        Standard error of the mean difference of every candidate.
     """
 
     alpha: float
+    tempering: float
     gain: float
     standard_error: float
     n_splits: int
@@ -60,7 +61,7 @@ class PairedGain:
     @property
     def verdict(self) -> str:
         """``"pca"``: PCA was chosen. ``"clear"``: the gain stands out of its noise. Else ``"unclear"``."""
-        if self.alpha == 0:
+        if self.alpha == self.tempering == 0:
             return "pca"
         return "clear" if self.interval[0] > 0 and self.crossed_gain > 0 else "unclear"
 
@@ -74,21 +75,23 @@ class PairedGain:
         }[self.verdict]
 
 
-def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
+def paired_gain(estimator: Any, alpha: float | None = None, tempering: float = 0.0) -> PairedGain:
     """Return how sure the cross-validated gain of a fitted `AttenuatedPCACV` is.
 
-    The gain is that of the chosen strength; or of `alpha`, one of ``estimator.alphas_`` that was not chosen
-    on these splits, so that its gain is also the crossed one.
+    The gain is that of the chosen pair; or of `alpha` and `tempering`, a pair that was compared but not
+    chosen on these splits, so that its gain is also the crossed one.
 
     Splits count equally here, also where folds hold unequal numbers of rows. The number of folds is read
     from ``estimator.cv``; a splitter's splits are taken to be one repetition.
     """
     check_is_fitted(estimator, "cv_risk_folds_")
-    folds = np.asarray(estimator.cv_risk_folds_, dtype=float)
+    shape = np.shape(estimator.cv_risk_)
+    risk = np.ravel(estimator.cv_risk_)
+    folds = np.asarray(estimator.cv_risk_folds_, dtype=float).reshape(-1, len(risk))
     n_splits = len(folds)
     per_repeat = int(estimator.cv) if isinstance(estimator.cv, numbers.Integral) else n_splits
-    strength = float(estimator.alpha_ if alpha is None else alpha)
-    best = int(np.flatnonzero(estimator.alphas_ == strength)[0])
+    pair = (estimator.alpha_, estimator.tempering_) if alpha is None else (alpha, tempering)
+    best = _place(estimator, *pair)
     base = folds[:, 0].mean()
     unit = base if base > 0 else 1.0
     differences = (folds - folds[:, :1]) / unit
@@ -96,19 +99,25 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
     crossed = differences[np.arange(n_splits), elsewhere]
     errors = _corrected_error(differences, per_repeat)
     return PairedGain(
-        alpha=strength,
-        gain=float(1 - estimator.cv_risk_[best] / estimator.cv_risk_[0])
-        if estimator.cv_risk_[0] > 0
-        else 0.0,
+        alpha=float(pair[0]),
+        tempering=float(pair[1]),
+        gain=float(1 - risk[best] / risk[0]) if risk[0] > 0 else 0.0,
         standard_error=float(errors[best]),
         n_splits=n_splits,
         n_better=int((differences[:, best] < 0).sum()),
         n_worse=int((differences[:, best] > 0).sum()),
         crossed_gain=float(-crossed.mean()),
         crossed_error=float(_corrected_error(crossed[:, None], per_repeat)[0]),
-        differences=differences,
-        errors=errors,
+        differences=differences.reshape(-1, *shape),
+        errors=errors.reshape(shape),
     )
+
+
+def _place(estimator: Any, alpha: float, tempering: float) -> int:
+    """Return the position of a pair among the candidates, tempering by tempering."""
+    row = int(np.flatnonzero(estimator.temperings_ == tempering)[0])
+    column = int(np.flatnonzero(estimator.alphas_ == alpha)[0])
+    return row * len(estimator.alphas_) + column
 
 
 def _corrected_error(differences: Array, n_folds: int) -> Array:
@@ -119,7 +128,7 @@ def _corrected_error(differences: Array, n_folds: int) -> Array:
 
 
 def _chosen_elsewhere(folds: Array, per_repeat: int) -> NDArray[np.intp]:
-    """Return, for every split, the strength that the other splits of its repetition choose."""
+    """Return, for every split, the candidate that the other splits of its repetition choose."""
     if per_repeat < 2:
         return np.zeros(len(folds), dtype=np.intp)
     repeats = np.arange(len(folds)) // per_repeat

@@ -1,4 +1,4 @@
-"""The attenuation path: one leading subspace of ``S - alpha*diag(S)`` for every strength."""
+"""The attenuation path: one leading subspace for every strength, at one tempering."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,15 +11,15 @@ from attenua.feature_groups import column_labels
 from attenua.moments import Rows
 from attenua.rank import resolve_rank
 from attenua.repr_html import result_html
-from attenua.rules import AttenuationRule
-from attenua.validation import checked_matrix, checked_strengths, checked_weights
+from attenua.rules import AttenuationRule, pairs
+from attenua.validation import checked_matrix, checked_strength, checked_strengths, checked_weights
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class AttenuationPath:
-    """Leading subspaces along a grid of strengths.
+    """Leading subspaces along a grid of strengths, at one tempering.
 
     Attributes
     ----------
@@ -34,11 +34,16 @@ class AttenuationPath:
     explained_variance_ratio : ndarray of shape (n_alphas, n_components)
         The same as a part of the total variance.
     gap : ndarray of shape (n_alphas,)
-        Eigengap of the attenuated covariance at the cut; a small one means an ill-determined subspace.
+        Eigengap of the attenuated and tempered covariance at the cut; a small one means an ill-determined
+        subspace.
     tied : ndarray of shape (n_alphas,)
         Whether the cut falls on equal eigenvalues, so that the subspace is one choice among many.
     n_samples : int
         Number of rows.
+    tempering : float
+        Tempering of the whole path; at 0 its first subspace is that of PCA.
+    pca_components : ndarray of shape (n_components, n_features)
+        Components of ordinary PCA.
     """
 
     alphas: Array
@@ -49,6 +54,8 @@ class AttenuationPath:
     gap: Array
     tied: NDArray[np.bool_]
     n_samples: int
+    tempering: float
+    pca_components: Array
 
     @property
     def n_components(self) -> int:
@@ -61,9 +68,9 @@ class AttenuationPath:
         Returns
         -------
         ndarray of shape (n_alphas, n_components)
-            Zero for the first strength, which is ordinary PCA.
+            Zero for the first strength where the path is not tempered: that is ordinary PCA.
         """
-        pca = self.components[0]
+        pca = self.pca_components
         # Sines, not cosines, are accurate for the small angles that matter here.
         outside = self.components - (self.components @ pca.T) @ pca
         return np.arcsin(np.clip(np.linalg.svd(outside, compute_uv=False), 0, 1))
@@ -79,6 +86,7 @@ class AttenuationPath:
                 ("rows, columns", f"{self.n_samples:,}, {len(self.mean):,}"),
                 ("components", f"{self.n_components}"),
                 ("strengths", f"{len(self.alphas)}, from {self.alphas[0]:g} to {self.alphas[-1]:g}"),
+                ("tempering", f"{self.tempering:g}"),
                 ("largest turn from PCA", f"{angles.max():.2f}°"),
             ],
             ["alpha", "variance captured, %", "largest angle to PCA, °", "gap", "tied"],
@@ -96,10 +104,19 @@ def attenuation_path(
     n_components: int | float | None = None,
     *,
     alphas: str | ArrayLike = "direct",
+    tempering: float = 0.0,
     feature_groups: Any = None,
     sample_weight: ArrayLike | None = None,
 ) -> AttenuationPath:
-    r"""Compute the leading subspaces of :math:`S - \alpha\,\mathrm{diag}(S)` along a path of strengths.
+    r"""Compute the leading subspaces of :math:`T(\alpha, \gamma)` along a path of strengths :math:`\alpha`.
+
+    .. math::
+
+        T(\alpha, \gamma) = G \{S - \alpha\,\mathrm{diag}(S)\} G, \qquad
+        G = \mathrm{diag}(s_1^{-\gamma}, \dots, s_p^{-\gamma}),
+
+    with the sample covariance :math:`S` and its standard deviations :math:`s_i`. Without tempering
+    (:math:`\gamma = 0`) this is the path from PCA to hollowed PCA.
 
     Parameters
     ----------
@@ -110,6 +127,8 @@ def attenuation_path(
         variance; None keeps as many as the data allow.
     alphas : {"direct", "mask"} or array-like
         Strengths: "direct" is 0, 0.05, ..., 1 with 0.49, "mask" the same up to 0.49. 0 is always included.
+    tempering : float
+        Tempering :math:`\gamma` of the whole path, from 0 to 1.
     feature_groups : None, labels, or lists of column indices
         Partition of the columns; attenuates within-group blocks of S in the place of its diagonal.
     sample_weight : array-like of shape (n_samples,), optional
@@ -132,21 +151,35 @@ def attenuation_path(
     rows = Rows(X, checked_weights(sample_weight, X.shape[0]), names)
     moments = rows.moments()
     rank = resolve_rank(n_components, moments, X.shape[0])
-    strengths = checked_strengths(alphas)
-    rule = AttenuationRule(strengths, column_labels(feature_groups, X.shape[1]))
-    found = dict(rule.subspaces(moments, rank))
+    alphas, tempering = checked_strengths(alphas), checked_strength(tempering, "tempering")
+    # PCA first: what the path is measured against, and its own first subspace where it is not tempered.
+    strengths = np.unique(np.vstack([pairs(alphas, np.array([tempering])), np.zeros((1, 2))]), axis=0)
+    found = dict(
+        AttenuationRule(strengths, column_labels(feature_groups, X.shape[1])).subspaces(moments, rank)
+    )
     axes = [principal_axes(moments, found[i]) for i in range(len(strengths))]
-    tied = np.array([found[i].tied for i in range(len(strengths))])
+    path = slice(len(strengths) - len(alphas), None)
+    tied = np.array([found[i].tied for i in range(len(strengths))])[path]
     if tied.any() and n_components is not None:
-        warn_of_tie(rank, f" at alpha = {', '.join(f'{alpha:g}' for alpha in strengths[tied])}")
+        warn_of_tie(rank, f" at alpha = {', '.join(f'{alpha:g}' for alpha in alphas[tied])}")
     dtype = np.float32 if X.dtype == np.float32 else np.float64
+    gaps = np.array([found[i].gap for i in range(len(strengths))])[path]
     return AttenuationPath(
-        alphas=strengths,
-        components=np.stack([a.components for a in axes]).astype(dtype),
+        alphas=alphas,
+        components=np.stack([a.components for a in axes[path]]).astype(dtype),
         mean=(moments.mean * moments.unit).astype(dtype),
-        explained_variance=np.stack([a.explained_variance for a in axes]).astype(dtype),
-        explained_variance_ratio=np.stack([a.explained_variance_ratio for a in axes]).astype(dtype),
-        gap=in_data_units(np.array([found[i].gap for i in range(len(strengths))]), moments),
+        explained_variance=np.stack([a.explained_variance for a in axes[path]]).astype(dtype),
+        explained_variance_ratio=np.stack([a.explained_variance_ratio for a in axes[path]]).astype(dtype),
+        gap=in_data_units(gaps, moments, 1 - tempering),
         tied=tied,
         n_samples=X.shape[0],
+        tempering=tempering,
+        pca_components=axes[0].components.astype(dtype),
     )
+
+
+def named_choice(alpha: float, tempering: float) -> str:
+    """Return a pair of strengths in words."""
+    if alpha == tempering == 0:
+        return "0 (ordinary PCA)"
+    return f"{alpha:g}" + (f", tempering {tempering:g}" if tempering else "")

@@ -1,4 +1,4 @@
-"""The rule of diagonal attenuation: moments in, one subspace per strength out."""
+"""The rule of attenuation and tempering: moments in, one subspace per candidate out."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from attenua.affine import AffineFamily, Subspace
 from attenua.masks import within_groups
-from attenua.moments import Moments, RowMoments
+from attenua.moments import Moments
 from attenua.spectrum import SINE, leading_subspaces
 
 Array = NDArray[np.float64]
@@ -17,12 +17,19 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AttenuationRule:
-    r"""Moments in, one subspace per strength out: the leading ones of :math:`S - \alpha \mathcal D(S)`.
+    r"""Moments in, one subspace per candidate out: the leading ones of :math:`T(\alpha, \gamma)`.
+
+    .. math::
+
+        T(\alpha, \gamma) = G \{S - \alpha \mathcal D(S)\} G, \qquad
+        G = \mathrm{diag}(s_1^{-\gamma}, \dots, s_p^{-\gamma}),
+
+    with the standard deviations :math:`s_i = S_{ii}^{1/2}`. A column that does not vary gets the factor 0.
 
     Parameters
     ----------
-    strengths : ndarray
-        Values of alpha.
+    strengths : ndarray of shape (n_candidates,) or (n_candidates, 2)
+        Values of alpha; or pairs of alpha and gamma, the tempering.
     labels : ndarray of shape (n_features,), optional
         Group of every column; attenuates within-group blocks in the place of the diagonal.
     sine : float
@@ -35,7 +42,13 @@ class AttenuationRule:
 
     def subspaces(self, moments: Moments, rank: int) -> Iterator[tuple[int, Subspace]]:
         """Yield ``(i, subspace at strengths[i])``, in any order."""
-        return leading_subspaces(self._family(moments), self.strengths, rank, self.sine)
+        with_tempering = self.strengths.ndim == 2
+        alphas, temperings = self.strengths.T if with_tempering else pairs(self.strengths, np.zeros(1)).T
+        for tempering in np.unique(temperings):
+            places = np.flatnonzero(temperings == tempering)
+            family = self._family(tempered(moments, tempering))
+            for i, subspace in leading_subspaces(family, alphas[places], rank, self.sine):
+                yield int(places[i]), subspace
 
     def at(self, strengths: Array, sine: float = SINE) -> "AttenuationRule":
         """Return the same rule at other strengths or another accuracy."""
@@ -75,7 +88,21 @@ class AttenuationRule:
 
 def _through_inner_products(moments: Moments, is_diagonal: bool) -> dict[str, Any]:
     """Return what the inner products of few rows say about the family."""
-    if not isinstance(moments, RowMoments) or not moments.has_few_rows:
+    if not moments.has_few_rows:
         return {}
     known = {"start": moments.leading, "spectrum": moments.spectrum}
     return known | {"count_above": moments.count_above} if is_diagonal else known
+
+
+def pairs(alphas: Array, temperings: Array) -> Array:
+    """Return all pairs of an alpha and a tempering as rows: one tempering after another, with every alpha."""
+    return np.column_stack([np.tile(alphas, len(temperings)), np.repeat(temperings, len(alphas))])
+
+
+def tempered(moments: Moments, tempering: float) -> Moments:
+    r"""Return the moments of the columns divided by :math:`s_i^\gamma`; one that does not vary becomes 0."""
+    if tempering == 0:
+        return moments
+    deviations = np.sqrt(moments.variances)
+    factors = np.power(deviations, -tempering, out=np.zeros_like(deviations), where=moments.varies)
+    return moments.scaled(factors)

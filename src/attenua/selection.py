@@ -1,8 +1,8 @@
 """A strength chosen from data: by cross-validation, or on one independent validation set.
 
-Both compare rules of the form "moments in, one subspace per strength out" by the error with which they
+Both compare rules of the form "moments in, one subspace per candidate out" by the error with which they
 reconstruct rows that they were not fitted to. Ordinary PCA is always the first candidate, and ties go to
-the smallest strength.
+the first.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from attenua.affine import Subspace
 from attenua.axes import in_data_units
 from attenua.moments import Moments, Rows, ScatterMoments
-from attenua.path import AttenuationPath
+from attenua.path import AttenuationPath, named_choice
 from attenua.repr_html import result_html
 from attenua.sums import blas_limit, blas_threads
 from attenua.validation import checked_matrix
@@ -41,7 +41,9 @@ MOST_PARTS = 20
 
 
 class Rule(Protocol):
-    """Moments in, one subspace per strength out.
+    """Moments in, one subspace per candidate out.
+
+    A candidate is an entry of ``strengths``: a number, or a row of them (such as alpha and tempering).
 
     A rule that iterates may also have ``at(strengths, sine)``: the same rule at other strengths and another
     accuracy. Cross-validation then compares rough subspaces first and settles close calls exactly.
@@ -156,59 +158,122 @@ def _all_but(parts: Sequence[ScatterMoments], position: int) -> ScatterMoments:
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Held-out reconstruction risks of every strength.
+    """Held-out reconstruction risks of every candidate.
 
     Attributes
     ----------
-    risk : ndarray of shape (n_strengths,)
+    strengths : ndarray of shape (n_candidates, ...)
+        The candidates that were compared.
+    risk : ndarray of shape (n_candidates,)
         Mean over all held-out rows.
-    risk_folds : ndarray of shape (n_splits, n_strengths)
+    risk_folds : ndarray of shape (n_splits, n_candidates)
         Mean over the held-out rows of each split.
     best : int
-        Position of the chosen strength.
+        Position of the chosen candidate.
     solvers : Counter
         How many subspaces each solver found.
     certified : bool
         Whether the accuracy of every one of them is proven.
     """
 
+    strengths: Array
     risk: Array
     risk_folds: Array
     best: int
     solvers: Counter[str]
     certified: bool
 
+    @property
+    def chosen(self) -> Array:
+        """The chosen candidate, as the only one of an array."""
+        return self.strengths[[self.best]]
+
+
+class Comparison:
+    """Candidates of a rule, compared by reconstruction of held-out rows: all at once, or in rounds.
+
+    Rounds are for a rule that has ``at``.
+
+    Parameters
+    ----------
+    moments : SplitMoments or FoldMoments
+        Moments of both sides of every split.
+    rule : Rule
+        All candidates that may be compared; the first is ordinary PCA.
+    rank : int
+        Dimension of the subspaces.
+    n_jobs : int, optional
+        Splits that run side by side.
+    """
+
+    def __init__(self, moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any = None):
+        self._moments = moments
+        self._rule = rule
+        self._rank = rank
+        self._n_jobs = n_jobs
+        self._total = moments.total  # before the threads start, so that it is read once
+        self._risk_folds = np.full((moments.n_splits, len(rule.strengths)), np.inf)
+        self._doubt_folds = np.zeros_like(self._risk_folds)
+        self._settled = np.zeros(len(rule.strengths), dtype=bool)
+        self._weights = np.ones(moments.n_splits)
+        self._solvers: Counter[str] = Counter()
+        self._certified = True
+
+    @property
+    def risk(self) -> Array:
+        """Mean over all held-out rows, for every candidate; infinite for those not compared yet."""
+        return self._weights @ self._risk_folds / self._weights.sum()
+
+    @property
+    def best(self) -> int:
+        """Position of the first candidate whose risk is the least, up to rounding."""
+        return smallest_strength_at_minimum(self.risk, self._total.total_variance)
+
+    def add(self, places: NDArray[np.intp]) -> None:
+        """Compare the candidates at some positions with those that came before."""
+        rule, iterates = self._rule, hasattr(self._rule, "at")
+        self._measure(places, rule.at(rule.strengths[places], _ROUGH_SINE) if iterates else rule)
+        doubt = self._weights @ self._doubt_folds / self._weights.sum()
+        close = self.risk - doubt <= np.min(self.risk + doubt)
+        rough = np.flatnonzero(close & ~self._settled & (doubt > 0))
+        if iterates and close.sum() > 1 and len(rough):
+            # The choice among these must not hang on how far their subspaces were iterated.
+            self._measure(rough, rule.at(rule.strengths[rough]))
+            self._settled[rough] = True
+
+    def _measure(self, places: NDArray[np.intp], rule: Rule) -> None:
+        folds = _held_out_risks(self._moments, rule, self._rank, self._n_jobs)
+        self._risk_folds[:, places] = np.stack([fold.risk for fold in folds])
+        self._doubt_folds[:, places] = np.stack([fold.doubt for fold in folds])
+        self._weights = np.array([fold.weight for fold in folds])
+        self._solvers = sum((fold.solvers for fold in folds), self._solvers)
+        self._certified &= all(fold.certified for fold in folds)
+
+    def result(self) -> CrossValidation:
+        """Return the risks of the candidates compared so far, and the choice among them."""
+        risk, total = self.risk, self._total
+        compared = np.flatnonzero(risk != np.inf)
+        return CrossValidation(
+            self._rule.strengths[compared],
+            in_data_units(risk[compared], total),
+            in_data_units(self._risk_folds[:, compared], total),
+            int(np.searchsorted(compared, self.best)),
+            self._solvers,
+            self._certified,
+        )
+
 
 def cross_validate(
     moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any = None
 ) -> CrossValidation:
-    """Compare the strengths of a rule by reconstruction of held-out rows."""
-    total = moments.total  # before the threads start, so that it is read once
-    rough = rule.at(rule.strengths, _ROUGH_SINE) if hasattr(rule, "at") else rule
-    folds = _held_out_risks(moments, rough, rank, n_jobs)
-    weights = np.array([fold.weight for fold in folds])
-    risk_folds = np.stack([fold.risk for fold in folds])
-    risk = weights @ risk_folds / weights.sum()
-    doubt = weights @ np.stack([fold.doubt for fold in folds]) / weights.sum()
-    close = np.flatnonzero(risk - doubt <= np.min(risk + doubt))
-    if rough is not rule and len(close) > 1:
-        # The choice among these must not hang on how far their subspaces were iterated.
-        settled = _held_out_risks(moments, rule.at(rule.strengths[close]), rank, n_jobs)
-        risk_folds[:, close] = np.stack([fold.risk for fold in settled])
-        risk = weights @ risk_folds / weights.sum()
-        folds = folds + settled
-    best = smallest_strength_at_minimum(risk, total.total_variance)
-    return CrossValidation(
-        in_data_units(risk, total),
-        in_data_units(risk_folds, total),
-        best,
-        sum((fold.solvers for fold in folds), Counter()),
-        all(fold.certified for fold in folds),
-    )
+    """Compare all candidates of a rule by reconstruction of held-out rows."""
+    comparison = Comparison(moments, rule, rank, n_jobs)
+    comparison.add(np.arange(len(rule.strengths)))
+    return comparison.result()
 
 
 class _Fold(NamedTuple):
-    """What one split says: the risk of every strength, a bound of its error, and the held-out weight."""
+    """What one split says: the risk of every candidate, a bound of its error, and the held-out weight."""
 
     risk: Array
     doubt: Array
@@ -393,36 +458,45 @@ class ValidationSelection:
     ----------
     alpha : float
         Chosen strength.
+    tempering : float
+        Chosen tempering: that of the path, or 0 where PCA was chosen.
     risk : ndarray of shape (n_alphas,)
         Validation risk of every strength of the path.
+    pca_risk : float
+        Validation risk of PCA, which is always a candidate: ``risk[0]`` unless the path is tempered.
     components : ndarray of shape (n_components, n_features)
         Orthonormal rows of the chosen subspace, fitted on the training rows only.
     mean : ndarray of shape (n_features,)
         Mean of the training rows.
     n_validation : int
         Number of validation rows.
+    n_candidates : int
+        Number of candidates compared, PCA among them.
     """
 
     alpha: float
+    tempering: float
     risk: Array
+    pca_risk: float
     components: Array
     mean: Array
     n_validation: int
+    n_candidates: int
 
     def _repr_html_(self) -> str:
-        """Show the choice in a notebook; the path it was made on begins with PCA."""
-        change = 100 * (self.risk / self.risk[0] - 1) if self.risk[0] > 0 else 0 * self.risk
+        """Show the choice in a notebook."""
+        change = 100 * (self.risk / self.pca_risk - 1) if self.pca_risk > 0 else 0 * self.risk
         return result_html(
             "Strength chosen on validation rows",
             [
-                ("strength", f"{self.alpha:g}" + (" (ordinary PCA)" if self.alpha == 0 else "")),
-                ("risk against PCA", f"{change.min():+.2f}%"),
+                ("strength", named_choice(self.alpha, self.tempering)),
+                ("risk against PCA", f"{min(change.min(), 0):+.2f}%"),
                 ("validation rows", f"{self.n_validation:,}"),
                 ("components", f"{len(self.components)}"),
             ],
             ["candidate", "risk", "change from PCA, %"],
             [(i, f"{r:.5g}", f"{c:+.2f}") for i, (r, c) in enumerate(zip(self.risk, change, strict=True))],
-            curve=(np.arange(len(self.risk)), self.risk, "validation risk of the candidates, PCA first"),
+            curve=(np.arange(len(self.risk)), self.risk, "validation risk along the path"),
         )
 
     def certificate(
@@ -436,12 +510,12 @@ class ValidationSelection:
         if covariance is not None and np.shape(covariance) != (len(self.mean), len(self.mean)):
             raise ValueError(f"covariance must be {len(self.mean)} x {len(self.mean)}, as the data are.")
         return fallback_certificate(
-            self.n_validation - 1, len(self.risk), eta=eta, covariance=covariance, norms=norms
+            self.n_validation - 1, self.n_candidates, eta=eta, covariance=covariance, norms=norms
         )
 
 
 def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
-    r"""Choose a strength of a fitted path by its risk on independent rows.
+    r"""Choose a strength of a fitted path, or PCA, by its risk on independent rows.
 
     The validation risk is :math:`\operatorname{tr}\{(I - P_\alpha) S_v\}`, where :math:`S_v` is the
     covariance of the validation rows about their own mean, divided by :math:`n_v - 1`. For Gaussian rows it
@@ -475,7 +549,17 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
         raise ValueError(f"X has {X.shape[1]} columns, but the path was fitted to {len(path.mean)}.")
     held = Rows(X, feature_names=names).moments()
     # About the held-out mean, a centre that adds nothing.
-    risk, _ = held.reconstruction_errors([U.T.astype(float) for U in path.components], held.mean)
+    bases = [U.T.astype(float) for U in (path.pca_components, *path.components)]
+    risk, _ = held.reconstruction_errors(bases, held.mean)
     best = smallest_strength_at_minimum(risk, held.total_variance)
     risk = in_data_units(risk * held.weight / (held.weight - 1), held)
-    return ValidationSelection(float(path.alphas[best]), risk, path.components[best], path.mean, X.shape[0])
+    return ValidationSelection(
+        alpha=float(path.alphas[best - 1]) if best else 0.0,
+        tempering=path.tempering if best else 0.0,
+        risk=risk[1:],
+        pca_risk=float(risk[0]),
+        components=path.components[best - 1] if best else path.pca_components,
+        mean=path.mean,
+        n_validation=X.shape[0],
+        n_candidates=len(path.alphas) + (path.tempering > 0),
+    )

@@ -10,6 +10,7 @@ from attenua.affine import AffineFamily, Subspace
 from attenua.fitting import RuleTransformer
 from attenua.moments import Moments
 from attenua.rivals.common import subspace_of_frame
+from attenua.rules import tempered
 from attenua.spectrum import leading_subspaces
 
 Array = NDArray[np.float64]
@@ -25,27 +26,21 @@ class CorrelationRule:
 
     def subspaces(self, moments: Moments, rank: int) -> Iterator[tuple[int, Subspace]]:
         """Yield the subspace."""
-        scale = np.sqrt(moments.variances)
         # A constant column has no correlation with anything: its row and column are zero.
-        inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-
-        def correlations() -> tuple[Array, Array]:
-            return inverse[:, None] * moments.covariance * inverse, np.zeros_like(scale)
-
-        def apply(V: Array) -> Array:
-            return inverse[:, None] * moments.apply(inverse[:, None] * V)
-
+        standardised = tempered(moments, 1.0)
+        nothing = np.zeros(moments.n_features)
         family = AffineFamily(
             moments.n_features,
-            apply,
+            standardised.apply,
             np.zeros_like,
-            np.zeros_like(scale),
-            correlations,
+            nothing,
+            lambda: (standardised.covariance, nothing),
             at_hand=moments.forms_covariance,
-            scale=float(scale.any()),
+            scale=float(standardised.varies.any()),
+            start=standardised.start,
         )
         ((_, leading),) = leading_subspaces(family, [0.0], rank)
-        frame = scale[:, None] * leading.basis
+        frame = np.sqrt(moments.variances)[:, None] * leading.basis
         yield 0, subspace_of_frame(frame, leading.solver, gap=leading.gap, tied=leading.tied)
 
 

@@ -15,6 +15,7 @@ from attenua.rivals.common import formed_covariance, subspace_of_frame
 from attenua.rivals.manifold import MAX_ITER, TOLERANCE, Minima, grassmann_tangent, minimise, polar_retraction
 from attenua.rivals.masked_loss import MaskedTargetLosses, checked_mask_rate
 from attenua.rules import AttenuationRule
+from attenua.selection import CrossValidation
 from attenua.validation import checked_count, checked_positive
 
 Array = NDArray[np.float64]
@@ -277,9 +278,11 @@ class MaskedTargetPCACV(RuleTransformerCV):
     def _rule(self, strengths: Array, n_features: int) -> MaskedTargetRule:
         return _checked_rule(self, strengths, n_features)
 
-    def _store_choice(self, strengths: Array, chosen: float) -> None:
-        self.mask_rates_ = strengths
-        self.mask_rate_ = chosen
+    def _store_choice(self, result: CrossValidation) -> None:
+        self.mask_rates_ = result.strengths
+        self.mask_rate_ = float(result.chosen[0])
+        self.cv_risk_ = result.risk
+        self.cv_risk_folds_ = result.risk_folds
 
 
 def _checked_rule(
