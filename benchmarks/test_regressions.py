@@ -38,3 +38,8 @@ def test_masked_target(benchmark):
 def test_risk_theory(benchmark):
     population = Population(np.cov(rows(400, 30).T), 3)
     assert benchmark(population.excess_risk, np.linspace(0, 1, 22), 100).shape == (22,)
+
+
+def test_risk_surface(benchmark):
+    population = Population(np.cov(rows(400, 30).T), 3)
+    assert benchmark(population.risk_surface, 100).risk.shape == (22, 11)

@@ -86,6 +86,67 @@ def sampling_coefficient_by_definition(covariance, d, alpha, with_displacement=T
     return total
 
 
+def corrected(S, alpha, tempering):
+    """T(alpha, tempering) of one or many covariances, by correlations r and t = s^(1 - g)."""
+    s = np.sqrt(np.diagonal(S, axis1=-2, axis2=-1))
+    r, t = S / (s[..., :, None] * s[..., None, :]), s ** (1 - tempering)
+    diagonal = np.eye(S.shape[-1], dtype=bool)
+    return np.where(diagonal, 1 - alpha, r) * t[..., :, None] * t[..., None, :]
+
+
+def risk_of_estimate(covariance, S, d, alpha, tempering):
+    """Excess risk of the subspaces fitted to sample covariances `S`, one or a stack."""
+    best = np.linalg.eigvalsh(covariance)[-d:].sum()
+    V = np.linalg.eigh(corrected(S, alpha, tempering))[1][..., -d:]
+    return best - np.einsum("...ij,ik,...kj->...", V, covariance, V, optimize=True)
+
+
+def coefficient_by_differences(covariance, d, alpha, tempering):
+    """K as half the mean second derivative of the exact risk along E = x x' - Sigma, no formula used."""
+    total = 0.0
+    steps, weights = np.arange(-3, 4), np.array([2, -27, 270, -490, 270, -27, 2]) / 180
+    for x, weight in zip(*gaussian_cubature(covariance), strict=True):
+        E = np.outer(x, x) - covariance
+        h = 0.003 * np.linalg.eigvalsh(covariance)[0] / np.linalg.norm(E)
+        risks = risk_of_estimate(covariance, covariance + h * steps[:, None, None] * E, d, alpha, tempering)
+        total += weight * weights @ risks / h**2 / 2
+    return total
+
+
+def risk_slopes(covariance, d, alpha, tempering, h=1e-5):
+    """Gradient in S of the exact risk at the population, by central differences."""
+    p = len(covariance)
+    slopes = np.zeros((p, p))
+    for i, j in zip(*np.triu_indices(p), strict=True):
+        E = np.zeros((p, p))
+        E[i, j] = E[j, i] = h
+        both = risk_of_estimate(covariance, np.stack([covariance + E, covariance - E]), d, alpha, tempering)
+        slopes[i, j] = slopes[j, i] = (both[0] - both[1]) / (2 * h) / (1 + (i != j))
+    return slopes
+
+
+def sample_covariances(covariance, n, repeats, rng):
+    """Sample covariances of n Gaussian rows of known mean, by Bartlett's decomposition."""
+    p = len(covariance)
+    A = np.tril(rng.standard_normal((repeats, p, p)), -1)
+    A[:, np.arange(p), np.arange(p)] = np.sqrt(rng.chisquare(n - np.arange(p), (repeats, p)))
+    L = np.linalg.cholesky(covariance) @ A / np.sqrt(n)
+    return L @ np.swapaxes(L, 1, 2)
+
+
+def simulated_coefficient(covariance, d, alpha, tempering, n, repeats, seed):
+    """Mean and standard error of n (excess risk - its limit), less a linear term of mean zero.
+
+    Where the target moves the risk is linear in S_n - Sigma to first order, and that term, of size n^(1/2),
+    would drown the coefficient.
+    """
+    S = sample_covariances(covariance, n, repeats, np.random.default_rng(seed))
+    limit = risk_of_estimate(covariance, covariance, d, alpha, tempering)
+    linear = np.sum(risk_slopes(covariance, d, alpha, tempering) * (S - covariance), axis=(1, 2))
+    values = n * (risk_of_estimate(covariance, S, d, alpha, tempering) - limit - linear)
+    return values.mean(), values.std(ddof=1) / np.sqrt(repeats)
+
+
 def simulated_excess_risk(covariance, d, alpha, n, repeats, seed):
     """Mean and standard error of the exact excess risk of the attenuated subspace, from Gaussian rows."""
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from designs import balanced, leading_projector, moving
+from designs import balanced, moving, risk_of_estimate
 from sklearn.decomposition import PCA
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
@@ -27,23 +27,35 @@ def test_report_is_the_theory_at_the_sample_covariance():
         _ = report.band
 
 
-def test_bootstrap_simulates_the_plug_in_population():
+def test_report_at_a_tempering_and_over_a_surface():
+    X = draw_rows(moving(0), 60, random_state=0) + 5
+    report = plug_in_report(X, 2, tempering=0.4, n_bootstrap=20, random_state=0)
+    population = Population(np.cov(X, rowvar=False), 2)
+    expected = population.excess_risk(report.alphas, 59, tempering=0.4)
+    np.testing.assert_allclose(report.risk, expected, rtol=1e-12)
+    assert report.oracle() == report.alphas[np.argmin(report.risk)]
+    assert "tempering = 0.4" in str(report)
+    assert "tempering" in report._repr_html_()
+    surface = report.surface([0.0, 0.4])
+    np.testing.assert_allclose(surface.risk[:, 1], report.risk, rtol=1e-12)
+    np.testing.assert_allclose(surface.risk[:, 0], plug_in_report(X, 2, n_bootstrap=0).risk, rtol=1e-12)
+    assert surface.n == 59
+    with pytest.raises(ValueError, match="tempering must be one number"):
+        plug_in_report(X, 2, tempering=[0.0, 0.4])
+
+
+@pytest.mark.parametrize("tempering", [0.0, 0.6])
+def test_bootstrap_simulates_the_plug_in_population(tempering):
     """Its exact risks, redone here with other draws, and close to the 1/n formula; a seed repeats it."""
     X = draw_rows(moving(0), 400, random_state=1)
-    report = plug_in_report(X, 2, alphas=ALPHAS, n_bootstrap=300, random_state=0)
-    again = plug_in_report(X, 2, alphas=ALPHAS, n_bootstrap=300, random_state=0)
+    options = {"alphas": ALPHAS, "tempering": tempering, "n_bootstrap": 300, "random_state": 0}
+    report, again = plug_in_report(X, 2, **options), plug_in_report(X, 2, **options)
     np.testing.assert_array_equal(report.bootstrap.curves, again.bootstrap.curves)
     S, rng = report.population.covariance, np.random.default_rng(5)
-    risks = []
-    for _ in range(2_000):
-        Z = rng.multivariate_normal(np.zeros(5), S, size=399)
-        Sn = np.cov(Z, rowvar=False)
-        risks.append(
-            [
-                np.sum(S * (leading_projector(S, 2) - leading_projector(Sn - a * np.diag(np.diag(Sn)), 2)))
-                for a in ALPHAS
-            ]
-        )
+    Z = rng.multivariate_normal(np.zeros(5), S, size=(2_000, 399))
+    Z -= Z.mean(axis=1, keepdims=True)
+    samples = np.swapaxes(Z, 1, 2) @ Z
+    risks = np.stack([risk_of_estimate(S, samples, 2, a, tempering) for a in ALPHAS], axis=1)
     mean, error = np.mean(risks, axis=0), np.std(risks, axis=0) / np.sqrt(len(risks))
     combined = np.hypot(error, report.bootstrap.simulated_error)
     assert (np.abs(report.bootstrap.simulated_risk - mean) < 4 * combined).all()
@@ -93,6 +105,8 @@ def test_from_a_fitted_estimator():
     assert report.fitted_alpha is None
     fitted = SimpleNamespace(n_components_=2, mean_=X.mean(axis=0), alpha_=0.35)
     assert "fitted with alpha = 0.35" in str(plug_in_report_for(fitted, X, n_bootstrap=0))
+    fitted.tempering_ = 0.5
+    assert plug_in_report_for(fitted, X, n_bootstrap=0).tempering == 0.5
     with pytest.raises(ValueError, match="X must be the rows the estimator was fitted on"):
         plug_in_report_for(pca, X + 1)
     with pytest.raises(ValueError, match="must be fitted and have n_components_"):

@@ -15,9 +15,9 @@ from designs import (
     solve_sylvester_on_tangent,
 )
 
-from attenua.theory import Population, SmoothCorrection, default_strengths
+from attenua.theory import Population, SmoothCorrection, default_strengths, two_strengths
 from attenua.theory.cutoff import Cutoff, cut
-from attenua.theory.risk import attenuation, sampling_coefficient
+from attenua.theory.risk import sampling_coefficient
 
 DESIGNS = {"balanced": (balanced(0), 2), "preserving": (preserving(1), 2), "moving": (moving(8), 2)}
 
@@ -133,7 +133,7 @@ def test_local_saving_is_minus_the_derivative_at_zero(design):
     S, d = DESIGNS[design]
 
     def coefficient(alpha):
-        correction = attenuation(S, alpha)
+        correction = two_strengths(S, alpha)
         return sampling_coefficient(correction, cut(correction.target, d), S)
 
     h = 2e-3

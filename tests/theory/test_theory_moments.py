@@ -7,7 +7,14 @@ import pytest
 from designs import balanced, leading_projector, moving
 from scipy.linalg import hadamard, sqrtm
 
-from attenua.theory import LATENT_LAWS, Population, draw_batches, draw_rows, moment_constants
+from attenua.theory import (
+    LATENT_LAWS,
+    MomentConstants,
+    Population,
+    draw_batches,
+    draw_rows,
+    moment_constants,
+)
 
 EXCESS_KURTOSIS = {"gaussian": 0.0, "t10": 6 / (10 - 4), "exponential": 6.0}
 
@@ -19,19 +26,28 @@ def hadamard_design():
 
 
 def exact_constants(S, d, kurtosis):
-    """Sums over the pairs of cov(z'Az, z'Bz) = 2 tr(AB) + kurtosis * sum A_ii B_ii, x = S^(1/2) z."""
+    """Sums over the pairs of cov(z'Az, z'Bz) = 2 tr(AB) + kurtosis * sum A_ii B_ii, x = S^(1/2) z.
+
+    The last three weigh cov(a, b), var(b) and var(b) with (l_j + l_k)/(2v), once, once and twice.
+    """
     root = np.real(sqrtm(S))
     values, U = np.linalg.eigh(S)
     values, U = values[::-1], U[:, ::-1]
-    totals = np.zeros(3)
+    totals = np.zeros(6)
     for j in range(d):
         for k in range(d, len(S)):
+            weight = (values[j] + values[k]) / (2 * S[0, 0])
             a = (np.outer(U[:, j], U[:, k]) + np.outer(U[:, k], U[:, j])) / 2
             A, B = root @ a @ root, root @ np.diag(U[:, j] * U[:, k]) @ root
             pairs = ((A, A), (A, B), (B, B))
             moments = [2 * np.sum(M * N) + kurtosis * np.diag(M) @ np.diag(N) for M, N in pairs]
+            moments += [weight * moments[1], weight * moments[2], weight**2 * moments[2]]
             totals += np.array(moments) / (values[j] - values[k])
     return totals
+
+
+def six(c):
+    return np.array([c.G0, c.C, c.V, c.C_tempering, c.V_mixed, c.V_tempering])
 
 
 @pytest.mark.parametrize("law", LATENT_LAWS)
@@ -41,7 +57,7 @@ def test_constants_of_the_latent_laws(law, S, d):
     rows = draw_batches(S, 120_000, batch_size=9_000, law=law, random_state=1)
     found = moment_constants(population, rows)
     expected = exact_constants(S, d, EXCESS_KURTOSIS[law])
-    errors = np.array([found.G0, found.C, found.V]) - expected
+    errors = six(found) - expected
     assert (np.abs(errors) < 4 * found.standard_errors).all()
     assert (found.standard_errors < 0.05 * expected).all()
     assert found.n_rows == 120_000
@@ -50,19 +66,23 @@ def test_constants_of_the_latent_laws(law, S, d):
     assert (np.abs(found.coefficient(alphas) - curve) < 4 * found.coefficient_error(alphas)).all()
     if law == "gaussian":
         np.testing.assert_allclose(curve, population.sampling_coefficient(alphas), rtol=1e-9)
+        np.testing.assert_allclose(six(population.constants), expected, rtol=1e-9)
 
 
 def test_standard_errors_are_those_of_repeated_samples():
     S = balanced(0)
     population = Population(S, 2)
     repeats = [moment_constants(population, draw_rows(S, 2_000, random_state=seed)) for seed in range(200)]
-    spread = np.std([[r.G0, r.C, r.V, r.coefficient(0.8)] for r in repeats], axis=0, ddof=1)
-    claimed = np.mean([[*r.standard_errors, r.coefficient_error(0.8)] for r in repeats], axis=0)
+    pairs = [(0.8, 0.0), (0.3, 0.6)]
+    found = [[*six(r), *(r.coefficient(a, tempering=t) for a, t in pairs)] for r in repeats]
+    claims = [[*r.standard_errors, *(r.coefficient_error(a, tempering=t) for a, t in pairs)] for r in repeats]
+    spread, claimed = np.std(found, axis=0, ddof=1), np.mean(claims, axis=0)
     np.testing.assert_allclose(claimed, spread, rtol=0.2)
 
 
+@pytest.mark.parametrize("tempering", [0.0, 0.3])
 @pytest.mark.parametrize("law", ["t10", "exponential"])
-def test_curve_predicts_the_simulated_risk(law):
+def test_curve_predicts_the_simulated_risk(law, tempering):
     """The moment curve follows laws that are not Gaussian; G, for the skewed one, is far off."""
     S, d, n, repeats, alpha = hadamard_design(), 3, 1024, 1_000, 0.5
     population = Population(S, d)
@@ -70,14 +90,15 @@ def test_curve_predicts_the_simulated_risk(law):
     for _ in range(repeats):
         X = draw_rows(S, n, law=law, random_state=rng)
         Sn = X.T @ X / n
-        P = leading_projector(Sn - alpha * np.diag(np.diag(Sn)), d)
+        scale = np.diag(Sn) ** (-tempering / 2)
+        P = leading_projector((Sn - alpha * np.diag(np.diag(Sn))) * np.outer(scale, scale), d)
         risks.append(n * (best - np.sum(S * P)))
     mean, error = np.mean(risks), np.std(risks) / np.sqrt(repeats)
     constants = exact_constants(S, d, EXCESS_KURTOSIS[law])
-    predicted = constants[0] - 2 * alpha * constants[1] + alpha**2 * constants[2]
+    predicted = MomentConstants(*constants, np.eye(6), 2).coefficient(alpha, tempering=tempering)
     assert abs(mean - predicted) < 4 * error
     if law == "exponential":
-        assert abs(mean - population.balanced_coefficient(alpha)) > 10 * error
+        assert abs(mean - population.balanced_coefficient(alpha, tempering=tempering)) > 10 * error
 
 
 def test_array_batches_and_function_agree():

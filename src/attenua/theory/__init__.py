@@ -10,6 +10,7 @@ from attenua.theory.autoencoder import (
     tied_objective,
 )
 from attenua.theory.expansion import RiskExpansion, expand_risk
+from attenua.theory.family import two_strengths
 from attenua.theory.laws import LATENT_LAWS, draw_batches, draw_rows
 from attenua.theory.masked_target import (
     MaskedTarget,
@@ -25,6 +26,7 @@ from attenua.theory.plugin import Bootstrap, PlugInReport, plug_in_report, plug_
 from attenua.theory.population import Population
 from attenua.theory.risk import SmoothCorrection, sampling_coefficient
 from attenua.theory.sample import SampleAnatomy, dissect_sample
+from attenua.theory.surface import RiskSurface
 
 __all__ = [
     "LATENT_LAWS",
@@ -36,6 +38,7 @@ __all__ = [
     "PlugInReport",
     "Population",
     "RiskExpansion",
+    "RiskSurface",
     "SampleAnatomy",
     "SmoothCorrection",
     "TwoCoordinateSolution",
@@ -59,4 +62,5 @@ __all__ = [
     "tied_gains",
     "tied_objective",
     "two_coordinate_solution",
+    "two_strengths",
 ]

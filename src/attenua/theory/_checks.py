@@ -59,12 +59,24 @@ def as_strengths(alpha: ArrayLike, name: str = "alpha") -> NDArray[np.float64]:
     return strengths
 
 
-def as_strength(alpha: ArrayLike) -> float:
-    """Return one attenuation strength in [0, 1]."""
-    strengths = as_strengths(alpha)
+def as_strength(alpha: ArrayLike, name: str = "alpha") -> float:
+    """Return one strength in [0, 1]."""
+    strengths = as_strengths(alpha, name)
     if strengths.ndim:
-        raise ValueError(f"alpha must be one number here; got an array of shape {strengths.shape}.")
+        raise ValueError(f"{name} must be one number here; got an array of shape {strengths.shape}.")
     return float(strengths)
+
+
+def as_pairs(alpha: ArrayLike, tempering: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return strengths and temperings in [0, 1], broadcast to one shape."""
+    strengths, temperings = as_strengths(alpha), as_strengths(tempering, "tempering")
+    try:
+        return tuple(np.broadcast_arrays(strengths, temperings))
+    except ValueError:
+        raise ValueError(
+            "alpha and tempering must have shapes that broadcast, such as alpha[:, None] and tempering for "
+            f"a surface; got {strengths.shape} and {temperings.shape}."
+        ) from None
 
 
 def as_sample_size(n: Any, name: str = "n") -> float:
@@ -91,9 +103,12 @@ def as_rows(X: ArrayLike, n_features: int, name: str = "X") -> NDArray[np.float6
     return rows
 
 
-def over_strengths(alpha: ArrayLike, function: Callable[[float], Any], dtype: type = float) -> Any:
-    """Evaluate `function` at every strength; the answer has the shape of `alpha`."""
-    strengths = as_strengths(alpha)
-    answers = np.array([function(float(strength)) for strength in strengths.ravel()], dtype=dtype)
+def over_pairs(
+    alpha: ArrayLike, tempering: ArrayLike, function: Callable[[float, float], Any], dtype: type = float
+) -> Any:
+    """Evaluate `function` at every pair of strengths; the answer has the shape that they broadcast to."""
+    strengths, temperings = as_pairs(alpha, tempering)
+    pairs = zip(strengths.ravel().tolist(), temperings.ravel().tolist(), strict=True)
+    answers = np.array([function(*pair) for pair in pairs], dtype=dtype)
     answers = answers.reshape(strengths.shape + answers.shape[1:])
     return answers.item() if answers.ndim == 0 else answers

@@ -33,6 +33,11 @@ def default_strengths(path: str = "direct") -> Array:
     return grid[grid < 0.5] if upper_end(path) == 0.5 else grid
 
 
+def default_temperings() -> Array:
+    """Return the temperings of a risk surface, {0, .1, ..., 1}."""
+    return np.arange(11) / 10
+
+
 def on_grid(curve: Callable[[Array], Array], strengths: ArrayLike, upper: float) -> float:
     """Return the strength of the grid, up to `upper`, with the smallest value; ties go to the smallest."""
     grid = np.unique(as_strengths(strengths, "strengths").ravel())

@@ -8,10 +8,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from attenua.repr_html import result_html
-from attenua.theory._checks import as_rank, as_rows, as_strengths
+from attenua.theory._checks import as_rank, as_rows, as_strength, as_strengths
 from attenua.theory.cutoff import Array, cut, excess_risk
+from attenua.theory.movement import AttenuationPath
 from attenua.theory.oracle import default_strengths
 from attenua.theory.population import Population
+from attenua.theory.surface import RiskSurface
 
 _WORTH = """\
 What this is worth: to order 1/n the formulas hold for a Gaussian population that has this sample
@@ -62,13 +64,15 @@ class PlugInReport:
     alphas : ndarray of shape (n_strengths,)
         Strengths.
     bias, sampling : ndarray of shape (n_strengths,)
-        Plug-in :math:`B_{pop}(\alpha)` and :math:`K_{move}(\alpha) / n`.
+        Plug-in :math:`B_{pop}(\alpha, \gamma)` and :math:`K(\alpha, \gamma) / n`.
     bootstrap : Bootstrap or None
         Bootstrap of the curve; None when not asked for.
     level : float
         Level of `band`.
     fitted_alpha : float or None
         Strength of the estimator the report was made for.
+    tempering : float
+        The tempering :math:`\gamma` of the curve.
     """
 
     population: Population
@@ -79,6 +83,7 @@ class PlugInReport:
     bootstrap: Bootstrap | None = field(repr=False)
     level: float
     fitted_alpha: float | None = None
+    tempering: float = 0.0
 
     @property
     def risk(self) -> Array:
@@ -106,7 +111,11 @@ class PlugInReport:
 
     def oracle(self, path: str = "direct") -> float:
         """Return the strength of `alphas` with the smallest plug-in risk on a path."""
-        return self.population.oracle(self.n, path, strengths=self.alphas)
+        return self.population.oracle(self.n, path, strengths=self.alphas, tempering=self.tempering)
+
+    def surface(self, temperings: ArrayLike | None = None) -> RiskSurface:
+        """Return the plug-in risk over `alphas` and temperings, by default 0, 0.1, ..., 1."""
+        return self.population.risk_surface(self.n, alphas=self.alphas, temperings=temperings)
 
     @property
     def worth(self) -> str:
@@ -136,6 +145,7 @@ class PlugInReport:
             [
                 ("features, rank", f"{self.population.n_features}, {self.population.n_components}"),
                 ("n", f"{self.n} (rows less one for the mean)"),
+                *([("tempering", f"{self.tempering:g}")] if self.tempering else []),
                 ("smallest risk at", f"alpha = {self.oracle():g}; in the mask range {self.oracle('mask'):g}"),
                 *([("fitted with", f"alpha = {given}")] if given else []),
                 ("worth", "an estimate, not a sharp one: see .worth"),
@@ -156,7 +166,7 @@ class PlugInReport:
         head = (
             f"Plug-in risk theory: {self.population.n_features} features, rank "
             f"{self.population.n_components}, n = {self.n} (rows less one for the mean)"
-        )
+        ) + (f", tempering = {self.tempering:g}" if self.tempering else "")
         lines = [head, f"{'alpha':>7} {'bias':>11} {'sampling':>11} {'risk':>11} {'vs PCA':>8}"]
         base = self.population.excess_risk(0.0, self.n)
         columns = zip(self.alphas, self.bias, self.sampling, self.risk, strict=True)
@@ -174,6 +184,7 @@ def plug_in_report(
     n_components: int,
     *,
     alphas: ArrayLike | None = None,
+    tempering: float = 0.0,
     n_bootstrap: int = 100,
     level: float = 0.9,
     random_state: Any = None,
@@ -190,6 +201,8 @@ def plug_in_report(
         Rank.
     alphas : array-like, default=None
         Strengths; by default the paper's grid {0, .05, ..., 1} with .49.
+    tempering : float, default=0.0
+        The tempering of the whole curve; see `PlugInReport.surface` for several.
     n_bootstrap : int, default=100
         Samples of the parametric bootstrap: Gaussian rows with the plug-in covariance. 0 skips it. Each costs
         as much as the report itself.
@@ -211,6 +224,8 @@ def plug_in_report(
     >>> report = plug_in_report(X, 1, n_bootstrap=0)
     >>> report.n, report.risk.shape
     (99, (22,))
+    >>> report.surface().risk.shape
+    (22, 11)
     """
     rows = np.asarray(X, dtype=float)
     rows = as_rows(rows, rows.shape[1] if rows.ndim == 2 else 0)
@@ -222,15 +237,17 @@ def plug_in_report(
     if n_bootstrap < 0 or n_bootstrap == 1:
         raise ValueError(f"n_bootstrap must be 0 or at least 2; got {n_bootstrap!r}.")
     strengths = default_strengths() if alphas is None else np.unique(as_strengths(alphas, "alphas"))
+    t = as_strength(tempering, "tempering")
     population = Population(np.cov(rows, rowvar=False), d)
     return PlugInReport(
         population=population,
         n=n,
         alphas=strengths,
-        bias=population.bias(strengths),
-        sampling=population.sampling_coefficient(strengths) / n,
-        bootstrap=_bootstrap(population, n, strengths, n_bootstrap, random_state) if n_bootstrap else None,
+        bias=population.bias(strengths, tempering=t),
+        sampling=population.sampling_coefficient(strengths, tempering=t) / n,
+        bootstrap=_bootstrap(population, n, strengths, t, n_bootstrap, random_state) if n_bootstrap else None,
         level=level,
+        tempering=t,
     )
 
 
@@ -249,7 +266,7 @@ def plug_in_report_for(estimator: Any, X: ArrayLike, **options: Any) -> PlugInRe
     Returns
     -------
     PlugInReport
-        With the estimator's strength as `fitted_alpha`, where it has one.
+        With the estimator's strength as `fitted_alpha`, and at its tempering, where it has one.
 
     Examples
     --------
@@ -267,12 +284,13 @@ def plug_in_report_for(estimator: Any, X: ArrayLike, **options: Any) -> PlugInRe
     if not np.allclose(rows.mean(axis=0), estimator.mean_, rtol=1e-4, atol=1e-6 * np.abs(rows).max()):
         raise ValueError("X must be the rows the estimator was fitted on; their mean is not its mean_.")
     alpha = getattr(estimator, "alpha_", getattr(estimator, "alpha", None))
-    report = plug_in_report(rows, int(estimator.n_components_), **options)
+    tempering = getattr(estimator, "tempering_", getattr(estimator, "tempering", 0.0))
+    report = plug_in_report(rows, int(estimator.n_components_), **{"tempering": tempering} | options)
     return replace(report, fitted_alpha=None if alpha is None else float(alpha))
 
 
 def _bootstrap(
-    population: Population, n: int, strengths: Array, repeats: int, random_state: Any
+    population: Population, n: int, strengths: Array, tempering: float, repeats: int, random_state: Any
 ) -> Bootstrap:
     """Draw Gaussian samples of size n from the population, with all figures in its unit."""
     rng, p, d = check_random_state(random_state), population.n_features, population.n_components
@@ -283,7 +301,8 @@ def _bootstrap(
     for repeat in range(repeats):
         Z = rng.standard_normal((n, p)) @ root.T
         sample = Population(Z.T @ Z / n, d)
-        curves[repeat] = sample.excess_risk(strengths, n) * population.unit
-        fitted = (cut(sample.covariance - a * np.diag(np.diag(sample.covariance)), d) for a in strengths)
+        curves[repeat] = sample.excess_risk(strengths, n, tempering=tempering) * population.unit
+        path = AttenuationPath(sample.covariance, d, tempering)
+        fitted = (cut(path.matrix(a), d) for a in strengths)
         risks[repeat] = [excess_risk(at, cutoff.retained) * population.unit for cutoff in fitted]
     return Bootstrap(curves, risks)

@@ -1,6 +1,7 @@
 """The one door to the theory: a covariance and a rank in, costs, savings and best strengths out."""
 
 import warnings
+from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -9,30 +10,39 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attenua.theory import oracle, risk
-from attenua.theory._checks import (
-    INPUT_TOLERANCE,
-    PRESERVATION_TOLERANCE,
-    as_matrix,
-    as_rank,
-    as_sample_size,
-    as_strengths,
-    over_strengths,
+from attenua.theory._checks import as_pairs, as_sample_size, as_strengths, over_pairs
+from attenua.theory.cutoff import Array, Cutoff, cut, excess_risk
+from attenua.theory.family import two_strengths
+from attenua.theory.geometry import Geometry
+from attenua.theory.pairs import (
+    BalancedConstants,
+    PairMoments,
+    balanced_constants,
+    balanced_quadratic,
+    pair_moments,
+    tempering_weights,
 )
-from attenua.theory.cutoff import Array, Cutoff, cut, excess_risk, resolution
-from attenua.theory.movement import AttenuationPath
-from attenua.theory.pairs import BalancedConstants, PairMoments, balanced_constants, pair_moments
+from attenua.theory.surface import RiskSurface
 
 
-class Population:
-    r"""A population covariance and a rank, with the paper's risk theory computed for them.
+class Population(Geometry):
+    r"""A population covariance and a rank, with the risk theory computed for them.
 
     For :math:`n` Gaussian rows with covariance :math:`\Sigma` the subspace of diagonal-attenuation PCA has
     expected excess reconstruction risk
 
-    .. math:: E\, R_{ex}(\hat P_\alpha) = B_{pop}(\alpha) + K_{move}(\alpha) / n + O(n^{-3/2})
+    .. math::
 
-    (Theorem target-moving-risk): a population cost that no sample size removes, and a sampling coefficient.
-    Everywhere `alpha` is a number or an array of strengths in [0, 1], and the answer has its shape.
+        E\, R_{ex}(\hat P_{\alpha, \gamma}) = B_{pop}(\alpha, \gamma) + K(\alpha, \gamma) / n + O(n^{-3/2}):
+
+    a population cost that no sample size removes, and a sampling coefficient. With `tempering`
+    :math:`\gamma = 0`, the default, this is the paper's Theorem target-moving-risk and its :math:`K_{move}`;
+    the guide derives it for both strengths ("The theory of two strengths").
+
+    Everywhere `alpha` and `tempering` are numbers or arrays in [0, 1] that broadcast against each other, and
+    the answer has the shape they broadcast to: that of `alpha` for one tempering, a surface for
+    ``alpha[:, None]`` and a vector of temperings. Matrices built from :math:`T(\alpha, \gamma)`, gaps among
+    them, are in units of variance to the power :math:`1 - \gamma`; risks are in units of variance.
 
     Parameters
     ----------
@@ -70,154 +80,32 @@ class Population:
     True
     >>> round(population.oracle(n=50), 3)
     1.0
+    >>> population.excess_risk([0.0, 0.5, 1.0], n=50, tempering=0.5).round(4)
+    array([0.0314, 0.0225, 0.0164])
     """
-
-    def __init__(self, covariance: ArrayLike, n_components: int) -> None:
-        self.covariance = as_matrix(covariance, "covariance")
-        self.n_features = len(self.covariance)
-        self.n_components = as_rank(n_components, self.n_features)
-        self.unit = float(np.ldexp(1.0, np.frexp(np.abs(self.covariance).max())[1]))
-        self.scaled = self.covariance / self.unit
-        self.cutoff = cut(self.scaled, self.n_components)
-        self.path = AttenuationPath(self.scaled, self.n_components)
-        self._check_spectrum()
-
-    def _check_spectrum(self) -> None:
-        values, d = self._eigenvalues, self.n_components
-        if values[-1] < -INPUT_TOLERANCE * max(values[0], -values[-1]):
-            raise ValueError(
-                "covariance must have no negative eigenvalue; "
-                f"its smallest is {values[-1] * self.unit:g} and its largest {values[0] * self.unit:g}."
-            )
-        if self.cutoff.is_closed:
-            tied = np.flatnonzero(np.abs(values - values[d]) <= resolution(values)) + 1
-            raise ValueError(
-                f"covariance has no gap at n_components = {d}: eigenvalues {tied[0]} to {tied[-1]} tie "
-                f"at {values[d] * self.unit:g}. Choose a rank outside {tied[0]} to {tied[-1] - 1}."
-            )
-
-    # --- geometry ---------------------------------------------------------------------------------------
-
-    @property
-    def _eigenvalues(self) -> Array:
-        return np.concatenate([self.cutoff.retained_values, self.cutoff.omitted_values])
-
-    @property
-    def eigenvalues(self) -> Array:
-        """Eigenvalues of the covariance, decreasing."""
-        return self._eigenvalues * self.unit
-
-    @property
-    def eigenvectors(self) -> Array:
-        """Eigenvectors of the covariance in columns, in the order of `eigenvalues`."""
-        return np.hstack([self.cutoff.retained, self.cutoff.omitted])
-
-    @property
-    def projector(self) -> Array:
-        r"""The target :math:`P_*`: projector onto the leading `d` eigenvectors of :math:`\Sigma`."""
-        return self.cutoff.projector
-
-    @property
-    def gap(self) -> float:
-        r"""The cutoff gap :math:`\lambda_d - \lambda_{d+1}`."""
-        return self.cutoff.gap * self.unit
-
-    @property
-    def leakage(self) -> Array:
-        r"""Population leakage :math:`P_*^\perp D P_*` with :math:`D = \operatorname{diag}(\Sigma)`, p x p."""
-        return self.cutoff.embed(self._leakage_couplings) * self.unit
-
-    @cached_property
-    def _leakage_couplings(self) -> Array:
-        return self.cutoff.cross_block(np.diag(self.path.variances))
-
-    @property
-    def is_balanced(self) -> bool:
-        """Whether the marginal variances are equal to 1e-8 of the largest (Assumption balanced-marginals)."""
-        variances = self.path.variances
-        return bool(np.ptp(variances) <= PRESERVATION_TOLERANCE * variances.max())
-
-    def block_gap(self, alpha: ArrayLike) -> Any:
-        r"""Return :math:`\delta_\alpha` (eq. preserved-gap).
-
-        The smallest Rayleigh quotient of :math:`T_\alpha = \Sigma - \alpha D` inside the target, less the
-        largest one in its complement. Negative once attenuation has reversed their order.
-        """
-
-        def block_gap(strength: float) -> float:
-            T, U, U_omitted = self.path.matrix(strength), self.cutoff.retained, self.cutoff.omitted
-            smallest_inside = np.linalg.eigvalsh(U.T @ T @ U)[0]
-            return float(smallest_inside - np.linalg.eigvalsh(U_omitted.T @ T @ U_omitted)[-1]) * self.unit
-
-        return over_strengths(alpha, block_gap)
-
-    def cutoff_gap(self, alpha: ArrayLike) -> Any:
-        r"""Return :math:`\lambda_d(T_\alpha) - \lambda_{d+1}(T_\alpha)`; 0 where rounding hides it."""
-        return over_strengths(alpha, lambda strength: self.path.gap(strength) * self.unit)
-
-    def closing_strength(self, upper: float = 1.0) -> float | None:
-        """Return the first strength in [0, upper] where the cutoff gap closes (to 1e-10), or None."""
-        return self.path.closing_strength(float(as_strengths(upper, "upper")))
-
-    def preserves_target(self, alpha: ArrayLike, *, tol: float = PRESERVATION_TOLERANCE) -> Any:
-        r"""Return whether :math:`P_*` is the unique leading projector of :math:`T_\alpha`.
-
-        By Proposition target-preservation that is :math:`P_*^\perp D P_* = 0` and :math:`\delta_\alpha > 0`.
-
-        Parameters
-        ----------
-        alpha : float or array-like
-            Strengths. At 0 the answer is always True.
-        tol : float, default=1e-8
-            Numerical meaning of the two conditions: :math:`\|P_*^\perp D P_*\|_F \le` `tol` :math:`\|D\|_F`,
-            and :math:`\delta_\alpha >` `tol` :math:`\max D`.
-        """
-        leaks = self._leaks(tol)
-        smallest = tol * float(self.path.variances.max()) * self.unit
-        return over_strengths(
-            alpha,
-            lambda strength: strength == 0 or (not leaks and self.block_gap(strength) > smallest),
-            dtype=bool,
-        )
-
-    def _leaks(self, tol: float = PRESERVATION_TOLERANCE) -> bool:
-        size = np.linalg.norm(self._leakage_couplings)
-        return bool(size > tol * np.linalg.norm(self.path.variances))
-
-    def cut_at(self, strength: float) -> Cutoff:
-        """Return the scaled attenuated population split at the rank, or say that its gap closes there."""
-        at = cut(self.path.matrix(strength), self.n_components)
-        if at.is_closed:
-            raise ValueError(
-                f"The cutoff gap of covariance - alpha*diag(covariance) at rank {self.n_components} closes "
-                f"at alpha = {strength:.10g}: its leading subspace is not unique there."
-            )
-        return at
-
-    def moved_projector(self, alpha: ArrayLike) -> Array:
-        r"""Return :math:`P_{T_\alpha}`, the target that attenuation estimates; shape of `alpha` + (p, p)."""
-        return over_strengths(alpha, lambda strength: self.cut_at(strength).projector)
 
     # --- population cost --------------------------------------------------------------------------------
 
-    def bias(self, alpha: ArrayLike, *, method: str = "direct") -> Any:
-        r"""Return the cost :math:`B_{pop}(\alpha) = \operatorname{tr}\{\Sigma (P_* - P_{T_\alpha})\}`.
+    def bias(self, alpha: ArrayLike, *, tempering: ArrayLike = 0.0, method: str = "direct") -> Any:
+        r"""Return the cost :math:`B_{pop} = \operatorname{tr}\{\Sigma (P_* - P_{T(\alpha, \gamma)})\}`.
 
         Parameters
         ----------
-        alpha : float or array-like
+        alpha, tempering : float or array-like
             Strengths.
         method : {"direct", "path"}
             "direct": from the projectors (eq. population-attenuated-projector); needs a gap at `alpha` only.
             "path": by integrating its derivative from 0 (eq. population-bias-path-identity),
             :math:`2 \int_0^\alpha t \sum_{j \le d < k} (v_k^\top D v_j)^2 / (\mu_j - \mu_k)\, dt`, which
-            needs the gap to stay open all the way.
+            needs the gap to stay open all the way, and no tempering.
         """
         if method == "direct":
-            return over_strengths(alpha, lambda strength: self._bias(self.cut_at(strength)))
+            return over_pairs(alpha, tempering, lambda *pair: self._bias(self.cut_at(*pair)))
         if method != "path":
             raise ValueError(f'method must be "direct" or "path"; got {method!r}.')
-        strengths = as_strengths(alpha)
+        strengths, temperings = as_pairs(alpha, tempering)
+        if temperings.any():
+            raise ValueError('method="path" follows alpha only; with tempering use method="direct".')
         stops, where = np.unique(strengths, return_inverse=True)
         self.path.require_open(float(stops.max(initial=0.0)))
         pieces = [self.path.bias_integral(start, stop) for start, stop in pairwise([0.0, *stops])]
@@ -236,9 +124,10 @@ class Population:
         """
         strengths = as_strengths(alpha)
         self.path.require_open(float(strengths.max(initial=0.0)))
-        return over_strengths(
+        return over_pairs(
             alpha,
-            lambda strength: (
+            0.0,
+            lambda strength, _: (
                 self.unit
                 * strength**2
                 * self.path.largest_leakage(strength)
@@ -263,43 +152,52 @@ class Population:
 
     @cached_property
     def constants(self) -> BalancedConstants:
-        """The sums A, B, C, V and G(0) over the pairs, which decide the risk under balanced marginals."""
-        return balanced_constants(pair_moments(self.scaled, self.cutoff), self.unit)
+        """The sums over the pairs that decide the risk under balanced marginals: A, B, C, V, G(0), ..."""
+        weights = tempering_weights(self.cutoff).T
+        return balanced_constants(pair_moments(self.scaled, self.cutoff), weights, self.unit)
 
-    def sampling_coefficient(self, alpha: ArrayLike) -> Any:
-        r"""Return :math:`K_{move}(\alpha)` under Gaussian sampling (eq. moving-risk-constant).
+    def sampling_coefficient(self, alpha: ArrayLike, *, tempering: ArrayLike = 0.0) -> Any:
+        r"""Return :math:`K(\alpha, \gamma)` under Gaussian sampling (eq. moving-risk-constant, extended).
 
-        The one general implementation, :func:`attenua.theory.risk.sampling_coefficient`. It equals
+        The one general implementation, :func:`attenua.theory.sampling_coefficient`, at
+        :func:`attenua.theory.two_strengths`. Without tempering it is :math:`K_{move}(\alpha)`, which equals
         :math:`K(\alpha)` where the target is preserved and :math:`G(\alpha)` under balanced marginals; where
-        the target moves it may be negative. It needs a gap at each strength asked for.
+        the target moves it may be negative. It needs a gap at each pair asked for.
         """
-        return over_strengths(alpha, lambda strength: self._coefficient(strength, self.cut_at(strength)))
+        return over_pairs(alpha, tempering, lambda *pair: self._coefficient(*pair, self.cut_at(*pair)))
 
-    def _coefficient(self, strength: float, at: Cutoff) -> float:
-        correction = risk.attenuation(self.scaled, strength)
+    def _coefficient(self, strength: float, tempering: float, at: Cutoff) -> float:
+        correction = two_strengths(self.scaled, strength, tempering)
         return self.unit * risk.sampling_coefficient(correction, at, self.scaled)
 
-    def preserved_coefficient(self, alpha: ArrayLike) -> Any:
+    def preserved_coefficient(self, alpha: ArrayLike, *, tempering: ArrayLike = 0.0) -> Any:
         r"""Return :math:`K(\alpha)` of Theorem fixed-p: `sampling_coefficient` where the target stays.
 
-        :math:`K(\alpha) = E \langle \mathcal L_\alpha^{-1} Z_\alpha, \mathcal H_\Sigma \mathcal L_\alpha^{-1}
-        Z_\alpha \rangle` (eq. general-risk-constant). An error where the target moves, since the theorem says
-        nothing there.
+        :math:`K = E \langle \mathcal L^{-1} Z, \mathcal H_\Sigma \mathcal L^{-1} Z \rangle` for the coupling
+        :math:`Z` of the linear part (eq. general-risk-constant, there without tempering). An error where the
+        target moves, since the theorem says nothing there.
         """
-        strengths = as_strengths(alpha)
-        moved = strengths[~np.asarray(self.preserves_target(strengths))]
-        if moved.size:
+        strengths, temperings = as_pairs(alpha, tempering)
+        moved = ~np.asarray(self.preserves_target(strengths, tempering=temperings))
+        if moved.any():
+            where = f"alpha = {strengths[moved].flat[0]:g}"
+            where += f", tempering = {temperings[moved].flat[0]:g}" if temperings.any() else ""
             raise ValueError(
-                f"K(alpha) is defined where the target is preserved; it moves at alpha = {moved.flat[0]:g}. "
+                f"K(alpha) is defined where the target is preserved; it moves at {where}. "
                 "sampling_coefficient covers that case."
             )
-        return self.sampling_coefficient(strengths)
+        return self.sampling_coefficient(strengths, tempering=temperings)
 
-    def balanced_coefficient(self, alpha: ArrayLike) -> Any:
-        r"""Return :math:`G(\alpha) = G(0) - 4 \alpha A_\Sigma + \alpha^2 B_\Sigma` (eq. Galpha)."""
+    def balanced_coefficient(self, alpha: ArrayLike, *, tempering: ArrayLike = 0.0) -> Any:
+        r"""Return :math:`G(\alpha) = G(0) - 4 \alpha A_\Sigma + \alpha^2 B_\Sigma` (eq. Galpha).
+
+        With tempering every retained-omitted pair has a strength of its own in place of :math:`\alpha`,
+        :math:`w_{jk} = \alpha (1 - \gamma) + \gamma (\lambda_j + \lambda_k) / (2 v)`, where :math:`v` is the
+        common variance: :math:`G(\alpha, \gamma) = \sum_{jk} \operatorname{var}(a_{jk} - w_{jk} b_{jk}) /
+        (\lambda_j - \lambda_k)`.
+        """
         self.require_balance("G(alpha)")
-        c = self.constants
-        return over_strengths(alpha, lambda strength: c.G0 - 2 * strength * c.C + strength**2 * c.V)
+        return over_pairs(alpha, tempering, lambda *pair: balanced_quadratic(self.constants, *pair))
 
     def require_balance(self, what: str) -> None:
         """Raise an error that says what needs balanced marginals, if they are not balanced."""
@@ -310,32 +208,45 @@ class Population:
                 f"they run from {variances.min():g} to {variances.max():g}."
             )
 
-    def excess_risk(self, alpha: ArrayLike, n: float) -> Any:
-        r"""Return :math:`B_{pop}(\alpha) + K_{move}(\alpha)/n`, the expected excess risk to order 1/n."""
+    def excess_risk(self, alpha: ArrayLike, n: float, *, tempering: ArrayLike = 0.0) -> Any:
+        r"""Return :math:`B_{pop}(\alpha, \gamma) + K(\alpha, \gamma)/n`, the expected risk to order 1/n."""
         n = as_sample_size(n)
 
-        def total(strength: float) -> float:
-            at = self.cut_at(strength)
-            return self._bias(at) + self._coefficient(strength, at) / n
+        def total(*pair: float) -> float:
+            bias, coefficient = self._parts(*pair)
+            return bias + coefficient / n
 
-        return over_strengths(alpha, total)
+        return over_pairs(alpha, tempering, total)
 
-    def benefit(self, alpha: ArrayLike, n: float) -> Any:
-        r"""Return how far attenuation lowers the expected excess risk of PCA at `n` rows, to order 1/n.
+    def _parts(self, strength: float, tempering: float) -> tuple[float, float]:
+        """Return bias and sampling coefficient from one eigendecomposition."""
+        at = self.cut_at(strength, tempering)
+        return self._bias(at), self._coefficient(strength, tempering, at)
 
-        :math:`\{K(0) - K_{move}(\alpha)\}/n - B_{pop}(\alpha)`: positive exactly under the benefit condition
-        (eq. moving-benefit-condition).
+    def benefit(self, alpha: ArrayLike, n: float, *, tempering: ArrayLike = 0.0) -> Any:
+        r"""Return how far the correction lowers the expected excess risk of PCA at `n` rows, to order 1/n.
+
+        :math:`\{K(0, 0) - K(\alpha, \gamma)\}/n - B_{pop}(\alpha, \gamma)`, positive exactly under the
+        benefit condition (eq. moving-benefit-condition).
         """
-        return self.excess_risk(0.0, n) - self.excess_risk(alpha, n)
+        return self.excess_risk(0.0, n) - self.excess_risk(alpha, n, tempering=tempering)
 
-    def is_beneficial(self, alpha: ArrayLike, n: float) -> Any:
-        r"""Return whether :math:`n B_{pop} < K(0) - K_{move}(\alpha)` (eq. moving-benefit-condition)."""
-        return over_strengths(alpha, lambda strength: self.benefit(strength, n) > 0, dtype=bool)
+    def is_beneficial(self, alpha: ArrayLike, n: float, *, tempering: ArrayLike = 0.0) -> Any:
+        r"""Return whether :math:`n B_{pop} < K(0, 0) - K(\alpha, \gamma)` (eq. moving-benefit-condition)."""
+        beneficial = np.asarray(self.benefit(alpha, n, tempering=tempering)) > 0
+        return beneficial.item() if beneficial.ndim == 0 else beneficial
 
     # --- strengths --------------------------------------------------------------------------------------
 
-    def oracle(self, n: float, path: str = "direct", *, strengths: ArrayLike | None = None) -> float:
-        """Return the strength with the smallest `excess_risk` at `n` rows.
+    def oracle(
+        self,
+        n: float,
+        path: str = "direct",
+        *,
+        strengths: ArrayLike | None = None,
+        tempering: ArrayLike = 0.0,
+    ) -> float | tuple[float, float]:
+        """Return the strength, or the pair of strengths, with the smallest `excess_risk` at `n` rows.
 
         Parameters
         ----------
@@ -347,29 +258,95 @@ class Population:
             Search these (up to the end of the path; ties go to the smallest) instead of the whole range. The
             range is searched on a grid and then continuously around the best point; it needs a cutoff gap
             that stays open, the grid one that is open at its points.
+        tempering : float or array-like, default=0.0
+            A number: the tempering at which to search. An array: the temperings among which to choose as
+            well; ties go to the smallest.
+
+        Returns
+        -------
+        float or (float, float)
+            `alpha` for one tempering; `(alpha, tempering)` where several were given.
 
         Warns
         -----
         UserWarning
             When the smallest predicted risk is negative, a sign that the expansion fails at this `n`.
         """
-        upper = oracle.upper_end(path)
-
-        def curve(alpha: Array) -> Array:
-            return self.excess_risk(alpha, n)
-
-        if strengths is not None:
-            best = oracle.on_grid(curve, strengths, upper)
-        else:
-            self.path.require_open(upper)
-            best = oracle.on_range(curve, upper)
-        if self.excess_risk(best, n) < 0:
+        upper, temperings = oracle.upper_end(path), as_strengths(tempering, "tempering")
+        if temperings.size == 0:
+            raise ValueError("tempering must hold at least one number.")
+        pairs = [(self._best_strength(n, upper, strengths, t), t) for t in np.unique(temperings).tolist()]
+        risks = [self.excess_risk(alpha, n, tempering=t) for alpha, t in pairs]
+        alpha, tempered = pairs[int(np.argmin(risks))]
+        if min(risks) < 0:
+            where = f"alpha = {alpha:.3g}" + (f", tempering = {tempered:.3g}" if tempered else "")
             warnings.warn(
-                f"The risk predicted at n = {n:g} is negative at alpha = {best:.3g}, which no excess risk "
+                f"The risk predicted at n = {n:g} is negative at {where}, which no excess risk "
                 "can be: the cutoff gap there is too small for an expansion in 1/n. Do not rely on it.",
                 stacklevel=2,
             )
-        return best
+        return (alpha, tempered) if temperings.ndim else alpha
+
+    def _best_strength(self, n: float, upper: float, strengths: ArrayLike | None, tempering: float) -> float:
+        def curve(alpha: Array) -> Array:
+            return self.excess_risk(alpha, n, tempering=tempering)
+
+        if strengths is not None:
+            return oracle.on_grid(curve, strengths, upper)
+        if tempering == 1:
+            return 0.0  # strengths do not change the eigenvectors of a correlation matrix
+        self.path_at(tempering).require_open(upper)
+        return oracle.on_range(curve, upper)
+
+    def risk_surface(
+        self,
+        n: float,
+        *,
+        alphas: ArrayLike | None = None,
+        temperings: ArrayLike | None = None,
+        advance: Callable[[], object] | None = None,
+    ) -> RiskSurface:
+        """Return bias and sampling part at every pair of a strength and a tempering.
+
+        Parameters
+        ----------
+        n : float
+            Sample size.
+        alphas, temperings : array-like, default=None
+            The two axes of the surface; by default the paper's 22 strengths, and 0, 0.1, ..., 1.
+        advance : callable, default=None
+            Called after every pair, for a progress bar: hundreds of columns take minutes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from attenua.theory import Population
+        >>> surface = Population(np.eye(4) + np.ones((4, 4)), n_components=1).risk_surface(n=50)
+        >>> surface.risk.shape, surface.oracle()
+        ((22, 11), (0.0, 1.0))
+        """
+        n = as_sample_size(n)
+        strengths = oracle.default_strengths() if alphas is None else as_strengths(alphas, "alphas")
+        grid = oracle.default_temperings() if temperings is None else as_strengths(temperings, "temperings")
+        strengths, grid = np.unique(strengths), np.unique(grid)
+        if strengths.size == 0 or grid.size == 0:
+            raise ValueError("alphas and temperings must each hold at least one number.")
+
+        def parts(*pair: float) -> tuple[float, float]:
+            found = self._parts(*pair)
+            if advance is not None:
+                advance()
+            return found
+
+        bias, coefficients = np.moveaxis(over_pairs(strengths[:, None], grid, parts), -1, 0)
+        return RiskSurface(
+            n=n,
+            alphas=strengths,
+            temperings=grid,
+            bias=bias,
+            sampling=coefficients / n,
+            pca_risk=self.excess_risk(0.0, n),
+        )
 
     def asymptotic_oracle(self, path: str = "direct") -> float:
         r"""Return :math:`\min(C_\Sigma / V_\Sigma, 1)`, or 1/2 in place of 1 for "mask" (eq. two-oracles).

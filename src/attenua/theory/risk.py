@@ -10,9 +10,9 @@ estimate. Around the population, with :math:`E = S_n - \Sigma` and :math:`e = \o
 
 where :math:`E_m` is the fluctuation of the rows after a fixed rescaling of the coordinates, :math:`e_m` its
 diagonal, and :math:`Q` says how the sample variances act on every entry. Diagonal attenuation is
-:math:`T = S - \alpha \operatorname{diag}(S)`: no rescaling, :math:`Q = -(\alpha/2) I`, nothing quadratic. Any
-such correction has expected excess risk :math:`B_{pop} + K/n + O(n^{-3/2})`, and this file holds the one
-implementation of :math:`K`.
+:math:`T = S - \alpha \operatorname{diag}(S)`: no rescaling, :math:`Q = -(\alpha/2) I`, nothing quadratic.
+With a second strength all three are there (:func:`attenua.theory.two_strengths`). Any such correction has
+expected excess risk :math:`B_{pop} + K/n + O(n^{-3/2})`; this file holds the one implementation of :math:`K`.
 """
 
 from dataclasses import dataclass
@@ -48,18 +48,8 @@ class SmoothCorrection:
     drift: Array | None = None
 
 
-def attenuation(covariance: Array, alpha: float) -> SmoothCorrection:
-    r"""Return diagonal attenuation, :math:`T = S - \alpha \operatorname{diag}(S)`, as a correction."""
-    identity = np.eye(len(covariance))
-    return SmoothCorrection(
-        target=covariance - alpha * np.diag(np.diag(covariance)),
-        fluctuation=covariance,
-        response=-alpha / 2 * identity,
-    )
-
-
 def sampling_coefficient(correction: SmoothCorrection, cutoff: Cutoff, covariance: Array) -> float:
-    r"""Return :math:`K_{move}` of a correction under Gaussian sampling (eq. moving-risk-constant).
+    r"""Return :math:`K` of a correction under Gaussian sampling (:math:`K_{move}`, eq. moving-risk-constant).
 
     With :math:`\Xi = F(x x^\top - \Sigma)`, retained :math:`v_j` and omitted :math:`v_k` of the corrected
     matrix, :math:`Y_{kj} = v_k^\top \Xi v_j / (\mu_j - \mu_k)` and :math:`\Sigma_{00}, \Sigma_{11},
@@ -67,9 +57,10 @@ def sampling_coefficient(correction: SmoothCorrection, cutoff: Cutoff, covarianc
 
     .. math::
 
-        K_{move} = E \langle Y, Y \Sigma_{11} - \Sigma_{00} Y \rangle - 2 E \langle \Sigma_{01}, Y_2 \rangle,
-        \qquad (\mu_j - \mu_k) (Y_2)_{kj} = (\Xi_{00} Y - Y \Xi_{11})_{kj}.
+        K = E \langle Y, Y \Sigma_{11} - \Sigma_{00} Y \rangle - 2 E \langle \Sigma_{01}, Y_2 \rangle,
+        \qquad (\mu_j - \mu_k) (Y_2)_{kj} = (\Xi_{00} Y - Y \Xi_{11})_{kj} + v_k^\top N v_j,
 
+    where :math:`N` is the correction's `drift`, which the paper's linear correction does not have.
     Moving the inverse gaps of :math:`Y_2` onto :math:`W_{kj} = (\Sigma_{01})_{kj} / (\mu_j - \mu_k)` turns
     both terms into :math:`\sum_{kj} E[Y_{kj} \phi_{kj}]` with :math:`\phi` linear in :math:`\Xi`:
 
@@ -94,9 +85,13 @@ def sampling_coefficient(correction: SmoothCorrection, cutoff: Cutoff, covarianc
     Examples
     --------
     >>> import numpy as np
-    >>> from attenua.theory import Population
+    >>> from attenua.theory import Population, sampling_coefficient, two_strengths
+    >>> from attenua.theory.cutoff import cut
     >>> population = Population(np.eye(4) + np.ones((4, 4)), n_components=1)
-    >>> round(population.sampling_coefficient(0.0), 6)  # the way to it for diagonal attenuation
+    >>> round(population.sampling_coefficient(0.0), 6)  # the way to it for the two strengths
+    3.75
+    >>> pca = two_strengths(population.covariance, alpha=0.0)
+    >>> round(sampling_coefficient(pca, cut(pca.target, 1), population.covariance), 6)
     3.75
     """
     frames = _Frames(correction, cutoff, covariance)
