@@ -5,6 +5,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attenua.array_api.fitting import fit_array, fit_array_cv
+from attenua.array_api.namespace import namespace_of
 from attenua.batches import batches_of, is_batches, one_batch
 from attenua.distributed import is_dask
 from attenua.feature_groups import column_labels
@@ -112,13 +114,17 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         self
         """
         checked_strength(self.alpha)
+        xp = namespace_of(X)
         if is_dask(X):
             self._fit_dask(X, 1, sample_weight=sample_weight)
         elif is_batches(X):
             self._fit_batches(batches_of(X, sample_weight, "sample_weight"), 1, "sample_weight")
         else:
             self._forget()
-            super().fit(X, y, sample_weight)
+            if xp is None:
+                super().fit(X, y, sample_weight)
+            else:
+                fit_array(self, xp, X, sample_weight)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -284,6 +290,7 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         self
         """
         self._strengths()
+        xp = namespace_of(X)
         if is_dask(X):
             self._fit_dask(X, checked_stream_folds(self.cv, self.n_repeats), groups=groups)
         elif is_batches(X):
@@ -291,7 +298,10 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
             self._fit_batches(batches_of(X, groups, "groups"), folds, "groups")
         else:
             self._forget()
-            super().fit(X, y, groups)
+            if xp is None:
+                super().fit(X, y, groups)
+            else:
+                fit_array_cv(self, xp, X, y, groups)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
