@@ -19,10 +19,12 @@ def store_axes(estimator: Any, moments: Any, stack: Stack, found: Leading, n_sam
     xp, weight = moments.xp, moments.weight
     components, variances = principal_axes(stack, found)
     rank = components.shape[0]
-    unbiased = weight / (weight - 1) * moments.unit * moments.unit
-    total = moments.total_variance * unbiased
-    explained = clipped(xp, variances) * unbiased
-    ratio = explained / total if total > 0 else 0 * explained
+    unbiased, unit = weight / (weight - 1), moments.unit
+    explained = clipped(xp, variances)
+    ratio = explained / moments.total_variance if moments.total_variance > 0 else 0 * explained
+    with np.errstate(over="ignore", under="ignore"):  # beyond 1e308 they are infinite
+        explained = explained * unbiased * unit * unit
+        total = moments.total_variance * unbiased * unit * unit
     # As many further eigenvalues as PCA's spectrum has, zeros included: scikit-learn's convention.
     left_over = min(moments.n_features, max(int(weight), 1)) - rank
     unexplained = max(1 - float(xp.sum(ratio)), 0.0) * total

@@ -1,8 +1,8 @@
 """Fits to arrays on a device: the moments of all folds, all their subspaces, a choice, and one subspace more.
 
-What is computed is what :mod:`attenua.fitting` computes, with the same folds and conventions. Fitted arrays are
-of the input's library and on its device. Only numbers that decide something come to the host (one at a time, or
-one for each fold, strength or component), and labels of rows, which splitters need there.
+What is computed is what :mod:`attenua.fitting` computes, with the same folds and conventions. Fitted arrays
+are of the input's library and on its device. Only numbers that decide something come to the host (one at a
+time, or one for each fold, strength or component), and labels of rows, which splitters need there.
 """
 
 from collections.abc import Iterator
@@ -54,7 +54,8 @@ def fit_array_cv(estimator: Any, xp: Any, X: Any, y: Any = None, groups: Any = N
     is_least = risk <= xp.min(risk) + _ROUNDING * total.total_variance
     best = int(xp.argmax(xp.astype(is_least, xp.int64)))
     estimator._store_choice(alphas, float(strengths[best]))
-    estimator.cv_risk_, estimator.cv_risk_folds_ = (r * total.unit * total.unit for r in (risk, folds))
+    with np.errstate(over="ignore", under="ignore"):  # beyond 1e308 they are infinite
+        estimator.cv_risk_, estimator.cv_risk_folds_ = (r * total.unit * total.unit for r in (risk, folds))
     pca = float(risk[0])
     estimator.gain_ = 1 - float(risk[best]) / pca if pca > 0 else 0.0
     chosen = estimator._rule(strengths[[best]], X.shape[1])

@@ -342,5 +342,5 @@ def _multiplies_in_single(xp: Any, like: Any) -> bool:
     values = np.random.default_rng(0).standard_normal((256, 256)).astype(np.float32)
     A = on_device(xp, values, like, xp.float32)
     exact = xp.astype(A, xp.float64) @ xp.astype(A, xp.float64)
-    off = xp.max(xp.abs(xp.astype(A @ A, xp.float64) - exact))
+    off = xp.max(xp.abs(xp.astype(xp.matmul(A, A), xp.float64) - exact))
     return bool(off <= _SINGLE_ERROR * xp.max(xp.abs(exact)))

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn import get_config
 
 from attenua.batches import library_of
-from attenua.distributed import is_dask
 
 # Libraries whose arrays are sparse or lazy although they offer the standard's functions.
 _NOT_DENSE = ("sparse", "dask", "dask_expr", "ndonnx")
@@ -144,7 +143,7 @@ def _refuse_other_kinds(X: Any) -> None:
             f"X is a sparse {library_of(X)} array; only dense arrays are used on their device. Make it "
             "dense, or give a scipy sparse matrix."
         )
-    if is_dask(X):
+    if library_of(X) in ("dask", "dask_expr"):
         block = library_of(getattr(X, "_meta", None))
         if block in ("cupy", "cupyx", "torch", "cudf"):
             raise TypeError(

@@ -1,8 +1,8 @@
 r"""Many covariances at once as one operator: a stack of matrices, or of weights of shared rows.
 
 A stack holds the covariances :math:`S_m` of several sets of rows, such as the training sets of all folds.
-Blocks of vectors have the shape (matrices, features, strengths, vectors), so that one product serves every fold
-and strength.
+Blocks of vectors have the shape (matrices, features, strengths, vectors), so that one product serves every
+fold and strength.
 """
 
 from collections.abc import Sequence
@@ -157,7 +157,7 @@ def stack_of(moments: Sequence[ScatterSums | WeightedRows], labels: Any = None) 
 
 
 def _tempering_scale(stack: Stack, tempering: float) -> Any:
-    r"""Return :math:`s_i^{-\gamma}` with the standard deviations :math:`s_i` of the columns that vary, else 1."""
+    r"""Return :math:`s_i^{-\gamma}` with the standard deviation :math:`s_i` of a column; 1 if that is 0."""
     variances = stack.variances
     return stack.xp.where(variances > 0, variances, stack.xp.ones_like(variances)) ** (-tempering / 2)
 

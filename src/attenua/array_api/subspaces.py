@@ -1,9 +1,9 @@
 r"""Leading subspaces of ``S_m - alpha*D_m`` for all matrices of a stack and all strengths at once.
 
 Subspace iteration, filtered by Chebyshev polynomials: a block of vectors for every matrix and strength, one
-batched product for all of them in every step, and small batched eigenproblems between. On a device launches and
-transfers cost more than arithmetic, so nothing loops over folds or strengths. A subspace is accepted when its
-residual is small against its eigengap; what cannot be settled so is decomposed as a whole, and says so.
+batched product for all of them in every step, and small batched eigenproblems between. On a device launches
+and transfers cost more than arithmetic, so nothing loops over folds or strengths. A subspace is accepted when
+its residual is small against its eigengap; what cannot be settled so is decomposed as a whole, and says so.
 """
 
 import math
@@ -29,8 +29,8 @@ _BLOCK_BYTES = 256 * 2**20
 _GUARD = 6
 # Degree of the first filter, when little is known of the spectrum, and the largest.
 _FIRST_DEGREE = 3
-_LARGEST_DEGREE = 20
-# The largest eigenvector may be amplified by this much over the least, or rounding drowns the others.
+_LARGEST_DEGREE = 40
+# The first vector may be amplified by this much over the last: rounding errors along it drown the others then.
 _LARGEST_GROWTH = 1e13
 # Rounds without progress after which the rest is decomposed, and rounds in all.
 _PATIENCE = 6
@@ -102,14 +102,18 @@ class _Iteration:
     def solve(self) -> Leading:
         """Iterate until every pair is settled or nothing moves, and decompose what is left."""
         ritz = self._ritz(self.stack, self.strengths, self._start())
-        degree, best, waited = _FIRST_DEGREE, math.inf, 0
+        degree = stride = spent = _FIRST_DEGREE
+        best, waited = math.inf, 0
         for _ in range(_MOST_ROUNDS):
             is_open = ~(ritz.excess <= 1)  # so that NaN is open
             worst = float(self.xp.max(ritz.excess))
             if worst <= 1 or (waited >= _PATIENCE and self.n_features <= _DENSE_LIMIT):
                 break
-            ritz = self._improved(ritz, is_open, degree)
-            degree = self._degree(ritz)
+            ritz = self._improved(ritz, is_open, degree, stride)
+            needed, stride = self._plan(ritz)
+            # A vector is known as well as it was amplified so far; much more would let it drown the others.
+            degree = min(needed, spent + stride, _LARGEST_DEGREE)
+            spent += degree
             waited = 0 if worst < best / 2 else waited + 1
             best = min(best, worst)
         return self._finished(ritz)
@@ -143,17 +147,17 @@ class _Iteration:
         defect = xp.matmul(xp.matrix_transpose(Q), Q) - xp.eye(self.width, dtype=Q.dtype, device=device_of(Q))
         return Ritz(Q, values, _larger(xp, excess, xp.max(xp.abs(defect), axis=(-2, -1)) / _ORTHONORMAL))
 
-    def _improved(self, ritz: Ritz, is_open: Any, degree: int) -> Ritz:
+    def _improved(self, ritz: Ritz, is_open: Any, degree: int, stride: int) -> Ritz:
         """Return better Ritz vectors for the matrices and strengths that still have an open pair."""
         xp = self.xp
         rows, columns = (
             np.flatnonzero(host_list(xp.astype(xp.any(is_open, axis=axis), xp.int64))) for axis in (1, 0)
         )
         if len(rows) == is_open.shape[0] and len(columns) == is_open.shape[1]:
-            return self._round(self.stack, self.strengths, ritz, degree)
+            return self._round(self.stack, self.strengths, ritz, degree, stride)
         where = [on_device(xp, positions, self.scale) for positions in (rows, columns)]
         some = Ritz(*(xp.take(xp.take(x, where[0], axis=0), where[1], axis=1) for x in ritz))
-        new = self._round(self.stack.take(where[0]), xp.take(self.strengths, where[1]), some, degree)
+        new = self._round(self.stack.take(where[0]), xp.take(self.strengths, where[1]), some, degree, stride)
         # Back to their places: position k of the whole is position back[k] of the part, where it has one.
         for axis, positions in ((0, rows), (1, columns)):
             back = np.zeros(is_open.shape[axis], dtype=int)
@@ -168,10 +172,10 @@ class _Iteration:
             xp.where(mask, new.excess, ritz.excess),
         )
 
-    def _round(self, stack: Stack, strengths: Any, ritz: Ritz, degree: int) -> Ritz:
-        return self._ritz(stack, strengths, self._filtered(stack, strengths, ritz, degree))
+    def _round(self, stack: Stack, strengths: Any, ritz: Ritz, degree: int, stride: int) -> Ritz:
+        return self._ritz(stack, strengths, self._filtered(stack, strengths, ritz, degree, stride))
 
-    def _filtered(self, stack: Stack, strengths: Any, ritz: Ritz, degree: int) -> Any:
+    def _filtered(self, stack: Stack, strengths: Any, ritz: Ritz, degree: int, stride: int) -> Any:
         """Damp the unwanted part of Ritz vectors by a Chebyshev polynomial of their matrix."""
         xp = self.xp
         centre, half = _damped(xp, stack, strengths, ritz.values)
@@ -182,17 +186,33 @@ class _Iteration:
         alphas, factor, fade = strengths[:, None], 1 / (half * growth), 1 / growth**2
         previous = _swapped(xp, ritz.basis)
         current = stack.shifted(previous, alphas, centre) * factor
-        for _ in range(degree - 1):
+        for step in range(1, degree):
+            if step % stride == 0:
+                previous, current = (self._without_larger(ritz.basis, V) for V in (previous, current))
             following = stack.shifted(current, alphas, centre) * (2 * factor) - previous * fade
             previous, current = current, following
         return _swapped(xp, current)
 
-    def _degree(self, ritz: Ritz) -> int:
-        """Return the largest degree that amplifies no vector so much that rounding drowns the others."""
+    def _without_larger(self, basis: Any, V: Any) -> Any:
+        """Take out of filtered vectors what lies along Ritz vectors of larger value, which grows faster."""
+        xp = self.xp
+        V = _swapped(xp, V)
+        before = on_device(xp, np.triu(np.ones((self.width, self.width)), 1), V)
+        along = xp.matmul(xp.matrix_transpose(basis), V) * before
+        return _swapped(xp, V - xp.matmul(basis, along))
+
+    def _plan(self, ritz: Ritz) -> tuple[int, int]:
+        """Return the degree that would settle all, and after how many steps rounding errors take over."""
         xp = self.xp
         centre, half = _damped(xp, self.stack, self.strengths, ritz.values)
-        largest = max(float(xp.max((ritz.values[..., 0] - centre) / half)), 1.0 + 1e-6)
-        return min(max(int(math.log(_LARGEST_GROWTH) / math.acosh(largest)), 1), _LARGEST_DEGREE)
+        last, first = (
+            clipped(xp, (ritz.values[..., k] - centre) / half, 1 + 1e-6) for k in (self.rank - 1, 0)
+        )
+        needed = xp.log(2 * clipped(xp, ritz.excess, 1.0)) / xp.acosh(last)
+        needed = xp.where(ritz.excess <= 1, xp.zeros_like(needed), needed)
+        steps, rate = host_list(xp.stack([xp.max(needed), xp.max(xp.acosh(first))]))
+        enough = min(steps, _LARGEST_DEGREE) if math.isfinite(steps) else _LARGEST_DEGREE
+        return math.ceil(enough) + 2, max(int(math.log(_LARGEST_GROWTH) / rate), 1)
 
     def _finished(self, ritz: Ritz) -> Leading:
         """Return the subspaces; what is tied or not settled is decomposed where that is affordable."""
@@ -228,8 +248,8 @@ def _orthonormalised(xp: Any, V: Any) -> Any:
     """Return an orthonormal basis of the last two dimensions, by small eigenproblems that run as one batch.
 
     One pass leaves errors of the squared condition number; three are enough for any that a filter leaves.
-    (A. Stathopoulos and K. Wu, A block orthogonalization procedure with constant synchronization requirements,
-    SIAM J. Sci. Comput., 2002.)
+    (A. Stathopoulos and K. Wu, A block orthogonalization procedure with constant synchronization
+    requirements, SIAM J. Sci. Comput., 2002.)
     """
     least = V.shape[-1] * 2.0**-52
     for _ in range(3):
