@@ -8,6 +8,8 @@ from attenua.spectrum import rounding
 
 # Matrices that are decomposed in one call take no more than this.
 _CALL_BYTES = 2**30
+# Batched calls use Jacobi rotations on some devices, which are slow beyond this size.
+_BATCHED_SIZE = 128
 
 
 class Leading(NamedTuple):
@@ -62,9 +64,17 @@ def decomposed(stack: Stack, matrices: Any, strengths: Any, rank: int) -> Leadin
     scale = xp.take(xp.max(stack.variances, axis=-1), matrices)
     parts = []
     for some in spans(matrices.shape[0], size):
-        values, vectors = xp.linalg.eigh(stack.dense(matrices[some], strengths[some]))
+        values, vectors = _eigh(xp, stack.dense(matrices[some], strengths[some]))
         parts.append(_cut(xp, xp.flip(values, axis=-1), xp.flip(vectors, axis=-1), rank, scale[some]))
     return Leading(*(xp.concat(list(field)) for field in zip(*parts, strict=True)))
+
+
+def _eigh(xp: Any, T: Any) -> tuple[Any, Any]:
+    """Decompose matrices: small ones in one call, large ones one by one, as devices do best."""
+    if T.shape[-1] <= _BATCHED_SIZE:
+        return xp.linalg.eigh(T)
+    each = [xp.linalg.eigh(T[i, ...]) for i in range(T.shape[0])]
+    return xp.stack([e[0] for e in each]), xp.stack([e[1] for e in each])
 
 
 def _cut(xp: Any, values: Any, vectors: Any, rank: int, scale: Any) -> Leading:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from attenua.array_api.axes import store_axes
 from attenua.array_api.dense import Leading
 from attenua.array_api.moments import ArrayRows, clipped
-from attenua.array_api.namespace import on_device, on_host, spans
+from attenua.array_api.namespace import is_foreign, on_device, on_host, spans
 from attenua.array_api.stacks import Stack, stack_of
 from attenua.array_api.subspaces import leading_subspaces
 from attenua.folds import check_repeats, consecutive_folds, is_number_of_folds, make_splits
@@ -74,7 +74,7 @@ def _weights(xp: Any, X: Any, sample_weight: Any) -> Any:
     """Return frequencies beside X, checked where they lie."""
     if sample_weight is None:
         return None
-    if not hasattr(sample_weight, "__array_namespace__") and not hasattr(sample_weight, "layout"):
+    if not is_foreign(sample_weight):
         return on_device(xp, checked_weights(sample_weight, X.shape[0]), X)
     weights = on_device(xp, sample_weight, X, xp.float64)
     if weights.shape != (X.shape[0],):

@@ -49,7 +49,7 @@ def is_foreign(X: Any) -> bool:
     library = library_of(X)
     if library == "numpy" or library in _NOT_DENSE:
         return False
-    return (library == "torch" and hasattr(X, "layout")) or hasattr(X, "__array_namespace__")
+    return hasattr(X, "__array_namespace__") or (library in ("torch", "cupy") and hasattr(X, "shape"))
 
 
 def check_host(X: Any, who: str) -> None:

@@ -30,7 +30,7 @@ _GUARD = 6
 # Degree of the first filter, when little is known of the spectrum, and the largest.
 _FIRST_DEGREE = 3
 _LARGEST_DEGREE = 40
-# The first vector may be amplified by this much over the last: rounding errors along it drown the others then.
+# The first vector may be amplified by this much over the last; beyond it rounding errors drown the others.
 _LARGEST_GROWTH = 1e13
 # Rounds without progress after which the rest is decomposed, and rounds in all.
 _PATIENCE = 6
