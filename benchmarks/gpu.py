@@ -2,8 +2,8 @@
 
 Rows of float32 with ten spikes and unequal variances, made on the device. Best of several interleaved
 repetitions, each ended by a synchronisation. The ratio is to one X.T @ X plus one eigendecomposition of its
-result, in float32 and in float64. Then the accuracy, for all rows and for a few: at every strength the sine of
-the largest angle to eigh in float64 of the same covariance, and whether the chosen strength is eigh's choice.
+result, in float32 and in float64. Then the accuracy, for all rows and for a few: at every strength the sine
+of the largest angle to eigh in float64 of the same covariance, and whether the chosen strength is eigh's.
 
     python benchmarks/gpu.py [--library cupy] [--rows 1000000] [--columns 2048] [--repeats 5] [--profile]
 

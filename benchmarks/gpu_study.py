@@ -1,9 +1,10 @@
-"""The paper's fixed-budget study on a GPU: attenuation chosen by cross-validation, many subsamples in a batch.
+"""The paper's fixed-budget study on a GPU: attenuation chosen by cross-validation, many subsamples at once.
 
 Subsamples of 64 rows with the columns and ranks of the three data sets (the data themselves are not needed
 for a timing: rows are Gaussian with as many spikes as components and unequal variances). On the device all
-folds of all subsamples and all strengths are one batch; on the host every subsample is one ``AttenuatedPCACV``,
-one thread each on all cores, as ``attenua.studies`` runs them. The chosen strengths are compared.
+folds of all subsamples and all strengths are one batch; on the host every subsample is one
+``AttenuatedPCACV``, one thread each on all cores, as ``attenua.studies`` runs them. The chosen strengths are
+compared.
 
     python benchmarks/gpu_study.py [--subsamples 1000] [--host-subsamples 100] [--repeats 3]
 """
