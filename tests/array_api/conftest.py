@@ -1,6 +1,5 @@
 """Libraries to test with: array-api-strict on a device that numpy cannot read, and torch where it is."""
 
-import importlib.util
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,15 +39,17 @@ def library(name):
     return Library(name, array_api_strict, array_api_strict.Device("device1"))
 
 
-@pytest.fixture(params=["strict", "torch"])
-def lib(request):
-    """A library, with dispatch to it switched on."""
+@pytest.fixture
+def dispatch(monkeypatch):
+    """Dispatch to other libraries, switched on."""
     if not DISPATCHES:
         pytest.skip("scikit-learn dispatches with scipy 1.14 or newer only")
-    if request.param == "torch" and importlib.util.find_spec("torch") is None:
-        pytest.skip("torch is not installed")
-    patch = pytest.MonkeyPatch()
-    patch.setenv("SCIPY_ARRAY_API", "1")
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     with sklearn.config_context(array_api_dispatch=True):
-        yield library(request.param)
-    patch.undo()
+        yield
+
+
+@pytest.fixture(params=["strict", "torch"])
+def lib(request, dispatch):
+    """A library, with dispatch to it switched on."""
+    return library(request.param)

@@ -240,9 +240,8 @@ def test_fit_transform_clone_and_refit(lib):
     assert isinstance(model.transform(X), np.ndarray)
 
 
-def test_pickle(lib):
-    if lib.name != "torch":
-        pytest.skip("array-api-strict devices cannot be compared after pickling")
-    X = lib.array(spiked_rows(80, 10))
+def test_pickle(dispatch):
+    torch = pytest.importorskip("torch")  # devices of array-api-strict are not equal after pickling
+    X = torch.asarray(spiked_rows(80, 10))
     model = pickle.loads(pickle.dumps(AttenuatedPCA(2).fit(X)))
-    assert lib.holds(model.transform(X))
+    assert isinstance(model.transform(X), torch.Tensor)
