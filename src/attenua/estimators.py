@@ -5,14 +5,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attenua.array_api.fitting import fit_array, fit_array_cv
+from attenua.array_api.namespace import namespace_of
 from attenua.batches import batches_of, is_batches, one_batch
 from attenua.distributed import is_dask
 from attenua.feature_groups import column_labels
-from attenua.fitting import Folds, RuleTransformer, RuleTransformerCV
+from attenua.fitting import RuleTransformer, RuleTransformerCV
 from attenua.folds import checked_stream_folds
 from attenua.incremental import IncrementalFit
 from attenua.rules import AttenuationRule, pairs
-from attenua.selection import Comparison, CrossValidation, Rule
+from attenua.selection import Comparison, CrossValidation
 from attenua.validation import AUTO_TEMPERINGS, checked_strength, checked_strengths, checked_temperings
 
 Array = NDArray[np.float64]
@@ -134,13 +136,17 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         self
         """
         self._strengths()
+        xp = namespace_of(X)
         if is_dask(X):
             self._fit_dask(X, 1, sample_weight=sample_weight)
         elif is_batches(X):
             self._fit_batches(batches_of(X, sample_weight, "sample_weight"), 1, "sample_weight")
         else:
             self._forget()
-            super().fit(X, y, sample_weight)
+            if xp is None:
+                super().fit(X, y, sample_weight)
+            else:
+                fit_array(self, xp, X, sample_weight)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -345,6 +351,7 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         self
         """
         self._strengths()
+        xp = namespace_of(X)
         if is_dask(X):
             self._fit_dask(X, checked_stream_folds(self.cv, self.n_repeats), groups=groups)
         elif is_batches(X):
@@ -352,7 +359,10 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
             self._fit_batches(batches_of(X, groups, "groups"), folds, "groups")
         else:
             self._forget()
-            super().fit(X, y, groups)
+            if xp is None:
+                super().fit(X, y, groups)
+            else:
+                fit_array_cv(self, xp, X, y, groups)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
@@ -386,11 +396,10 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
     def _rule(self, strengths: Array, n_features: int) -> AttenuationRule:
         return AttenuationRule(strengths, column_labels(self.feature_groups, n_features))
 
-    def _compare(self, moments: Folds, rule: Rule, rank: int) -> CrossValidation:
+    def _compare(self, comparison: Comparison) -> CrossValidation:
         if not isinstance(self.tempering, str):
-            return super()._compare(moments, rule, rank)
-        temperings = rule.strengths[:, 1]
-        comparison = Comparison(moments, rule, rank, self.n_jobs)
+            return super()._compare(comparison)
+        temperings = comparison.strengths[:, 1]
         comparison.add(np.flatnonzero(np.isin(temperings, AUTO_TEMPERINGS[::2])))
         distance = np.abs(temperings - temperings[comparison.best])
         comparison.add(np.flatnonzero(distance == AUTO_TEMPERINGS[1]))

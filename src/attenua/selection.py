@@ -170,6 +170,8 @@ class CrossValidation:
         Mean over the held-out rows of each split.
     best : int
         Position of the chosen candidate.
+    gain : float
+        The part of the risk of PCA, the first candidate, that the chosen one removes.
     solvers : Counter
         How many subspaces each solver found.
     certified : bool
@@ -180,6 +182,7 @@ class CrossValidation:
     risk: Array
     risk_folds: Array
     best: int
+    gain: float
     solvers: Counter[str]
     certified: bool
 
@@ -220,6 +223,11 @@ class Comparison:
         self._certified = True
 
     @property
+    def strengths(self) -> Array:
+        """All candidates that may be compared."""
+        return self._rule.strengths
+
+    @property
     def risk(self) -> Array:
         """Mean over all held-out rows, for every candidate; infinite for those not compared yet."""
         return self._weights @ self._risk_folds / self._weights.sum()
@@ -241,6 +249,11 @@ class Comparison:
             self._measure(rough, rule.at(rule.strengths[rough]))
             self._settled[rough] = True
 
+    def of_all(self) -> CrossValidation:
+        """Compare all candidates at once and return what came out."""
+        self.add(np.arange(len(self.strengths)))
+        return self.result()
+
     def _measure(self, places: NDArray[np.intp], rule: Rule) -> None:
         folds = _held_out_risks(self._moments, rule, self._rank, self._n_jobs)
         self._risk_folds[:, places] = np.stack([fold.risk for fold in folds])
@@ -258,18 +271,10 @@ class Comparison:
             in_data_units(risk[compared], total),
             in_data_units(self._risk_folds[:, compared], total),
             int(np.searchsorted(compared, self.best)),
+            float(1 - risk[self.best] / risk[0]) if risk[0] > 0 else 0.0,
             self._solvers,
             self._certified,
         )
-
-
-def cross_validate(
-    moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any = None
-) -> CrossValidation:
-    """Compare all candidates of a rule by reconstruction of held-out rows."""
-    comparison = Comparison(moments, rule, rank, n_jobs)
-    comparison.add(np.arange(len(rule.strengths)))
-    return comparison.result()
 
 
 class _Fold(NamedTuple):

@@ -37,7 +37,7 @@ class CorrelationRule:
             lambda: (standardised.covariance, nothing),
             at_hand=moments.forms_covariance,
             scale=float(standardised.varies.any()),
-            start=standardised.start,
+            start=standardised.leading if standardised.has_few_rows else None,
         )
         ((_, leading),) = leading_subspaces(family, [0.0], rank)
         frame = np.sqrt(moments.variances)[:, None] * leading.basis
