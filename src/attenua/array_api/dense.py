@@ -6,8 +6,9 @@ from attenua.affine import rounding
 from attenua.array_api.namespace import host_list, on_device, spans
 from attenua.array_api.stacks import Stack
 
-# Matrices that are decomposed in one call take no more than this.
+# Matrices that are decomposed in one call take no more than this, and are no more: cuSOLVER fails on 110,000.
 _CALL_BYTES = 2**30
+_CALL_MATRICES = 2**15
 # Batched calls use Jacobi rotations on some devices, which are slow beyond this size.
 _BATCHED_SIZE = 128
 
@@ -60,7 +61,7 @@ def indistinct(xp: Any, size: int, scale: Any, values: Any) -> Any:
 def decomposed(stack: Stack, matrices: Any, strengths: Any, rank: int) -> Leading:
     """Return the leading subspaces of ``S - alpha D`` for pairs of a position in the stack and a strength."""
     xp, p = stack.xp, stack.variances.shape[-1]
-    size = max(_CALL_BYTES // (8 * p * p), 1)
+    size = min(max(_CALL_BYTES // (8 * p * p), 1), _CALL_MATRICES)
     scale = xp.take(xp.max(stack.variances, axis=-1), matrices)
     parts = []
     for some in spans(matrices.shape[0], size):
