@@ -126,3 +126,51 @@ def test_angles_of_a_cross_validated_estimator(model):
     display = AnglesToPCADisplay.from_estimator(model, X)
     np.testing.assert_array_equal(display.alphas, model.alphas_)
     assert display.marker_.get_xdata()[0] == model.alpha_
+
+
+@pytest.fixture(scope="module")
+def surface():
+    return AttenuatedPCACV(2, alphas=[0, 0.3, 0.49, 1], tempering=[0.25, 1], cv=4).fit(X)
+
+
+def test_validation_surface_of_an_estimator(surface):
+    display = ValidationCurveDisplay.from_estimator(surface)
+    change = 100 * (surface.cv_risk_ / surface.cv_risk_[0, 0] - 1)
+    np.testing.assert_allclose(display.mesh_.get_array(), change, atol=1e-12)
+    assert display.mesh_.norm(0.0) == 0.5  # PCA is the middle of the colours
+    corners = display.mesh_.get_coordinates()
+    for axis, grid in ((0, surface.alphas_), (1, surface.temperings_)):
+        edges = corners[0, :, 0] if axis == 0 else corners[:, 0, 1]
+        assert ((edges[:-1] < grid) & (grid < edges[1:])).all()  # every cell holds its own pair
+    marker = display.chosen_marker_
+    assert (marker.get_xdata()[0], marker.get_ydata()[0]) == (surface.alpha_, surface.tempering_)
+    assert (display.pca_marker_.get_xdata()[0], display.pca_marker_.get_ydata()[0]) == (0, 0)
+    assert display.line_ is display.band_ is None
+    assert display.fold_lines_ == []
+    assert "PCA, the fallback" in labels(display.ax_)
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["0", "0.25", "1"]
+
+
+def test_a_surface_of_one_strength_and_one_without_differences():
+    narrow = ValidationCurveDisplay.from_cv(X, 2, alphas=[0], tempering=[0.5])
+    assert narrow.mesh_.get_array().shape == (2, 1)
+    nothing, grid = np.zeros((2, 2)), np.array([0.0, 1.0])
+    flat = ValidationCurveDisplay(
+        alphas=grid, change=nothing, errors=nothing, folds=nothing[None], alpha=0.0, temperings=grid
+    )
+    assert not flat.plot().mesh_.get_array().any()
+
+
+def test_displays_of_a_tempered_path(surface):
+    path = attenuation_path(X, 2, alphas=[0, 1], tempering=0.5)
+    angles = AnglesToPCADisplay.from_path(path)
+    np.testing.assert_allclose(angles.lines_[0].get_ydata(), np.degrees(path.angles_to_pca()[:, 0]))
+    assert r"tempering $\gamma$ = 0.5" in angles.ax_.get_xlabel()
+    loadings = AttenuationPathDisplay.from_path(path)
+    assert r"tempering $\gamma$ = 0.5" in loadings.axes_[1].get_xlabel()
+    fitted = AttenuatedPCA(2, alpha=0.3, tempering=0.5).fit(X)
+    marked = AnglesToPCADisplay.from_estimator(fitted, X)
+    exact = attenuation_path(X, 2, alphas=[0, 0.3], tempering=0.5).angles_to_pca()[1, 0]
+    assert marked.marker_.get_ydata()[0] == pytest.approx(np.degrees(exact))
+    chosen = AnglesToPCADisplay.from_estimator(surface, X)
+    assert chosen.tempering == surface.tempering_

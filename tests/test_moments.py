@@ -47,6 +47,35 @@ def test_moments_of_any_rows(case, subset):
 
 
 @pytest.mark.parametrize("case", CASES)
+def test_scaled_columns(case):
+    X, _ = CASES[case]
+    dense = (X.toarray() if sp.issparse(X) else X).astype(float)
+    factors = np.random.default_rng(1).uniform(0.1, 3, X.shape[1])
+    factors[2] = 0
+    moments = Rows(X).moments().scaled(factors)
+    S = covariance(dense * factors)
+    V = np.random.default_rng(0).standard_normal((S.shape[0], 3))
+    labels = np.arange(S.shape[0]) // 4
+    tolerance = {"rtol": 1e-10, "atol": 1e-12 * np.abs(S).max()}
+    assert moments.weight == len(dense)
+    np.testing.assert_allclose(moments.mean, (dense * factors).mean(axis=0), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(moments.variances, np.diag(S), **tolerance)
+    np.testing.assert_allclose(moments.covariance, S, **tolerance)
+    np.testing.assert_allclose(moments.apply(V), S @ V, **tolerance)
+    np.testing.assert_allclose(moments.within(labels)(V), within(S, labels) @ V, **tolerance)
+    np.testing.assert_allclose(moments.compress(V), V.T @ S @ V, **tolerance)
+    assert moments.squared_norm == pytest.approx(np.sum(S**2))
+    assert moments.varies.tolist() == (np.diag(S) > 0).tolist()
+    if moments.has_few_rows:
+        values = np.linalg.eigvalsh(S)[::-1]
+        np.testing.assert_allclose(moments.spectrum()[:3], values[:3], rtol=1e-9)
+        U = np.linalg.qr(moments.leading(3))[0]
+        assert sine(U.T, exact_components(S, 0, 3)) < 1e-6
+        shrunk = np.linalg.eigvalsh(S - 0.5 * np.diag(np.diag(S)))[::-1]
+        assert moments.count_above(0.5, (shrunk[2] + shrunk[3]) / 2) == 3
+
+
+@pytest.mark.parametrize("case", CASES)
 def test_all_less_held_out_is_training(case):
     X, _ = CASES[case]
     rows = Rows(X)

@@ -210,6 +210,22 @@ def test_the_best_of_tied_temperings_is_the_smallest():
     assert model.tempering_ == 0
 
 
+@pytest.mark.parametrize("data", ["tall", "tall, iterated", "wide"])
+def test_at_full_tempering_attenuation_ties_with_none(data):
+    X = DATA[data]
+    model = AttenuatedPCACV(3, alphas=[0, 0.3, 1], tempering=[0.5, 1], cv=3).fit(X)
+    assert (np.ptp(model.cv_risk_folds_[:, -1], axis=1) == 0).all()
+    rule = AttenuationRule(np.array([[0.3, 1.0], [1.0, 1.0]]))
+    for i, found in rule.subspaces(Rows(X).moments(), 3):
+        T = entries_of_t(covariance(X), rule.strengths[i, 0], 1.0)
+        np.testing.assert_allclose(found.values, np.linalg.eigvalsh(T)[::-1][:3], rtol=1e-8)
+        assert sine(found.basis.T, leading(T, 3)) < 1e-6
+    grouped = AttenuatedPCACV(
+        3, alphas=[0, 0.3, 1], tempering=[0.5, 1], cv=3, feature_groups=np.arange(X.shape[1]) // 2
+    )
+    assert np.ptp(grouped.fit(X).cv_risk_[-1]) > 0
+
+
 @pytest.mark.parametrize("cv", [5, 30])
 def test_columns_that_do_not_vary_get_no_loading(cv):
     X = uneven_rows(60, 8)

@@ -47,6 +47,11 @@ class AttenuationRule:
         for tempering in np.unique(temperings):
             places = np.flatnonzero(temperings == tempering)
             family = self._family(tempered(moments, tempering))
+            if tempering == 1 and self.labels is None and moments.varies.all():
+                # Every variance is 1, so attenuation moves all eigenvalues alike and no subspace.
+                ((_, subspace),) = leading_subspaces(family, [0.0], rank, self.sine)
+                yield from ((int(i), subspace._replace(values=subspace.values - alphas[i])) for i in places)
+                continue
             for i, subspace in leading_subspaces(family, alphas[places], rank, self.sine):
                 yield int(places[i]), subspace
 

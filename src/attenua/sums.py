@@ -229,7 +229,8 @@ class FoldSums:
             weighted = B if w is None else B.multiply(w[:, None]).tocsr()
             return BlockSums(weight, np.asarray(weighted.sum(axis=0)).ravel(), weighted.T @ B, frame)
         if w is None and frame.unit == 1.0 and not frame.origin.any():
-            rows = np.asarray(B, dtype=np.float32 if single else float)
+            # In one order, so that the same rows give the same digits however they lie in memory.
+            rows = np.asarray(B, dtype=np.float32 if single else float, order="C")
             total, scatter = _plain_sums(rows)
             largest = float(np.sqrt(np.max(np.diag(scatter))))
             is_safe = _PLAIN_RANGE[0] <= largest <= _PLAIN_RANGE[1]

@@ -44,6 +44,13 @@ def pixels_address(tmp_path_factory):
     return path.as_uri()
 
 
+@pytest.fixture(scope="module")
+def surface_address(surface_page, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "surface.html"
+    surface_page.save(path)
+    return path.as_uri()
+
+
 @pytest.fixture
 def visit(browser):
     """Open a page; in the end assert that it logged, asked for and ran nothing that it should not."""
@@ -57,7 +64,7 @@ def visit(browser):
         tab.on("pageerror", lambda error: problems.append(str(error)))
         tab.on("request", lambda request: requests.append(request.url))
         tab.goto(address)
-        tab.locator("figure[data-chart=validation] svg.plot .line").first.wait_for()
+        tab.locator("figure[data-chart=validation] svg.plot :is(.line, .cell)").first.wait_for()
         return tab
 
     yield open_page
@@ -247,3 +254,68 @@ def test_pictures_are_decoded_and_fit(visit, pixels_address, viewport):
     assert images.count() == 6 * 3 + 3 * 2
     assert tab.evaluate("[...document.images].every((i) => i.complete && i.naturalWidth === 4)")
     assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+
+
+# --- the surface of two strengths --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_surface_renders_with_its_marks(visit, surface_address, surface_model, viewport, scheme):
+    tab = visit(surface_address, viewport, color_scheme=scheme)
+    svg = plot(tab, "validation")
+    assert svg.locator(".cell").count() == surface_model.cv_risk_.size
+    assert svg.locator(".ring").count() == 2
+    area = svg.bounding_box()
+    for cell in svg.locator(".cell").all()[:: surface_model.cv_risk_.size - 1]:
+        box = cell.bounding_box()
+        assert box["x"] >= area["x"]
+        assert box["x"] + box["width"] <= area["x"] + area["width"]
+    assert svg.locator(".ytick").all_text_contents() == [f"{t:g}" for t in surface_model.temperings_]
+    assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+
+
+def test_the_keyboard_walks_the_surface(visit, surface_address, surface_model):
+    tab = visit(surface_address)
+    svg, tip = plot(tab, "validation"), tab.locator("figure[data-chart=validation] .tip")
+    svg.focus()
+    tab.keyboard.press("ArrowRight")
+    expect(tip).to_contain_text("attenuation strength α 0, tempering γ 0")
+    expect(tip).to_contain_text("PCA, the fallback")
+    tab.keyboard.press("ArrowLeft")  # stays at the edge
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("ArrowUp")
+    tab.keyboard.press("ArrowRight")
+    first = f"{surface_model.temperings_[1]:g}"
+    expect(tip).to_contain_text(f"attenuation strength α 0.2, tempering γ {first}")
+    change = 100 * (surface_model.cv_risk_[1, 1] / surface_model.cv_risk_[0, 0] - 1)
+    expect(tip).to_contain_text(f"{change:.4g}".replace("-", "−"))
+    before = ends(tab, "validation")
+    tab.keyboard.press("+")
+    assert ends(tab, "validation") != before
+    tab.keyboard.press("0")
+    assert ends(tab, "validation") == before
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
+def test_pointing_at_the_surface_tells_the_cell(visit, surface_address, surface_model, viewport):
+    tab = visit(surface_address, viewport)
+    svg, tip = plot(tab, "validation"), tab.locator("figure[data-chart=validation] .tip")
+    ring = svg.locator(".role-best.ring")
+    ring.scroll_into_view_if_needed()
+    box = ring.bounding_box()
+    tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(tip).to_contain_text(
+        f"attenuation strength α {surface_model.alpha_:g}, tempering γ {surface_model.tempering_:g}"
+    )
+    expect(tip).to_contain_text("this fit")
+
+
+def test_the_curve_of_every_tempering_can_be_chosen(visit, surface_address, surface_model):
+    tab = visit(surface_address)
+    figure = tab.locator("figure[data-chart=validation]")
+    figure.locator("select").select_option(label=f"Tempering {surface_model.temperings_[-1]:g}")
+    assert figure.locator("svg.plot .cell").count() == 0
+    assert figure.locator("svg.plot .line").count() > 1
+    figure.locator("select").select_option(label="All temperings")
+    assert figure.locator("svg.plot .cell").count() == surface_model.cv_risk_.size

@@ -122,6 +122,15 @@ def test_your_own_methods(data):
     assert by_method.test_risk[1] == pytest.approx(error(AttenuatedPCA(2, alpha=0.5).fit(X), X_test))
 
 
+def test_tempering_alone_is_no_fallback_to_pca():
+    rng = np.random.default_rng(4)  # heavy tails, where tempering helps
+    X = 1.2 * rng.standard_normal((60, 2)) @ rng.choice([-1, 1], (2, 24)) + rng.standard_t(3, (60, 24))
+    model = AttenuatedPCACV(alphas=[0], tempering=[0.5])
+    table = compare(X, 2, methods={"tempered": model, "plain": AttenuatedPCACV(alphas=[0])})
+    assert table.strength.tolist() == [0, 0]
+    assert table.fallback.tolist() == [False, True]
+
+
 def test_a_search_by_another_measure_has_no_risk_on_the_folds(data):
     X, X_test = data
     search = GridSearchCV(AttenuatedPCA(2), {"alpha": [0, 0.5]})

@@ -20,6 +20,7 @@ from attenua.cli.options import (
     Rank,
     Repeats,
     Seed,
+    Tempering,
 )
 from attenua.cli.output import components_csv, scores_csv
 from attenua.files import refuse_existing, write_all_whole
@@ -34,6 +35,7 @@ def fit(
     columns: Columns = None,
     group_column: GroupColumn = None,
     alphas: Alphas = "direct",
+    tempering: Tempering = "0",
     cv: Folds = 5,
     repeats: Repeats = 1,
     seed: Seed = 0,
@@ -45,9 +47,9 @@ def fit(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Choose a strength by cross-validation; write components, scores and model.
+    """Choose strengths by cross-validation; write components, scores and model.
 
-    Says which strength was chosen, how much held-out risk it removes against PCA and how sure that is, and
+    Says which strengths were chosen, how much held-out risk they remove against PCA and how sure that is, and
     writes components.csv, scores.csv and model.npz: all of them, or none.
 
     For example:
@@ -56,11 +58,13 @@ def fit(
 
     - `attenua fit data.parquet -k 3 --columns height:weight,age --group-column subject --out fitted`
 
+    - `attenua fit data.csv -k 5 --tempering auto`
+
     - `zcat data.csv.gz | attenua fit - -k 5 --json`
 
     - `attenua fit --report` (the built-in digits, with a report)
     """
-    request = Request(file, columns, group_column, k, alphas, cv, repeats, seed)
+    request = Request(file, columns, group_column, k, alphas, tempering, cv, repeats, seed)
     targets = [out / name for name in ("components.csv", "scores.csv", "model.npz")]
     targets += [out / "report.html"] if report else []
     if out.exists() and not out.is_dir():

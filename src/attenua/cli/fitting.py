@@ -23,6 +23,7 @@ class Request:
     group_column: str | None
     k: int | float
     alphas: Any
+    tempering: Any
     cv: int
     repeats: int
     seed: int
@@ -48,6 +49,7 @@ def fit_rows(table: Table, request: Request) -> AttenuatedPCACV:
     model = AttenuatedPCACV(
         request.k,
         alphas=request.alphas,
+        tempering=request.tempering,
         cv=request.cv,
         n_repeats=request.repeats,
         random_state=request.seed,
@@ -76,22 +78,27 @@ def scores_of(model: Any, table: Table) -> Any:
 
 
 def describe(table: Table, model: AttenuatedPCACV, sure: PairedGain) -> str:
-    """Say in a few lines which strength was chosen, what it gains and how sure that is."""
+    """Say in a few lines which strengths were chosen, what they gain and how sure that is."""
     n, p = table.X.shape
     size = (
         f"{table.source}: {n:,} rows, {p:,} columns, {model.n_components_} "
         f"{'component' if model.n_components_ == 1 else 'components'}"
     )
-    if model.alpha_ == 0:
-        return f"{size}.\nChosen: strength 0, ordinary PCA, of {len(model.alphas_)} compared.\n{sure.advice}"
+    n_alphas, n_temperings = len(model.alphas_), len(model.temperings_)
+    chosen, kind, compared = f"strength {model.alpha_:g}", "strength", f"of {n_alphas} compared"
+    if n_temperings > 1:
+        chosen, kind = f"{chosen}, tempering {model.tempering_:g},", "pair"
+        compared = f"of {n_alphas * n_temperings} pairs compared"
+    if sure.verdict == "pca":
+        return f"{size}.\nChosen: strength 0, ordinary PCA, {compared}.\n{sure.advice}"
     low, high = sure.interval
     return (
         f"{size}.\n"
-        f"Chosen: strength {model.alpha_:g} of {len(model.alphas_)} compared.\n"
+        f"Chosen: {chosen} {compared}.\n"
         f"Held-out risk: {percent(sure.gain)} less than PCA's, standard error "
         f"{percent(sure.standard_error)}, 95% interval {percent(low)} to {percent(high)}; better in "
         f"{sure.n_better} of {sure.n_splits} held-out parts.\n"
-        f"With the strength of each part chosen on the others: {percent(sure.crossed_gain)}, standard error "
+        f"With the {kind} of each part chosen on the others: {percent(sure.crossed_gain)}, standard error "
         f"{percent(sure.crossed_error)}.\n"
         f"{sure.advice}"
     )
@@ -111,6 +118,7 @@ def as_record(table: Table, model: AttenuatedPCACV, sure: PairedGain, request: R
         "n_columns": p,
         "n_components": model.n_components_,
         "alpha": model.alpha_,
+        "tempering": model.tempering_,
         "gain": sure.gain,
         "gain_standard_error": _number(sure.standard_error),
         "gain_interval_95": [_number(end) for end in sure.interval],
@@ -121,6 +129,7 @@ def as_record(table: Table, model: AttenuatedPCACV, sure: PairedGain, request: R
         "n_splits_better": sure.n_better,
         "n_splits_worse": sure.n_worse,
         "alphas": model.alphas_.tolist(),
+        "temperings": model.temperings_.tolist(),
         "cv_risk": model.cv_risk_.tolist(),
         "explained_variance_ratio": model.explained_variance_ratio_.tolist(),
         "settings": {

@@ -32,17 +32,22 @@ def _checked_rank(number: float) -> int | float:
 
 def parse_alphas(text: str) -> Any:
     """Return a named grid of strengths, or a list of them."""
-    if text in ("direct", "mask"):
-        return text
+    return text if text in ("direct", "mask") else _numbers(text, "neither 'direct' nor 'mask' nor")
+
+
+def parse_tempering(text: str) -> Any:
+    """Return "auto", or a list of temperings."""
+    return text if text == "auto" else _numbers(text, "neither 'auto' nor")
+
+
+def _numbers(text: str, not_even: str) -> list[float]:
     try:
-        alphas = [float(item) for item in text.split(",")]
+        numbers = [float(item) for item in text.split(",")]
     except ValueError:
-        alphas = []
-    if not alphas or not all(0 <= alpha <= 1 for alpha in alphas):
-        raise typer.BadParameter(
-            f"{text!r} is neither 'direct' nor 'mask' nor numbers from 0 to 1 separated by commas."
-        )
-    return alphas
+        numbers = []
+    if not numbers or not all(0 <= number <= 1 for number in numbers):
+        raise typer.BadParameter(f"{text!r} is {not_even} numbers from 0 to 1 separated by commas.")
+    return numbers
 
 
 def parse_shape(text: str) -> tuple[int, int]:
@@ -79,6 +84,15 @@ Alphas = Annotated[
         metavar="GRID",
         help="Strengths to compare: direct (0 to 1), mask (0 to 0.49), or numbers such as 0,0.2,0.5. "
         "0, ordinary PCA, is always among them.",
+    ),
+]
+Tempering = Annotated[
+    Any,
+    typer.Option(
+        parser=parse_tempering,
+        metavar="GRID",
+        help="Temperings to compare, each with every strength: 0 (none), numbers such as 0,0.5,1, or auto, "
+        "which goes from coarse to fine. 0 is always among them.",
     ),
 ]
 Folds = Annotated[int, typer.Option("--cv", min=2, help="Number of folds.")]

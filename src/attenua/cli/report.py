@@ -20,6 +20,7 @@ from attenua.cli.options import (
     Rank,
     Repeats,
     Seed,
+    Tempering,
 )
 from attenua.files import refuse_existing, write_all_whole
 from attenua.model_files import ModelFileError, load_model
@@ -34,6 +35,7 @@ def report(
     columns: Columns = None,
     group_column: GroupColumn = None,
     alphas: Alphas = "direct",
+    tempering: Tempering = "0",
     cv: Folds = 5,
     repeats: Repeats = 1,
     seed: Seed = 0,
@@ -61,7 +63,7 @@ def report(
 
     - `attenua report` (the built-in digits)
     """
-    request = Request(file, columns, group_column, k, alphas, cv, repeats, seed)
+    request = Request(file, columns, group_column, k, alphas, tempering, cv, repeats, seed)
     try:
         refuse_existing([out], force=force)
     except FileExistsError as error:
@@ -133,8 +135,8 @@ def _code(request: Request, image_shape: Any, model: Path | None) -> str:
     if model is not None:
         command += ["--model", str(model)]
     else:
-        grid = request.alphas if isinstance(request.alphas, str) else ",".join(map(repr, request.alphas))
-        command += ["-k", str(request.k), "--alphas", grid, "--cv", str(request.cv)]
+        command += ["-k", str(request.k), "--alphas", _grid(request.alphas)]
+        command += ["--tempering", _grid(request.tempering), "--cv", str(request.cv)]
         command += ["--repeats", str(request.repeats), "--seed", str(request.seed)]
     if image_shape is not None:
         command += ["--image-shape", f"{image_shape[0]}x{image_shape[1]}"]
@@ -151,9 +153,13 @@ def _code(request: Request, image_shape: Any, model: Path | None) -> str:
         "from attenua.readers import read_table\n"
         "from attenua.report import report\n\n"
         f"table = read_table({request.file!r}{options})\n"
-        f"model = AttenuatedPCACV({request.k}, alphas={request.alphas!r}, cv={request.cv}, "
-        f"n_repeats={request.repeats}, random_state={request.seed})\n"
+        f"model = AttenuatedPCACV({request.k}, alphas={request.alphas!r}, tempering={request.tempering!r}, "
+        f"cv={request.cv}, n_repeats={request.repeats}, random_state={request.seed})\n"
         "model.fit(table.X, groups=table.groups)\n"
         'report(model, table.X, "report.html", feature_names=table.names, groups=table.groups'
         f"{shape})\n"
     )
+
+
+def _grid(values: Any) -> str:
+    return values if isinstance(values, str) else ",".join(map(repr, values))

@@ -20,13 +20,15 @@ class AttenuationPathDisplay:
     Parameters
     ----------
     alphas : ndarray of shape (n_alphas,)
-        Strengths, 0 (PCA) first.
+        Strengths, 0 first: PCA, unless the path is tempered.
     loadings : ndarray of shape (n_alphas, n_components, n_features)
         Components of every strength, with signs that follow those of the strength before.
     captured : ndarray of shape (n_alphas,)
         Part of the total variance of the fitted rows that lies in the subspace.
     feature_names : list of str
         Names of the columns.
+    tempering : float
+        Tempering of the path.
 
     Attributes
     ----------
@@ -40,8 +42,16 @@ class AttenuationPathDisplay:
         Captured variance, in percent.
     """
 
-    def __init__(self, *, alphas: Array, loadings: Array, captured: Array, feature_names: list[str]) -> None:
-        self.alphas, self.loadings = alphas, loadings
+    def __init__(
+        self,
+        *,
+        alphas: Array,
+        loadings: Array,
+        captured: Array,
+        feature_names: list[str],
+        tempering: float = 0.0,
+    ) -> None:
+        self.alphas, self.loadings, self.tempering = alphas, loadings, tempering
         self.captured, self.feature_names = captured, feature_names
 
     @classmethod
@@ -70,6 +80,7 @@ class AttenuationPathDisplay:
             loadings=_followed(np.asarray(path.components, dtype=float)),
             captured=path.explained_variance_ratio.sum(axis=1),
             feature_names=names,
+            tempering=path.tempering,
         ).plot(ax=ax, **options)
 
     @classmethod
@@ -144,7 +155,7 @@ class AttenuationPathDisplay:
         right.set_ylabel("variance captured, %")
         for axis in axes:
             shade_mask_range(axis)
-            finish_strength_axis(axis, self.alphas)
+            finish_strength_axis(axis, self.alphas, self.tempering)
         return self
 
 

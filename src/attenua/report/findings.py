@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,6 +29,21 @@ MOST_COLUMNS_BAND, MOST_COLUMNS_THEORY = 128, 400
 _EXAMPLES = 6
 
 
+class Strengths(NamedTuple):
+    """A strength of attenuation and a tempering."""
+
+    alpha: float
+    tempering: float
+
+    @property
+    def is_pca(self) -> bool:
+        """Whether this is ordinary PCA."""
+        return self.alpha == self.tempering == 0
+
+    def __str__(self) -> str:
+        return f"α = {self.alpha:g}" + (f", γ = {self.tempering:g}" if self.tempering else "")
+
+
 @dataclass(frozen=True)
 class Examples:
     """Held-out rows and their reconstructions by fits that did not see them."""
@@ -47,12 +62,12 @@ class Examples:
 class Findings:
     """Everything the page shows.
 
-    ``alpha`` is the strength of the fit. Where it is 0 there is nothing to compare, so that PCA is set
-    beside the best of the other strengths; ``shown`` is the strength that is compared.
+    ``fit`` are the strengths of the fit. Where it is PCA there is nothing to compare, so that PCA is set
+    beside the best of the other candidates; ``shown`` are the strengths that are compared.
     """
 
-    alpha: float
-    shown: float
+    fit: Strengths
+    shown: Strengths
     names: list[str]
     n_rows: int
     n_components: int
@@ -73,17 +88,23 @@ class Findings:
     examples: Examples
 
     @property
+    def is_surface(self) -> bool:
+        """Whether several temperings were compared."""
+        return len(self.validation.temperings_) > 1
+
+    @property
     def n_parts_better(self) -> int:
-        """Held-out parts that the strength shown reconstructs better than PCA does."""
-        place = np.flatnonzero(self.validation.alphas_ == self.shown)[0]
-        return int((self.sure.differences[:, place] < 0).sum())
+        """Held-out parts that the strengths shown reconstruct better than PCA does."""
+        return self._of_shown.n_better
 
     @property
     def cost_of_shown(self) -> float:
-        """What the strength shown adds to PCA's held-out risk, as a part of it."""
-        risk = self.validation.cv_risk_
-        place = np.flatnonzero(self.validation.alphas_ == self.shown)[0]
-        return float(risk[place] / risk[0] - 1) if risk[0] > 0 else 0.0
+        """What the strengths shown add to PCA's held-out risk, as a part of it."""
+        return -self._of_shown.gain
+
+    @property
+    def _of_shown(self) -> PairedGain:
+        return paired_gain(self.validation, *self.shown)
 
 
 def find(
@@ -107,19 +128,21 @@ def find(
     _check_same_rows(estimator, moments, rows.shape)
     labels = column_labels(estimator.feature_groups, rows.shape[1])
     validation, sure = _validation(estimator, rows, groups)
-    alpha = float(getattr(estimator, "alpha_", getattr(estimator, "alpha", 0.0)))
-    shown = alpha if alpha > 0 else _best_positive(validation)
+    fit = strengths_of(estimator)
+    shown = _best_but_pca(validation) if fit.is_pca else fit
     rank = int(estimator.n_components_)
-    pair = AttenuationRule(np.array([0.0, shown]), labels)
+    pair = AttenuationRule(np.array([Strengths(0.0, 0.0), shown]), labels)
     found = dict(pair.subspaces(moments, rank))
     pca, attenuated = (principal_axes(moments, found[i]) for i in (0, 1))
     attenuated = _turned_towards(pca, attenuated)
     theory, note = _theory(rows, rank, labels, validation.alphas_, random_state)
+    if theory is not None and len(validation.temperings_) > 1:
+        note = f"The curve is that of attenuation without tempering. {note}".strip()
     n = rows.shape[0]
-    spectrum = _spectra(pair, moments, rank, n)
+    spectrum = _spectra(pair, moments, rank, n, shown.tempering)
     outside = attenuated.components - (attenuated.components @ pca.components.T) @ pca.components
     return Findings(
-        alpha=alpha,
+        fit=fit,
         shown=shown,
         names=names,
         n_rows=n,
@@ -169,19 +192,29 @@ def _validation(estimator: Any, X: Any, groups: Any) -> tuple[AttenuatedPCACV, P
     model = AttenuatedPCACV(
         int(estimator.n_components_),
         alphas=np.append(NAMED_STRENGTHS["direct"], estimator.alpha),
+        tempering=estimator.tempering,
         feature_groups=estimator.feature_groups,
     )
     with warnings.catch_warnings():
         # A tie is the estimator's own, which has warned of it.
         warnings.filterwarnings("ignore", message="The cut at n_components")
         model.fit(X, groups=groups)
-    return model, paired_gain(model, alpha=float(estimator.alpha))
+    return model, paired_gain(model, *strengths_of(estimator))
 
 
-def _best_positive(validation: AttenuatedPCACV) -> float:
-    if len(validation.alphas_) == 1:
-        return 0.0
-    return float(validation.alphas_[1 + np.argmin(validation.cv_risk_[1:])])
+def strengths_of(estimator: Any) -> Strengths:
+    """Return the strengths that an estimator chose or was given."""
+    if isinstance(estimator, AttenuatedPCACV):
+        return Strengths(float(estimator.alpha_), float(estimator.tempering_))
+    return Strengths(float(estimator.alpha), float(estimator.tempering))
+
+
+def _best_but_pca(validation: AttenuatedPCACV) -> Strengths:
+    risk = validation.cv_risk_.ravel()
+    if len(risk) == 1:
+        return Strengths(0.0, 0.0)
+    row, column = divmod(1 + int(np.argmin(risk[1:])), len(validation.alphas_))
+    return Strengths(float(validation.alphas_[column]), float(validation.temperings_[row]))
 
 
 def _turned_towards(pca: PrincipalAxes, attenuated: PrincipalAxes) -> PrincipalAxes:
@@ -194,12 +227,16 @@ def _turned_towards(pca: PrincipalAxes, attenuated: PrincipalAxes) -> PrincipalA
     )
 
 
-def _spectra(pair: AttenuationRule, moments: Moments, rank: int, n: int) -> tuple[Array, Array]:
-    """Return the leading eigenvalues before and after attenuation, some beyond the cut."""
+def _spectra(
+    pair: AttenuationRule, moments: Moments, rank: int, n: int, tempering: float
+) -> tuple[Array, Array]:
+    """Return the leading eigenvalues of S and of T, some beyond the cut. Tempering has units of its own."""
     count = min(max(2 * rank, rank + 10), max(rank, 60), moments.n_features, max(n - 1, rank))
     found = dict(pair.subspaces(moments, count))
-    before, after = (in_data_units(found[i].values * n / (n - 1), moments) for i in (0, 1))
-    return before, after
+    unbiased = n / (n - 1)
+    before = in_data_units(found[0].values * unbiased, moments)
+    power = 1 - tempering
+    return before, in_data_units(found[1].values * unbiased**power, moments, power)
 
 
 def _theory(
@@ -233,7 +270,7 @@ def _theory(
 
 
 def _examples(
-    X: Any, groups: Any, rank: int, alpha: float, feature_groups: Any, random_state: int
+    X: Any, groups: Any, rank: int, shown: Strengths, feature_groups: Any, random_state: int
 ) -> Examples:
     """Reconstruct rows that were held out, from the most improved to the most worsened in equal steps."""
     splitter = (ShuffleSplit if groups is None else GroupShuffleSplit)(
@@ -245,8 +282,8 @@ def _examples(
     rebuilt = []
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The cut at n_components")
-        for strength in (0.0, alpha):
-            model = AttenuatedPCA(rank, alpha=strength, feature_groups=feature_groups).fit(X[train])
+        for strengths in (Strengths(0.0, 0.0), shown):
+            model = AttenuatedPCA(rank, **strengths._asdict(), feature_groups=feature_groups).fit(X[train])
             rebuilt.append(model.inverse_transform(model.transform(rows)))
     errors = [np.sum((rows - image) ** 2, axis=1) for image in rebuilt]
     change = errors[1] - errors[0]

@@ -151,7 +151,7 @@ def _answer(found: Findings) -> tuple[str, str]:
     if sure.verdict == "clear":
         return "Yes", sure.advice
     if sure.gain <= 0:
-        return "No", f"At strength {found.alpha:g} held-out rows are reconstructed no better than by PCA."
+        return "No", f"At {found.fit} held-out rows are reconstructed no better than by PCA."
     return "Perhaps not", sure.advice
 
 

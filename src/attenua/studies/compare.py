@@ -259,7 +259,7 @@ def fit_and_judge(name: str, estimator: Any, X: Any, judge: Judge) -> tuple[Any,
     return model, {
         "method": name,
         "strength": strength,
-        "fallback": hasattr(model, "cv_risk_") and strength == 0,
+        "fallback": hasattr(model, "cv_risk_") and strength == getattr(model, "tempering_", 0.0) == 0,
         "converged": bool(getattr(model, "converged_", True)),
         **judge(model),
         "seconds": seconds,
