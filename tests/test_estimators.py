@@ -22,7 +22,8 @@ SHAPES = {"tall": (200, 12), "square": (40, 40), "wide": (30, 80), "very wide": 
 
 
 @parametrize_with_checks([AttenuatedPCA(), AttenuatedPCACV(), AttenuatedPCA(2, alpha=1.0, whiten=True)])
-def test_scikit_learn_checks(estimator, check):
+def test_scikit_learn_checks(estimator, check, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # or scikit-learn skips its checks of other libraries' arrays
     check(estimator)
 
 

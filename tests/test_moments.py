@@ -66,11 +66,13 @@ def test_scaled_columns(case):
     np.testing.assert_allclose(moments.compress(V), V.T @ S @ V, **tolerance)
     assert moments.squared_norm == pytest.approx(np.sum(S**2))
     assert moments.varies.tolist() == (np.diag(S) > 0).tolist()
-    # A start is only near the leading eigenvectors; with equal factors it is the eigenvectors.
-    equal = Rows(X).moments().scaled(np.full(X.shape[1], 2.0))
-    if equal.start is not None:
-        U = np.linalg.qr(equal.start(3))[0]
-        assert sine(U.T, exact_components(covariance(dense), 0, 3)) < 1e-6
+    if moments.has_few_rows:
+        values = np.linalg.eigvalsh(S)[::-1]
+        np.testing.assert_allclose(moments.spectrum()[:3], values[:3], rtol=1e-9)
+        U = np.linalg.qr(moments.leading(3))[0]
+        assert sine(U.T, exact_components(S, 0, 3)) < 1e-6
+        shrunk = np.linalg.eigvalsh(S - 0.5 * np.diag(np.diag(S)))[::-1]
+        assert moments.count_above(0.5, (shrunk[2] + shrunk[3]) / 2) == 3
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -102,7 +104,23 @@ def test_reconstruction_error_is_the_mean_over_rows(X):
     centre = X.mean(axis=0) + 0.5
     residual = (X - centre) - (X - centre) @ U @ U.T
     expected = np.mean(np.sum(residual**2, axis=1))
-    assert Rows(X).moments().reconstruction_error(U, centre) == pytest.approx(expected, rel=1e-10)
+    errors, couplings = Rows(X).moments().reconstruction_errors([U, U[:, :1]], centre)
+    assert errors[0] == pytest.approx(expected, rel=1e-10)
+    M = (X - centre).T @ (X - centre) / len(X)
+    assert couplings[0] == pytest.approx(np.linalg.norm(M @ U - U @ (U.T @ M @ U)), rel=1e-9)
+
+
+@pytest.mark.parametrize("X", [TALL, WIDE])
+def test_coupling_bounds_how_fast_the_error_changes(X):
+    U = np.linalg.qr(np.random.default_rng(1).standard_normal((X.shape[1], 2)))[0]
+    moments = Rows(X).moments()
+    steepest = moments.apply(U) - U @ moments.compress(U)
+    for step in (1e-3, 1e-5):
+        turned = np.linalg.qr(U + step * steepest / np.linalg.norm(steepest))[0]
+        sine = np.linalg.norm(turned - U @ (U.T @ turned))
+        (before, after), (coupling, _) = moments.reconstruction_errors([U, turned], moments.mean)
+        bound = 2 * sine * coupling + 2 * sine**2 * moments.total_variance
+        assert 0.4 * bound < before - after <= bound
 
 
 def test_a_large_shift_costs_no_digits():

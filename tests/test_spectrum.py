@@ -5,10 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from attenua import spectrum
+from attenua import shared_basis, spectrum
+from attenua.affine import AffineFamily
 from attenua.moments import Rows
 from attenua.path import AttenuationRule
-from attenua.spectrum import AffineFamily, leading_subspaces
+from attenua.spectrum import leading_subspaces
 from tests.helpers import covariance, exact_components, sine, spiked_rows
 
 STRENGTHS = np.linspace(0, 1, 7)
@@ -72,7 +73,7 @@ def test_flat_spectrum_falls_back_to_lapack_and_says_so():
 
 def test_arpack_is_the_last_resort(monkeypatch):
     monkeypatch.setattr(spectrum, "_DENSE_LIMIT", 100)
-    monkeypatch.setattr(spectrum, "_PATIENCE", 0)  # gives the shared basis no time at all
+    monkeypatch.setattr(shared_basis, "_PATIENCE", 0)  # gives the shared basis no time at all
     S = covariance(spiked_rows(60, 600, rank=4))
     found = dict(leading_subspaces(family_of(S), STRENGTHS[:2], 4))
     assert {sub.solver for sub in found.values()} == {"arpack"}
@@ -111,13 +112,12 @@ def test_nothing_varies_or_nothing_is_cut(monkeypatch, rank):
 
 def test_high_rank_needs_little_more_memory_than_the_answer():
     S = covariance(spiked_rows(120, 1500, rank=6))
-    basis = spectrum.SharedBasis(family_of(S), 100)
-    found = dict(basis.solve([0.5]))
+    found = dict(shared_basis.SharedBasis(family_of(S), 100, spectrum.SINE).solve([0.5]))
     assert sine(found[0].basis.T, exact_components(S, 0.5, 100)) < 1e-6
 
 
 def test_a_full_basis_is_shrunk_and_goes_on(monkeypatch):
-    monkeypatch.setattr(spectrum, "_BASIS_BYTES", 0)
+    monkeypatch.setattr(shared_basis, "_BASIS_BYTES", 0)
     S = covariance(spiked_rows(50, 800, rank=4))
     found = dict(leading_subspaces(family_of(S), STRENGTHS, 4))
     assert worst_sine(S, found, 4) < 1e-6

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from attenua import AttenuatedPCA, AttenuatedPCACV, attenuation_path
 from attenua.moments import Rows
 from attenua.rules import AttenuationRule, pairs, tempered
-from attenua.selection import SplitMoments, cross_validate, select_on_validation
+from attenua.selection import Comparison, SplitMoments, select_on_validation
 from tests.helpers import covariance, exact_components, sine, spiked_rows
 
 PAIRS = [(0, 0), (0, 0.3), (0.4, 0.5), (1, 0.25), (0.49, 1), (0, 1), (1, 1)]
@@ -291,7 +291,7 @@ def test_a_grid_search_finds_the_same_surface():
 def test_a_rule_of_pairs_can_be_cross_validated_as_it_is():
     X = DATA["tall"]
     rule = AttenuationRule(pairs(np.array([0, 0.5]), np.array([0, 1.0])))
-    result = cross_validate(SplitMoments(Rows(X), list(KFold(5).split(X))), rule, 2)
+    result = Comparison(SplitMoments(Rows(X), list(KFold(5).split(X))), rule, 2).of_all()
     model = AttenuatedPCACV(2, alphas=[0, 0.5], tempering=[0, 1]).fit(X)
     np.testing.assert_allclose(result.risk.reshape(2, 2), model.cv_risk_, rtol=1e-12)
     np.testing.assert_array_equal(result.strengths, [[0, 0], [0.5, 0], [0, 1], [0.5, 1]])

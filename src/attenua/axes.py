@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attenua.affine import Subspace, rounding
 from attenua.moments import Moments
-from attenua.spectrum import Subspace, rounding
 from attenua.validation import caller_level
 
 Array = NDArray[np.float64]

@@ -11,12 +11,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from attenua.affine import Convergence, Subspace
+from attenua.array_api.axes import (
+    covariance_array,
+    inverse_transform_array,
+    precision_array,
+    score_array,
+    transform_array,
+)
+from attenua.array_api.namespace import check_host, check_same_place, is_foreign
 from attenua.axes import in_data_units, principal_axes, unbiased_total, warn_of_tie
 from attenua.batches import arrow_batch, is_arrow_table, is_batches
 from attenua.blocks import magnitude, row_blocks
 from attenua.distributed import dask_score, is_dask, lazy_rows
 from attenua.moments import Moments, Rows
-from attenua.spectrum import Convergence, Subspace
 from attenua.validation import caller_level, check_names, checked_weights, matrix_requirements
 
 
@@ -28,6 +36,7 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _open(self, X: Any, sample_weight: ArrayLike | None = None) -> Rows:
         """Validate the fitting data and put it in a frame."""
+        check_host(X, type(self).__name__)
         X = validate_data(self, X, **matrix_requirements())
         weights = checked_weights(sample_weight, X.shape[0])
         self._fit_dtype = np.float32 if X.dtype == np.float32 else np.float64
@@ -148,6 +157,8 @@ class SubspaceTransformer(RowsTransformer):
         check_is_fitted(self)
         if is_dask(X):
             return lazy_rows(self, X, "transform", self.n_components_)
+        if (xp := check_same_place(self, X, "transform")) is not None:
+            return transform_array(self, xp, X)
         X = self._checked_rows(X)
         scores = self._centred_product(X, self.components_.T)
         return scores / self._scale() if self.whiten else scores
@@ -168,6 +179,8 @@ class SubspaceTransformer(RowsTransformer):
         check_is_fitted(self)
         if is_dask(X):
             return lazy_rows(self, X, "inverse_transform", self.n_features_in_)
+        if (xp := check_same_place(self, X, "inverse_transform")) is not None:
+            return inverse_transform_array(self, xp, X)
         scores = self._checked_scores(X)
         if self.whiten:
             scores = scores * self._scale()
@@ -192,6 +205,8 @@ class SubspaceTransformer(RowsTransformer):
         check_is_fitted(self)
         if is_dask(X):
             return dask_score(self, X)
+        if (xp := check_same_place(self, X, "score")) is not None:
+            return score_array(self, xp, X)
         X = self._checked_rows(X)
         W, mean = self.components_.astype(float), self.mean_.astype(float)
         total = 0.0
@@ -216,6 +231,8 @@ class SubspaceTransformer(RowsTransformer):
         """
         check_is_fitted(self)
         W, noise = self.components_, self.noise_variance_
+        if is_foreign(W):
+            return covariance_array(self)
         covariance = (W.T * np.maximum(self.explained_variance_ - noise, 0)) @ W
         covariance[np.diag_indices_from(covariance)] += noise
         return covariance
@@ -230,6 +247,8 @@ class SubspaceTransformer(RowsTransformer):
         """
         check_is_fitted(self)
         W, noise = self.components_, self.noise_variance_
+        if is_foreign(W):
+            return precision_array(self)
         if noise == 0:
             return np.linalg.pinv(self.get_covariance(), hermitian=True)
         model = np.maximum(self.explained_variance_ - noise, 0) + noise

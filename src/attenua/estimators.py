@@ -6,15 +6,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attenua.array_api.fitting import fit_array, fit_array_cv
+from attenua.array_api.namespace import namespace_of
 from attenua.batches import batches_of, is_batches, one_batch
 from attenua.choice import checked_selection, guarded, within_noise
 from attenua.distributed import is_dask
 from attenua.feature_groups import column_labels
-from attenua.fitting import Folds, RuleTransformer, RuleTransformerCV
+from attenua.fitting import RuleTransformer, RuleTransformerCV
 from attenua.folds import checked_stream_folds
 from attenua.incremental import IncrementalFit
 from attenua.rules import AttenuationRule, pairs
-from attenua.selection import Comparison, CrossValidation, Rule
+from attenua.selection import Comparison, CrossValidation
 from attenua.validation import AUTO_TEMPERINGS, checked_strength, checked_strengths, checked_temperings
 
 Array = NDArray[np.float64]
@@ -71,6 +73,12 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         Number of components.
     n_samples_ : int
         Number of fitted rows.
+    solvers_ : dict of str to int
+        How many subspaces each solver found: ``"lapack"``, ``"shared-basis"`` (all strengths of a
+        matrix at once), or, where that could not prove its own answer, ``"lapack"`` or ``"arpack"``.
+    certified_ : bool
+        Whether the accuracy of every one of them is proven: by LAPACK, or by a residual that is small against
+        a proven bound of the gap. False for large matrices that are known by products only.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -130,13 +138,17 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         self
         """
         self._strengths()
+        xp = namespace_of(X)
         if is_dask(X):
             self._fit_dask(X, 1, sample_weight=sample_weight)
         elif is_batches(X):
             self._fit_batches(batches_of(X, sample_weight, "sample_weight"), 1, "sample_weight")
         else:
             self._forget()
-            super().fit(X, y, sample_weight)
+            if xp is None:
+                super().fit(X, y, sample_weight)
+            else:
+                fit_array(self, xp, X, sample_weight)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -253,6 +265,13 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         Number of components.
     n_samples_ : int
         Number of fitted rows.
+    solvers_ : dict of str to int
+        How many subspaces each solver found, in the folds and at last: ``"lapack"``, ``"shared-basis"`` (all
+        strengths of a matrix at once), or, where that could not prove its own answer, ``"lapack"`` or
+        ``"arpack"``.
+    certified_ : bool
+        Whether the accuracy of every one of them is proven: by LAPACK, or by a residual that is small against
+        a proven bound of the gap. False for large matrices that are known by products only.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -342,6 +361,7 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         self
         """
         self._strengths()
+        xp = namespace_of(X)
         if is_dask(X):
             self._fit_dask(X, checked_stream_folds(self.cv, self.n_repeats), groups=groups)
         elif is_batches(X):
@@ -349,7 +369,10 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
             self._fit_batches(batches_of(X, groups, "groups"), folds, "groups")
         else:
             self._forget()
-            super().fit(X, y, groups)
+            if xp is None:
+                super().fit(X, y, groups)
+            else:
+                fit_array_cv(self, xp, X, y, groups)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
@@ -384,23 +407,24 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
     def _rule(self, strengths: Array, n_features: int) -> AttenuationRule:
         return AttenuationRule(strengths, column_labels(self.feature_groups, n_features))
 
-    def _compare(self, moments: Folds, rule: Rule, rank: int) -> CrossValidation:
-        coarse_to_fine = isinstance(self.tempering, str)
-        if self.selection == "bounded":
-            total = moments.total
-            rule = rule.at(rule.strengths[within_noise(rule.strengths, total.variances, total.weight)])
-        result = (self._compare_in_rounds if coarse_to_fine else super()._compare)(moments, rule, rank)
-        if self.selection == "minimum":
+    def _compare(self, comparison: Comparison) -> CrossValidation:
+        self._add_candidates(comparison)
+        result = comparison.result()
+        if self.selection == "minimum" or guarded(result.best, result.risk_folds, result.held_to_training):
             return result
-        return replace(result, best=guarded(result.best, result.risk_folds, result.held_to_training))
+        return replace(result, best=0, gain=0.0)
 
-    def _compare_in_rounds(self, moments: Folds, rule: Rule, rank: int) -> CrossValidation:
-        temperings = rule.strengths[:, 1]
-        comparison = Comparison(moments, rule, rank, self.n_jobs)
-        comparison.add(np.flatnonzero(np.isin(temperings, AUTO_TEMPERINGS[::2])))
+    def _add_candidates(self, comparison: Comparison) -> None:
+        temperings = comparison.strengths[:, 1]
+        allowed = np.ones(len(temperings), dtype=bool)
+        if self.selection == "bounded":
+            allowed = within_noise(comparison.strengths, comparison.variances, comparison.weight)
+        if not isinstance(self.tempering, str):
+            comparison.add(np.flatnonzero(allowed))
+            return
+        comparison.add(np.flatnonzero(allowed & np.isin(temperings, AUTO_TEMPERINGS[::2])))
         distance = np.abs(temperings - temperings[comparison.best])
-        comparison.add(np.flatnonzero(distance == AUTO_TEMPERINGS[1]))
-        return comparison.result()
+        comparison.add(np.flatnonzero(allowed & (distance == AUTO_TEMPERINGS[1])))
 
     def _store_choice(self, result: CrossValidation) -> None:
         self.alphas_, self.temperings_ = (np.unique(column) for column in result.strengths.T)

@@ -1,6 +1,7 @@
 """The two ways an estimator is fitted to a rule: at one strength, or at one chosen by cross-validation."""
 
 from abc import abstractmethod
+from collections import Counter
 from typing import Any, Self
 
 import numpy as np
@@ -10,14 +11,7 @@ from attenua.base import SubspaceTransformer
 from attenua.folds import check_repeats, consecutive_folds, is_number_of_folds, make_splits
 from attenua.moments import Moments
 from attenua.rank import resolve_rank
-from attenua.selection import (
-    MOST_PARTS,
-    CrossValidation,
-    FoldMoments,
-    Rule,
-    SplitMoments,
-    cross_validate,
-)
+from attenua.selection import MOST_PARTS, Comparison, CrossValidation, FoldMoments, Rule, SplitMoments
 
 Array = NDArray[np.float64]
 Folds = SplitMoments | FoldMoments
@@ -61,6 +55,8 @@ class RuleTransformer(SubspaceTransformer):
         rank = resolve_rank(self.n_components, total, n_samples)
         ((_, subspace),) = self._rule(total.n_features).subspaces(total, rank)
         self._store(total, subspace, n_samples)
+        self.solvers_ = {subspace.solver: 1}
+        self.certified_ = subspace.certified
 
 
 class RuleTransformerCV(SubspaceTransformer):
@@ -83,9 +79,9 @@ class RuleTransformerCV(SubspaceTransformer):
     def _rule(self, strengths: Array, n_features: int) -> Rule:
         """Check the other parameters and return the rule at some candidates."""
 
-    def _compare(self, moments: Folds, rule: Rule, rank: int) -> CrossValidation:
-        """Compare the candidates of a rule."""
-        return cross_validate(moments, rule, rank, self.n_jobs)
+    def _compare(self, comparison: Comparison) -> CrossValidation:
+        """Compare the strengths."""
+        return comparison.of_all()
 
     @abstractmethod
     def _store_choice(self, result: CrossValidation) -> None:
@@ -140,11 +136,14 @@ class RuleTransformerCV(SubspaceTransformer):
         """Choose a strength and find its subspace from the moments, and set the fitted attributes."""
         total = moments.total
         rank = self._rank(total, fewest_training_rows)
-        result = self._compare(moments, self._rule(self._strengths(), total.n_features), rank)
+        rule = self._rule(self._strengths(), total.n_features)
+        result = self._compare(Comparison(moments, rule, rank, self.n_jobs))
         self._store_choice(result)
-        self.gain_ = float(1 - result.risk[result.best] / result.risk[0]) if result.risk[0] > 0 else 0.0
+        self.gain_ = result.gain
         ((_, subspace),) = self._rule(result.chosen, total.n_features).subspaces(total, rank)
         self._store(total, subspace, n_samples)
+        self.solvers_ = dict(result.solvers + Counter([subspace.solver]))
+        self.certified_ = result.certified and subspace.certified
 
     def _rank(self, total: Moments, fewest_training_rows: int) -> int:
         rank = resolve_rank(self.n_components, total, int(total.weight))

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
+from attenua.array_api.namespace import check_host
 from attenua.batches import Batch
 from attenua.distributed import dask_stream
 from attenua.selection import FoldMoments
@@ -36,6 +37,8 @@ class IncrementalFit:
         "noise_variance_",
         "n_components_",
         "n_samples_",
+        "solvers_",
+        "certified_",
         "_n_features_out",
         "_fit_dtype",
     )
@@ -65,6 +68,11 @@ class IncrementalFit:
         self._fit_dtype = np.float32 if stream.is_float32 else np.float64
         fewest = int(stream.n_rows - stream.counts.max()) if stream.n_folds > 1 else stream.n_rows
         self._settle(stream.moments(), stream.n_rows, fewest)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
 
     def _add(
         self,
@@ -102,6 +110,7 @@ class IncrementalFit:
             raise
 
     def _checked_batch(self, batch: Batch, first: bool, min_samples: int) -> Any:
+        check_host(batch.rows, "partial_fit, like fit with batches,")
         if batch.names is not None:
             check_names(self, batch.names, reset=first)
             return batch.rows

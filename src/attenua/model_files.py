@@ -73,6 +73,8 @@ def model_bytes(estimator: Any) -> bytes:
         "parameters": {},
         "parameters_as_text": {},
         "n_samples": int(estimator.n_samples_),
+        "solvers": estimator.solvers_,
+        "certified": bool(estimator.certified_),
         "feature_names": None if names is None else [str(column) for column in names],
     }
     for key, value in estimator.get_params(deep=False).items():
@@ -198,6 +200,9 @@ def _build(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Any) -
     rank, p = arrays["components"].shape
     n_samples, names = header.get("n_samples"), header.get("feature_names")
     require(type(n_samples) is int and n_samples >= 2, "n_samples must be an integer of at least 2")
+    solvers, certified = header.get("solvers"), header.get("certified")
+    counted = isinstance(solvers, dict) and all(type(count) is int for count in solvers.values())
+    require(counted and type(certified) is bool, "solvers must be counts, and certified true or false")
     named = isinstance(names, list) and len(names) == p and all(isinstance(name, str) for name in names)
     require(names is None or named, f"feature_names must name each of the {p} columns")
     estimator = _with_parameters(header, require)
@@ -206,6 +211,7 @@ def _build(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Any) -
     estimator.noise_variance_ = arrays["noise_variance"][()]
     estimator.n_components_ = estimator._n_features_out = rank
     estimator.n_samples_, estimator.n_features_in_ = n_samples, p
+    estimator.solvers_, estimator.certified_ = solvers, certified
     estimator._fit_dtype = arrays["components"].dtype.type
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)

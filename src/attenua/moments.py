@@ -159,8 +159,13 @@ class ScatterMoments(Moments):
 
     def compress(self, U: Array) -> Array:
         """Return ``U.T @ S @ U``."""
-        projected = U.T @ self._offset
-        return U.T @ (self._scatter @ U) / self.weight - np.outer(projected, projected)
+        return U.T @ self._product(U)
+
+    def _product(self, V: Array) -> Array:
+        product = self._scatter @ V
+        product /= self.weight
+        product -= np.outer(self._offset, self._offset @ V)
+        return product
 
 
 class RowMoments(Moments):
@@ -203,10 +208,15 @@ class RowMoments(Moments):
     @cached_property
     def _used(self) -> tuple[Any, Array]:
         """Rows and weights that count. Rows are copied out only where most are left out."""
+        used = self._positions
+        if isinstance(used, slice):
+            return self._all_rows, self._weights  # a slice of sparse rows would be a copy
+        return self._all_rows[used], self._weights[used]
+
+    @cached_property
+    def _positions(self) -> slice | NDArray[np.intp]:
         counted = np.flatnonzero(self._weights)
-        if 2 * len(counted) > len(self._weights):
-            return self._all_rows, self._weights
-        return self._all_rows[counted], self._weights[counted]
+        return slice(None) if 2 * len(counted) > len(self._weights) else counted
 
     @cached_property
     def _offset(self) -> Array:
@@ -296,30 +306,57 @@ class RowMoments(Moments):
         """Whether the Gram matrix of the rows is small enough to find the leading eigenvectors of S by."""
         return has_few_rows(self._all_rows)
 
-    @cached_property
-    def _gram(self) -> tuple[Array, Array]:
-        """Eigenvalues (decreasing) and eigenvectors of the Gram matrix of the centred weighted rows."""
-        rows, weights = self._used
-        G = self._products if rows is self._all_rows and self._products is not None else inner_products(rows)
-        cross = np.asarray(rows @ self._offset)
-        G = G - cross[:, None] - cross + self._offset @ self._offset
-        root = np.sqrt(weights / self.weight)
-        values, vectors = np.linalg.eigh(G * root[:, None] * root)
+    def gram(self, factors: Array | None = None) -> tuple[Array, Array]:
+        """Return eigenvalues (decreasing) and eigenvectors of inner products of the centred weighted rows.
+
+        With factors, of the rows whose columns are multiplied by them.
+        """
+        root = np.sqrt(self._used[1] / self.weight)
+        G = self._products_about(self._offset, factors) * root[:, None] * root
+        values, vectors = np.linalg.eigh(G)
         return values[::-1], vectors[:, ::-1]
 
-    @property
-    def start(self) -> Callable[[int], Array] | None:
-        """The leading eigenvectors of S, where the Gram matrix of the rows is small."""
-        return self.leading if self.has_few_rows else None
+    def _products_about(self, centre: Array, factors: Array | None = None) -> Array:
+        """Return the inner products of the rows in use, less a centre and times factors."""
+        rows, _ = self._used
+        if factors is not None:
+            rows = rows.multiply(factors).tocsr() if sp.issparse(rows) else rows * factors
+            centre = centre * factors
+        if factors is not None or self._products is None:
+            G = inner_products(rows)
+        else:
+            G = self._products[self._positions][:, self._positions]
+        cross = np.asarray(rows @ centre)
+        return G - cross[:, None] - cross + centre @ centre
+
+    @cached_property
+    def _gram(self) -> tuple[Array, Array]:
+        return self.gram()
 
     def spectrum(self) -> Array:
         """Return all eigenvalues of S that can differ from zero, decreasing."""
         return np.maximum(self._gram[0], 0.0)
 
+    def count_above(self, alpha: float, value: float, factors: Array | None = None) -> int:
+        r"""Return how many eigenvalues of :math:`S - \alpha D` exceed a positive value.
+
+        With the centred weighted rows :math:`A` (so that :math:`S = A^\top A`) and
+        :math:`K = \mathrm{value} + \alpha D`, they are as many as the eigenvalues of
+        :math:`A K^{-1} A^\top` above 1: both are the inertia of the same bordered matrix. With factors, S and
+        D are those of the columns multiplied by them.
+        """
+        factors = np.ones(self.n_features) if factors is None else factors
+        values, _ = self.gram(factors / np.sqrt(value + alpha * factors**2 * self.variances))
+        return int(np.sum(values > 1))
+
     def leading(self, count: int) -> Array:
         """Return the leading eigenvectors of S, not normalised, as columns; at most one for each row."""
+        return self.combined(self._gram[1][:, :count])
+
+    def combined(self, vectors: Array) -> Array:
+        """Return combinations of the centred weighted rows, as columns."""
         rows, weights = self._used
-        V = self._gram[1][:, :count] * np.sqrt(weights)[:, None]
+        V = vectors * np.sqrt(weights)[:, None]
         return rows.T @ V - np.outer(self._offset, V.sum(axis=0))
 
     @property
@@ -337,6 +374,19 @@ class RowMoments(Moments):
             products = self._scores((some - self._offset).T)
             total += float(weights @ products**2 @ weights[block])
         return total / self.weight**2
+
+    def _second_moments(
+        self, U: Array, ends: NDArray[np.intp], offset: Array
+    ) -> Iterator[tuple[Array, float]]:
+        if not self.has_few_rows:
+            yield from super()._second_moments(U, ends, offset)
+            return
+        # Through inner products, M @ U is never formed: its squares sum to those of weighted scores.
+        scores = self._scores(U) + offset @ U
+        weighted = scores * (self._used[1] / self.weight)[:, None]
+        products = self._products_about(self._offset - offset) @ weighted
+        for some in zip(*(np.split(x, ends, axis=1) for x in (scores, weighted, products)), strict=True):
+            yield some[1].T @ some[0], float(np.sum(some[1] * some[2]))
 
     def compress(self, U: Array) -> Array:
         """Return ``U.T @ S @ U``."""

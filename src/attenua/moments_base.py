@@ -1,7 +1,7 @@
 """What may be asked of the moments of any rows, however they are held; and moments of scaled columns."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -23,11 +23,15 @@ class Moments(ABC):
         Mean and diagonal of the covariance.
     forms_covariance : bool
         Whether a p-by-p matrix is at hand; if not, only ``apply`` should be used.
+    has_few_rows : bool
+        Whether the inner products of the rows are few enough to find eigenvectors of S by: then there are
+        ``leading``, ``spectrum`` and ``count_above``.
     """
 
     weight: float
     unit: float
     forms_covariance: bool
+    has_few_rows = False
 
     @property
     @abstractmethod
@@ -76,21 +80,50 @@ class Moments(ABC):
     def compress(self, U: Array) -> Array:
         """Return ``U.T @ S @ U``."""
 
-    @property
-    def start(self) -> Callable[[int], Array] | None:
-        """A function that returns a few columns near the leading eigenvectors of S, where they come cheap."""
-        return None
-
     def scaled(self, factors: Array) -> "ScaledMoments":
         """Return the moments of the columns, each multiplied by a factor. The rows are not copied."""
         return ScaledMoments(self, factors)
 
-    def reconstruction_error(self, U: Array, centre: Array) -> float:
-        r"""Return the mean over the rows of :math:`\|(I - UU^\top)(x - c)\|^2`."""
+    def reconstruction_errors(self, bases: Sequence[Array], centre: Array) -> tuple[Array, Array]:
+        r"""Return how well subspaces reconstruct the rows, and how fast that changes as they turn.
+
+        Parameters
+        ----------
+        bases : sequence of ndarray of shape (n_features, rank)
+            Orthonormal bases U.
+        centre : ndarray of shape (n_features,)
+            Centre c of the reconstruction.
+
+        Returns
+        -------
+        errors : ndarray
+            Mean over the rows of :math:`\|(I - UU^\top)(x - c)\|^2`, for every basis.
+        couplings : ndarray
+            :math:`\|(I - UU^\top) M U\|_F` with the second moment M of the rows about c.
+        """
         offset = self.mean - centre
-        captured = np.trace(self.compress(U)) + np.sum((U.T @ offset) ** 2)
-        # The two sums agree to rounding when the subspace holds everything; an error is never negative.
-        return max(self.total_variance + float(offset @ offset - captured), 0.0)
+        total = self.total_variance + float(offset @ offset)
+        ends = np.cumsum([U.shape[1] for U in bases])[:-1]
+        U = np.hstack(bases)
+        errors, couplings = np.empty(len(bases)), np.empty(len(bases))
+        for i, (inside, squares) in enumerate(self._second_moments(U, ends, offset)):
+            # The sums agree to rounding when the subspace holds everything; an error is never negative.
+            errors[i] = max(total - np.trace(inside), 0.0)
+            couplings[i] = np.sqrt(max(squares - np.sum(inside**2), 0.0))
+        return errors, couplings
+
+    def _second_moments(
+        self, U: Array, ends: NDArray[np.intp], offset: Array
+    ) -> Iterator[tuple[Array, float]]:
+        """Yield ``U.T @ M @ U`` and the sum of the squares of ``M @ U`` for blocks of columns of U."""
+        MU = self._product(U)
+        MU += np.outer(offset, offset @ U)
+        for V, MV in zip(np.split(U, ends, axis=1), np.split(MU, ends, axis=1), strict=True):
+            yield V.T @ MV, float(np.sum(MV**2))
+
+    def _product(self, V: Array) -> Array:
+        """Return ``S @ V`` without forming S for it."""
+        return self.apply(V)
 
 
 class ScaledMoments(Moments):
@@ -153,7 +186,22 @@ class ScaledMoments(Moments):
         return self._base.compress(self._column * U)
 
     @property
-    def start(self) -> Callable[[int], Array] | None:
-        """The leading eigenvectors of S, scaled: near those of the scaled covariance."""
-        start = self._base.start
-        return None if start is None else lambda count: self._column * start(count)
+    def has_few_rows(self) -> bool:
+        """Whether inner products of the rows are at hand."""
+        return self._base.has_few_rows
+
+    @cached_property
+    def _gram(self) -> tuple[Array, Array]:
+        return self._base.gram(self._factors)
+
+    def spectrum(self) -> Array:
+        """Return all eigenvalues that can differ from zero, decreasing."""
+        return np.maximum(self._gram[0], 0.0)
+
+    def leading(self, count: int) -> Array:
+        """Return the leading eigenvectors, not normalised, as columns; at most one for each row."""
+        return self._column * self._base.combined(self._gram[1][:, :count])
+
+    def count_above(self, alpha: float, value: float) -> int:
+        """Return how many eigenvalues of the attenuated matrix exceed a positive value."""
+        return self._base.count_above(alpha, value, self._factors)

@@ -51,6 +51,8 @@ def resolve_rank(n_components: Any, moments: Moments, n_samples: int) -> int:
 
 def _rank_for_fraction(fraction: float, moments: Moments, limit: int) -> int:
     """Return the least rank at which ordinary PCA explains more than a fraction of the variance."""
+    if hasattr(moments, "explaining"):  # those of an array on a device are counted there
+        return min(moments.explaining(fraction), limit)
     if isinstance(moments, RowMoments) and moments.has_few_rows:
         return _count(moments.spectrum(), fraction, moments, limit)
     if moments.n_features <= _WHOLE_SPECTRUM:

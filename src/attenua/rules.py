@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attenua.affine import AffineFamily, Subspace
 from attenua.masks import within_groups
 from attenua.moments import Moments
-from attenua.spectrum import SINE, AffineFamily, Subspace, leading_subspaces
+from attenua.spectrum import SINE, leading_subspaces
 
 Array = NDArray[np.float64]
 
@@ -75,8 +77,26 @@ class AttenuationRule:
             matrices,
             at_hand=moments.forms_covariance,
             scale=float(variances.max()),
-            start=moments.start,
+            part_range=(float(variances.min()), float(variances.max())) if labels is None else (0.0, np.inf),
+            fall=self._fall(moments),
+            **_through_inner_products(moments, labels is None),
         )
+
+    def _fall(self, moments: Moments) -> float:
+        """Return a bound of the eigenvalues of D, where its matrix is at hand."""
+        if self.labels is None:
+            return float(moments.variances.max())
+        if not moments.forms_covariance:
+            return np.inf
+        return float(np.abs(within_groups(moments.covariance, self.labels)).sum(axis=1).max())
+
+
+def _through_inner_products(moments: Moments, is_diagonal: bool) -> dict[str, Any]:
+    """Return what the inner products of few rows say about the family."""
+    if not moments.has_few_rows:
+        return {}
+    known = {"start": moments.leading, "spectrum": moments.spectrum}
+    return known | {"count_above": moments.count_above} if is_diagonal else known
 
 
 def pairs(alphas: Array, temperings: Array) -> Array:

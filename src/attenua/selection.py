@@ -5,23 +5,24 @@ reconstruct rows that they were not fitted to. Ordinary PCA is always the first 
 the first.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
+from attenua.affine import Subspace
 from attenua.axes import in_data_units
 from attenua.moments import Moments, Rows, ScatterMoments
 from attenua.path import AttenuationPath, named_choice
 from attenua.repr_html import result_html
-from attenua.spectrum import Subspace
-from attenua.sums import blas_threads
+from attenua.sums import blas_limit, blas_threads
 from attenua.validation import checked_matrix
 
 Array = NDArray[np.float64]
@@ -29,10 +30,10 @@ Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 # Risks closer than this part of the total variance differ by rounding only.
 _ROUNDING = 1e-13
-# Accuracy of the subspaces of the folds where they are found by iteration, and of the risks that follow: the
-# first-order effect of an angle on a held-out risk is its coupling across the cut, below the total variance.
-_ROUGH_SINE = 1e-7
-_ROUGH_RISK = 1e-8
+# Accuracy of the subspaces of the folds where they are found by iteration.
+_ROUGH_SINE = 1e-5
+# Bases that are judged together.
+_BASES_BYTES = 64 * 2**20
 # Up to this many columns, threads cost more than they save.
 _SMALL_PROBLEM = 64
 # Folds of rows in memory beyond this many are not all held at once; nor are so many added for every split.
@@ -171,6 +172,12 @@ class CrossValidation:
         Held-out rows of a split divided by its training rows, on average.
     best : int
         Position of the chosen candidate.
+    gain : float
+        The part of the risk of PCA, the first candidate, that the chosen one removes.
+    solvers : Counter
+        How many subspaces each solver found.
+    certified : bool
+        Whether the accuracy of every one of them is proven.
     """
 
     strengths: Array
@@ -178,6 +185,9 @@ class CrossValidation:
     risk_folds: Array
     held_to_training: float
     best: int
+    gain: float
+    solvers: Counter[str]
+    certified: bool
 
     @property
     def chosen(self) -> Array:
@@ -209,7 +219,26 @@ class Comparison:
         self._n_jobs = n_jobs
         self._total = moments.total  # before the threads start, so that it is read once
         self._risk_folds = np.full((moments.n_splits, len(rule.strengths)), np.inf)
+        self._doubt_folds = np.zeros_like(self._risk_folds)
+        self._settled = np.zeros(len(rule.strengths), dtype=bool)
         self._weights = np.ones(moments.n_splits)
+        self._solvers: Counter[str] = Counter()
+        self._certified = True
+
+    @property
+    def strengths(self) -> Array:
+        """All candidates that may be compared."""
+        return self._rule.strengths
+
+    @property
+    def variances(self) -> Array:
+        """Variances of the columns, over all rows."""
+        return self._total.variances
+
+    @property
+    def weight(self) -> float:
+        """Number of all rows."""
+        return float(self._total.weight)
 
     @property
     def risk(self) -> Array:
@@ -223,15 +252,30 @@ class Comparison:
 
     def add(self, places: NDArray[np.intp]) -> None:
         """Compare the candidates at some positions with those that came before."""
+        if not len(places):
+            return
         rule, iterates = self._rule, hasattr(self._rule, "at")
         self._measure(places, rule.at(rule.strengths[places], _ROUGH_SINE) if iterates else rule)
-        close = np.flatnonzero(self.risk <= self.risk.min() + _ROUGH_RISK * self._total.total_variance)
-        if iterates and len(close) > 1:
+        doubt = self._weights @ self._doubt_folds / self._weights.sum()
+        close = self.risk - doubt <= np.min(self.risk + doubt)
+        rough = np.flatnonzero(close & ~self._settled & (doubt > 0))
+        if iterates and close.sum() > 1 and len(rough):
             # The choice among these must not hang on how far their subspaces were iterated.
-            self._measure(close, rule.at(rule.strengths[close]))
+            self._measure(rough, rule.at(rule.strengths[rough]))
+            self._settled[rough] = True
+
+    def of_all(self) -> CrossValidation:
+        """Compare all candidates at once and return what came out."""
+        self.add(np.arange(len(self.strengths)))
+        return self.result()
 
     def _measure(self, places: NDArray[np.intp], rule: Rule) -> None:
-        self._risk_folds[:, places], self._weights = _risks(self._moments, rule, self._rank, self._n_jobs)
+        folds = _held_out_risks(self._moments, rule, self._rank, self._n_jobs)
+        self._risk_folds[:, places] = np.stack([fold.risk for fold in folds])
+        self._doubt_folds[:, places] = np.stack([fold.doubt for fold in folds])
+        self._weights = np.array([fold.weight for fold in folds])
+        self._solvers = sum((fold.solvers for fold in folds), self._solvers)
+        self._certified &= all(fold.certified for fold in folds)
 
     def result(self) -> CrossValidation:
         """Return the risks of the candidates compared so far, and the choice among them."""
@@ -241,28 +285,30 @@ class Comparison:
             self._rule.strengths[compared],
             in_data_units(risk[compared], total),
             in_data_units(self._risk_folds[:, compared], total),
-            float(np.mean(self._weights) / (total.weight - np.mean(self._weights))),
+            float(np.mean(self._weights) / (self.weight - np.mean(self._weights))),
             int(np.searchsorted(compared, self.best)),
+            float(1 - risk[self.best] / risk[0]) if risk[0] > 0 else 0.0,
+            self._solvers,
+            self._certified,
         )
 
 
-def cross_validate(
-    moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any = None
-) -> CrossValidation:
-    """Compare all candidates of a rule by reconstruction of held-out rows."""
-    comparison = Comparison(moments, rule, rank, n_jobs)
-    comparison.add(np.arange(len(rule.strengths)))
-    return comparison.result()
+class _Fold(NamedTuple):
+    """What one split says: the risk of every candidate, a bound of its error, and the held-out weight."""
+
+    risk: Array
+    doubt: Array
+    weight: float
+    solvers: Counter[str]
+    certified: bool
 
 
-def _risks(moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any) -> tuple[Array, Array]:
-    """Return the held-out risk of every split and candidate, and the held-out weight of every split."""
+def _held_out_risks(moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any) -> list[_Fold]:
     limit, n_jobs = _shared_threads(moments, n_jobs)
-    with threadpool_limits(limit, user_api="blas"):
-        results = Parallel(n_jobs=n_jobs, prefer="threads")(
+    with blas_limit(limit):
+        return Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(_held_out_risk)(moments, number, rule, rank) for number in range(moments.n_splits)
         )
-    return np.stack([risk for risk, _ in results]), np.array([weight for _, weight in results])
 
 
 def _shared_threads(moments: SplitMoments | FoldMoments, n_jobs: Any) -> tuple[int | None, Any]:
@@ -278,14 +324,35 @@ def _shared_threads(moments: SplitMoments | FoldMoments, n_jobs: Any) -> tuple[i
     return max(threads // side_by_side, 1), side_by_side
 
 
-def _held_out_risk(
-    moments: SplitMoments | FoldMoments, number: int, rule: Rule, rank: int
-) -> tuple[Array, float]:
+def _held_out_risk(moments: SplitMoments | FoldMoments, number: int, rule: Rule, rank: int) -> _Fold:
+    r"""Judge every strength by the held-out rows of a split.
+
+    A subspace whose angle to the exact one has a sine of at most :math:`\varepsilon` gives a risk that is off
+    by at most :math:`2\varepsilon \|(I - UU^\top) M U\|_F + 2\varepsilon^2 \operatorname{tr} M`, where M is
+    the second moment of the held-out rows about the training mean.
+    """
     train, held = moments.pair(number)
-    risk = np.empty(len(rule.strengths))
-    for i, subspace in rule.subspaces(train, rank):
-        risk[i] = held.reconstruction_error(subspace.basis, train.mean)
-    return risk, held.weight
+    risk, doubt = np.empty(len(rule.strengths)), np.empty(len(rule.strengths))
+    solvers, certified = Counter(), True
+    offset = held.mean - train.mean
+    second_moment = held.total_variance + float(offset @ offset)
+    for some in _few_at_once(rule.subspaces(train, rank), train.n_features * rank):
+        positions, subspaces = zip(*some, strict=True)
+        risk[list(positions)], coupling = held.reconstruction_errors([s.basis for s in subspaces], train.mean)
+        sine = np.array([s.sine for s in subspaces])
+        doubt[list(positions)] = 2 * sine * coupling + 2 * sine**2 * second_moment
+        solvers.update(s.solver for s in subspaces)
+        certified &= all(s.certified for s in subspaces)
+    return _Fold(risk, doubt, held.weight, solvers, certified)
+
+
+def _few_at_once(
+    subspaces: Iterable[tuple[int, Subspace]], entries: int
+) -> Iterator[list[tuple[int, Subspace]]]:
+    """Yield lists of subspaces whose bases together take little memory."""
+    left = iter(subspaces)
+    while some := list(islice(left, max(_BASES_BYTES // (8 * entries), 1))):
+        yield some
 
 
 def smallest_strength_at_minimum(risk: Array, total_variance: float) -> int:
@@ -503,9 +570,8 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
         raise ValueError(f"X has {X.shape[1]} columns, but the path was fitted to {len(path.mean)}.")
     held = Rows(X, feature_names=names).moments()
     # About the held-out mean, a centre that adds nothing.
-    risk = np.array(
-        [held.reconstruction_error(U.T, held.mean) for U in (path.pca_components, *path.components)]
-    )
+    bases = [U.T.astype(float) for U in (path.pca_components, *path.components)]
+    risk, _ = held.reconstruction_errors(bases, held.mean)
     best = smallest_strength_at_minimum(risk, held.total_variance)
     risk = in_data_units(risk * held.weight / (held.weight - 1), held)
     return ValidationSelection(

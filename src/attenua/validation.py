@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from attenua.array_api.namespace import check_host
+
 Array = NDArray[np.float64]
 
 _GRID = np.sort(np.append(np.round(np.arange(0, 1.0001, 0.05), 2), 0.49))
@@ -57,6 +59,7 @@ def _checked_grid(values: Any, name: str, expected: str) -> Array:
 
 def checked_matrix(X: Any) -> tuple[Any, list[str] | None]:
     """Return X as a dense array or csr matrix, of any real type, with its column names if it has any."""
+    check_host(X, "This function")
     columns = getattr(X, "columns", None)
     names = None if columns is None else [str(name) for name in columns]
     return check_array(X, **matrix_requirements(), estimator="attenua", input_name="X"), names

@@ -19,7 +19,7 @@ from attenua.rivals import (
 )
 from attenua.rivals.correlation import CorrelationRule
 from attenua.rivals.hetero import HeteroRule
-from attenua.selection import SplitMoments, cross_validate
+from attenua.selection import Comparison, SplitMoments
 from tests.helpers import covariance, sine, spiked_rows
 
 SHAPES = {"tall": (200, 12), "wide": (30, 80), "very wide": (25, 700)}
@@ -138,7 +138,7 @@ def test_hetero_ranks_by_magnitude():
 def test_a_rival_can_be_cross_validated_like_attenuation():
     X = spiked_rows(40, 8)
     splits = [(np.arange(10, 40), np.arange(10)), (np.arange(30), np.arange(30, 40))]
-    result = cross_validate(SplitMoments(Rows(X), splits), CorrelationRule(), 2)
+    result = Comparison(SplitMoments(Rows(X), splits), CorrelationRule(), 2).of_all()
     expected = [-CorrelationPCA(2).fit(X[train]).score(X[held]) for train, held in splits]
     np.testing.assert_allclose(result.risk_folds[:, 0], expected, rtol=1e-9)
 

@@ -246,7 +246,9 @@ def test_strengths_and_temperings_broadcast():
 def test_surface_and_oracle_pair():
     population, n = Population(moving(8), 2), 15
     alphas, temperings = default_strengths(), np.arange(11) / 10
-    surface = population.risk_surface(n)
+    calls = []
+    surface = population.risk_surface(n, advance=lambda: calls.append(1))
+    assert len(calls) == surface.risk.size
     np.testing.assert_array_equal(surface.alphas, alphas)
     np.testing.assert_allclose(surface.temperings, temperings)
     np.testing.assert_allclose(surface.risk[:, 3], population.excess_risk(alphas, n, tempering=0.3))

@@ -15,13 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from attenua.affine import Convergence, Subspace
 from attenua.base import RowsTransformer
 from attenua.blocks import row_blocks
 from attenua.moments import Moments
 from attenua.rank import resolve_rank
 from attenua.rivals.common import formed_covariance, subspace_of_frame
 from attenua.rivals.masked_loss import checked_mask_rate
-from attenua.spectrum import Convergence, Subspace
 
 Array = NDArray[np.float64]
 

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from attenua.affine import Convergence, Subspace
 from attenua.moments import Moments
-from attenua.spectrum import Convergence, Subspace
 
 Array = NDArray[np.float64]
 

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attenua.affine import AffineFamily, Subspace
 from attenua.fitting import RuleTransformer
 from attenua.moments import Moments
 from attenua.rivals.common import subspace_of_frame
 from attenua.rules import tempered
-from attenua.spectrum import AffineFamily, Subspace, leading_subspaces
+from attenua.spectrum import leading_subspaces
 
 Array = NDArray[np.float64]
 
@@ -36,7 +37,7 @@ class CorrelationRule:
             lambda: (standardised.covariance, nothing),
             at_hand=moments.forms_covariance,
             scale=float(standardised.varies.any()),
-            start=standardised.start,
+            start=standardised.leading if standardised.has_few_rows else None,
         )
         ((_, leading),) = leading_subspaces(family, [0.0], rank)
         frame = np.sqrt(moments.variances)[:, None] * leading.basis

@@ -7,10 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attenua.affine import AffineFamily, Subspace
 from attenua.base import SubspaceTransformer
 from attenua.moments import Moments, Rows
 from attenua.rank import resolve_rank
-from attenua.spectrum import AffineFamily, Subspace, leading_subspaces
+from attenua.spectrum import leading_subspaces
 
 Array = NDArray[np.float64]
 

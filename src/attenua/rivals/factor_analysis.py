@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.decomposition import FactorAnalysis
 from sklearn.exceptions import ConvergenceWarning
 
+from attenua.affine import Convergence, Subspace
 from attenua.fitting import RuleTransformer
 from attenua.moments import Moments
 from attenua.rivals.common import formed_covariance, subspace_of_frame
-from attenua.spectrum import Convergence, Subspace
 from attenua.validation import checked_count, checked_positive
 
 

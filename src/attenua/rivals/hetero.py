@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from attenua.affine import Convergence, Subspace, rounding
 from attenua.fitting import RuleTransformer
 from attenua.moments import Moments
 from attenua.rivals.common import formed_covariance, subspace_of_frame
-from attenua.spectrum import Convergence, Subspace, rounding
 from attenua.validation import checked_count, checked_positive
 
 Array = NDArray[np.float64]

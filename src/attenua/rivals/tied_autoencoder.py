@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from attenua.affine import Convergence
 from attenua.moments import Moments
 from attenua.rivals.autoencoder import LinearAutoencoder, LinearMap, MapRule, column_signs
 from attenua.rivals.common import formed_covariance
@@ -19,7 +20,7 @@ from attenua.rivals.manifold import (
     stiefel_tangent,
     transposed,
 )
-from attenua.spectrum import Convergence, dense_leading_subspace
+from attenua.spectrum import dense_leading_subspace
 from attenua.validation import checked_count, checked_positive
 
 Array = NDArray[np.float64]

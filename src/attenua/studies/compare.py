@@ -250,7 +250,8 @@ class Judge:
         moments = Rows(self.X_test).moments()
         rank = pca.n_components_
         ((_, best),) = AttenuationRule(np.zeros(1)).subspaces(moments, rank)
-        self.reference = in_data_units(moments.reconstruction_error(best.basis, moments.mean), moments)
+        (least,), _ = moments.reconstruction_errors([best.basis], moments.mean)
+        self.reference = in_data_units(least, moments)
         self.pca_risk = _risk(pca, self.X_test)
 
     def __call__(self, model: Any) -> dict[str, float]:

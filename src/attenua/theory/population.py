@@ -1,6 +1,7 @@
 """The one door to the theory: a covariance and a rank in, costs, savings and best strengths out."""
 
 import warnings
+from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -298,7 +299,12 @@ class Population(Geometry):
         return oracle.on_range(curve, upper)
 
     def risk_surface(
-        self, n: float, *, alphas: ArrayLike | None = None, temperings: ArrayLike | None = None
+        self,
+        n: float,
+        *,
+        alphas: ArrayLike | None = None,
+        temperings: ArrayLike | None = None,
+        advance: Callable[[], object] | None = None,
     ) -> RiskSurface:
         """Return bias and sampling part at every pair of a strength and a tempering.
 
@@ -308,6 +314,8 @@ class Population(Geometry):
             Sample size.
         alphas, temperings : array-like, default=None
             The two axes of the surface; by default the paper's 22 strengths, and 0, 0.1, ..., 1.
+        advance : callable, default=None
+            Called after every pair, for a progress bar: hundreds of columns take minutes.
 
         Examples
         --------
@@ -323,7 +331,14 @@ class Population(Geometry):
         strengths, grid = np.unique(strengths), np.unique(grid)
         if strengths.size == 0 or grid.size == 0:
             raise ValueError("alphas and temperings must each hold at least one number.")
-        bias, coefficients = np.moveaxis(over_pairs(strengths[:, None], grid, self._parts), -1, 0)
+
+        def parts(*pair: float) -> tuple[float, float]:
+            found = self._parts(*pair)
+            if advance is not None:
+                advance()
+            return found
+
+        bias, coefficients = np.moveaxis(over_pairs(strengths[:, None], grid, parts), -1, 0)
         return RiskSurface(
             n=n,
             alphas=strengths,
