@@ -26,7 +26,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "paper_map",
 ]
-exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/*.py"]
+exclude_patterns = ["_build", "guide/_*.md", "auto_examples/*.ipynb", "auto_examples/*.py"]
 templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]  # the gallery's settings cannot be stored between builds
 

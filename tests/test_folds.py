@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold, LeaveOneGroupOut
 
-from attenua.folds import make_splits
+from attenua.folds import make_splits, repeated_splits
 
 N = 12
 X = np.empty((N, 0))
@@ -74,3 +74,15 @@ def test_a_splitter_sees_data_targets_and_groups_as_given():
     make_splits(Splitter(), N, X=X, y=list(range(N)), groups=None)
     assert seen["X"] is X
     assert seen["y"] == list(range(N))
+
+
+def test_fewer_repeats_are_a_part_of_more_and_the_first_are_the_plain_folds():
+    groups = np.repeat(np.arange(12), 4)
+    plain = make_splits(4, 48, groups=groups)
+    two, three = (repeated_splits(4, 48, groups, n) for n in (2, 3))
+    assert (len(two), len(three)) == (8, 12)
+    for first, second in zip(plain + two[4:], three, strict=False):
+        np.testing.assert_array_equal(first[1], second[1])
+    assert any(not np.array_equal(a[1], b[1]) for a, b in zip(three[:4], three[4:8], strict=True))
+    for train, held in three:
+        assert not set(groups[train]) & set(groups[held])

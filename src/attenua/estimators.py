@@ -1,5 +1,6 @@
 """Attenuated PCA as scikit-learn estimators: at given strengths, and at ones chosen by cross-validation."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from attenua.array_api.fitting import fit_array, fit_array_cv
 from attenua.array_api.namespace import namespace_of
 from attenua.batches import batches_of, is_batches, one_batch
+from attenua.choice import checked_selection, guarded, within_noise
 from attenua.distributed import is_dask
 from attenua.feature_groups import column_labels
 from attenua.fitting import RuleTransformer, RuleTransformerCV
@@ -215,6 +217,12 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         is given groups), a splitter, or an iterable of (training rows, held-out rows).
     n_repeats : int, default=1
         Repetitions of the folds, averaged before choosing. More than one shuffles each.
+    selection : {"minimum", "guarded", "bounded"}, default="minimum"
+        "minimum" takes the candidate of least cross-validated risk. "guarded" takes it only where its gain
+        over PCA exceeds a quarter of its standard error over the splits, and PCA elsewhere; it is meant for
+        repeated folds, where it spares losses and costs next to no gain. "bounded" is guarded and compares
+        only strengths up to the part of the spread of the variances that is noise
+        (:func:`attenua.choice.variance_noise`): the most careful. See the guide on two strengths.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
         Partition of the columns, for block attenuation. The ``groups`` of ``fit`` are of rows.
     whiten : bool, default=False
@@ -316,6 +324,7 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         tempering: str | float | ArrayLike = 0,
         cv: Any = 5,
         n_repeats: int = 1,
+        selection: str = "minimum",
         feature_groups: Any = None,
         whiten: bool = False,
         n_jobs: int | None = None,
@@ -326,6 +335,7 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         self.tempering = tempering
         self.cv = cv
         self.n_repeats = n_repeats
+        self.selection = selection
         self.feature_groups = feature_groups
         self.whiten = whiten
         self.n_jobs = n_jobs
@@ -391,19 +401,28 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         return self
 
     def _strengths(self) -> Array:
+        checked_selection(self.selection)
         return pairs(checked_strengths(self.alphas), checked_temperings(self.tempering))
 
     def _rule(self, strengths: Array, n_features: int) -> AttenuationRule:
         return AttenuationRule(strengths, column_labels(self.feature_groups, n_features))
 
     def _compare(self, comparison: Comparison) -> CrossValidation:
-        if not isinstance(self.tempering, str):
-            return super()._compare(comparison)
-        temperings = comparison.strengths[:, 1]
-        comparison.add(np.flatnonzero(np.isin(temperings, AUTO_TEMPERINGS[::2])))
-        distance = np.abs(temperings - temperings[comparison.best])
-        comparison.add(np.flatnonzero(distance == AUTO_TEMPERINGS[1]))
-        return comparison.result()
+        strengths = comparison.strengths
+        allowed = np.ones(len(strengths), dtype=bool)
+        if self.selection == "bounded":
+            allowed = within_noise(strengths, comparison.variances, comparison.weight)
+        if isinstance(self.tempering, str):
+            temperings = strengths[:, 1]
+            comparison.add(np.flatnonzero(allowed & np.isin(temperings, AUTO_TEMPERINGS[::2])))
+            distance = np.abs(temperings - temperings[comparison.best])
+            comparison.add(np.flatnonzero(allowed & (distance == AUTO_TEMPERINGS[1])))
+        else:
+            comparison.add(np.flatnonzero(allowed))
+        result = comparison.result()
+        if self.selection == "minimum":
+            return result
+        return replace(result, best=guarded(result.best, result.risk_folds, result.held_to_training))
 
     def _store_choice(self, result: CrossValidation) -> None:
         self.alphas_, self.temperings_ = (np.unique(column) for column in result.strengths.T)

@@ -63,6 +63,32 @@ def make_splits(
     return [_checked_split(number, split, n_samples, labels) for number, split in enumerate(splits)]
 
 
+def repeated_splits(
+    n_folds: int, n_samples: int, groups: ArrayLike | None, n_repeats: int, random_state: Any = 0
+) -> list[Split]:
+    """Return the plain folds, and after them shuffled ones: fewer repetitions are a part of more.
+
+    Parameters
+    ----------
+    n_folds : int
+        Folds of one repetition.
+    n_samples : int
+        Number of rows.
+    groups : array-like of shape (n_samples,), optional
+        Label of every row.
+    n_repeats : int
+        Repetitions, the plain folds among them.
+    random_state : int, RandomState or None
+        Shuffles the others.
+    """
+    splits = make_splits(n_folds, n_samples, groups=groups)
+    random = check_random_state(random_state)
+    for _ in range(n_repeats - 1):
+        # make_splits shuffles two repetitions or more; the second of each pair goes unused.
+        splits += make_splits(n_folds, n_samples, groups=groups, n_repeats=2, random_state=random)[:n_folds]
+    return splits
+
+
 def is_number_of_folds(cv: Any) -> bool:
     """Whether cv is a number, and not a splitter or a list of splits."""
     return isinstance(cv, numbers.Integral) and not isinstance(cv, bool)

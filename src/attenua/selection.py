@@ -168,10 +168,12 @@ class CrossValidation:
         Mean over all held-out rows.
     risk_folds : ndarray of shape (n_splits, n_candidates)
         Mean over the held-out rows of each split.
+    held_to_training : float
+        Held-out rows of a split divided by its training rows, on average.
     best : int
         Position of the chosen candidate.
-    gain : float
-        The part of the risk of PCA, the first candidate, that the chosen one removes.
+    gains : ndarray of shape (n_candidates,)
+        The part of the risk of PCA, the first candidate, that each removes.
     solvers : Counter
         How many subspaces each solver found.
     certified : bool
@@ -181,8 +183,9 @@ class CrossValidation:
     strengths: Array
     risk: Array
     risk_folds: Array
+    held_to_training: float
     best: int
-    gain: float
+    gains: Array
     solvers: Counter[str]
     certified: bool
 
@@ -190,6 +193,11 @@ class CrossValidation:
     def chosen(self) -> Array:
         """The chosen candidate, as the only one of an array."""
         return self.strengths[[self.best]]
+
+    @property
+    def gain(self) -> float:
+        """The part of the risk of PCA that the chosen candidate removes."""
+        return float(self.gains[self.best])
 
 
 class Comparison:
@@ -228,6 +236,16 @@ class Comparison:
         return self._rule.strengths
 
     @property
+    def variances(self) -> Array:
+        """Variances of the columns over all rows."""
+        return self._total.variances
+
+    @property
+    def weight(self) -> float:
+        """Weight of all rows."""
+        return self._total.weight
+
+    @property
     def risk(self) -> Array:
         """Mean over all held-out rows, for every candidate; infinite for those not compared yet."""
         return self._weights @ self._risk_folds / self._weights.sum()
@@ -239,6 +257,8 @@ class Comparison:
 
     def add(self, places: NDArray[np.intp]) -> None:
         """Compare the candidates at some positions with those that came before."""
+        if not len(places):
+            return
         rule, iterates = self._rule, hasattr(self._rule, "at")
         self._measure(places, rule.at(rule.strengths[places], _ROUGH_SINE) if iterates else rule)
         doubt = self._weights @ self._doubt_folds / self._weights.sum()
@@ -270,8 +290,9 @@ class Comparison:
             self._rule.strengths[compared],
             in_data_units(risk[compared], total),
             in_data_units(self._risk_folds[:, compared], total),
+            float(np.mean(self._weights) / (total.weight - np.mean(self._weights))),
             int(np.searchsorted(compared, self.best)),
-            float(1 - risk[self.best] / risk[0]) if risk[0] > 0 else 0.0,
+            1 - risk[compared] / risk[0] if risk[0] > 0 else np.zeros(len(compared)),
             self._solvers,
             self._certified,
         )

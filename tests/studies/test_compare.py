@@ -10,6 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua.folds import repeated_splits
 from attenua.rivals import (
     AsymmetricAutoencoder,
     CorrelationPCA,
@@ -21,7 +22,17 @@ from attenua.rivals import (
 from attenua.studies import METHODS, Method, compare
 from tests.helpers import covariance, spiked_rows
 
-COLUMNS = ["method", "strength", "fallback", "converged", "cv_risk", "test_risk", "excess_removed", "seconds"]
+COLUMNS = [
+    "method",
+    "strength",
+    "tempering",
+    "fallback",
+    "converged",
+    "cv_risk",
+    "test_risk",
+    "excess_removed",
+    "seconds",
+]
 GROUPS = np.arange(9) // 3
 BY_HAND = {
     "PCA": AttenuatedPCA(2, alpha=0.0),
@@ -33,6 +44,10 @@ BY_HAND = {
     "block masked-target": MaskedTargetPCACV(2, feature_groups=GROUPS),
     "factor analysis": FactorAnalysisPCA(2),
     "diagonal shrinkage": DiagonalShrinkagePCA(2),
+    "two strengths": AttenuatedPCACV(2, tempering="auto"),
+    "two strengths, repeated folds": AttenuatedPCACV(
+        2, tempering="auto", cv=repeated_splits(5, 60, None, 4, random_state=7)
+    ),
 }
 
 
@@ -45,7 +60,7 @@ def data():
 @pytest.fixture(scope="module")
 def table(data):
     X, X_test = data
-    return compare(X, 2, X_test=X_test, feature_groups=GROUPS)
+    return compare(X, 2, X_test=X_test, feature_groups=GROUPS, random_state=7)
 
 
 def error(model, X):
@@ -67,7 +82,8 @@ def test_every_figure_by_hand(data, table, name):
     chooses = hasattr(model, "cv_risk_")
     strengths = [getattr(model, key) for key in ("alpha_", "mask_rate_", "intensity_") if hasattr(model, key)]
     np.testing.assert_equal(row.strength, strengths[0] if strengths else np.nan)
-    assert row.fallback == (chooses and row.strength == 0)
+    np.testing.assert_equal(row.tempering, getattr(model, "tempering_", np.nan))
+    assert row.fallback == (chooses and row.strength == 0 and getattr(model, "tempering_", 0) == 0)
     assert row.converged == getattr(model, "converged_", True)
     if chooses:
         held = model.cv_risk_.min()

@@ -14,23 +14,32 @@ import pytest
 from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
-from attenua import AttenuatedPCACV
+from attenua import AttenuatedPCA, AttenuatedPCACV
 from attenua.cli import app
 from attenua.folds import make_splits
 from attenua.studies import budget
-from attenua.studies.budget import RESULTS_FILE, StudySettings, evaluate, run_study
+from attenua.studies.budget import (
+    ORACLES,
+    RESULTS_FILE,
+    StudySettings,
+    draw_subsample,
+    evaluate,
+    run_study,
+)
 from attenua.studies.gain import best_affine_risk, excess_risk_removed
 from attenua.studies.published import CELLS, GAINS, STRENGTHS
 from attenua.studies.real_data import study_data
 from attenua.studies.store import ResultStore, SettingsMismatch, read_results
-from attenua.studies.study_output import summarise, write_study
-from attenua.studies.summary import cap_table, gain_table, strength_table
-from attenua.studies.tables import Table
+from attenua.studies.study_output import TWO_STRENGTHS, summarise, write_study
+from attenua.studies.summary import cap_table, gain_table, paired_table, strength_table
+from attenua.studies.tables import Table, differences_table, main_table
 
 # Stand-ins have the published layout but other values, and the loader says so.
 pytestmark = pytest.mark.filterwarnings("ignore:.*values.*:UserWarning")
 
-SMALL = StudySettings(n_subsamples=3, n_versions={"optdigits": 2}, budgets=(32, 64))
+SMALL = StudySettings(
+    n_subsamples=3, n_versions={"optdigits": 2}, n_repeats={"optdigits": 2}, budgets=(32, 64)
+)
 
 
 @pytest.fixture(scope="session")
@@ -165,6 +174,7 @@ def made_up_results():
             "test_risk": 1.0,
             "gain": version + rng.standard_normal(),
             "strength": 0.6 if subsample else 0.0,
+            "tempering": 0.5 if subsample else 0.0,
             "fallback": subsample == 0,
             "capped": 1.0 if method == "HeteroPCA" and subsample == 1 else np.nan,
             "seconds": 0.1,
@@ -196,10 +206,55 @@ def test_strengths_and_caps():
     results = made_up_results()
     strengths = strength_table(results, ["direct attenuation"])
     np.testing.assert_allclose(strengths.strength, 0.45)
+    np.testing.assert_allclose(strengths.tempering, 0.375)
     np.testing.assert_allclose(strengths.fallback_percent, 25)
     np.testing.assert_allclose(strengths.above_half_percent, 75)
     hetero = cap_table(results).set_index("method").loc["HeteroPCA"]
     assert (hetero.capped, hetero.fits) == (10, 10)
+
+
+def test_differences_are_paired_and_cluster_over_patch_versions():
+    results = made_up_results()
+    paired = paired_table(results, ["HeteroPCA"], "direct attenuation", "HeteroPCA")
+    row = paired.set_index(["data", "budget"]).loc[("optdigits", 64)]
+    cell = results[(results.data == "optdigits") & (results.budget == 64)]
+    means = cell.groupby(["method", "version"]).gain.mean()
+    differences = means["HeteroPCA"] - means["direct attenuation"]
+    assert row.difference == pytest.approx(differences.mean())
+    assert row.high - row.difference == pytest.approx(1.96 * differences.std(ddof=1) / np.sqrt(3))
+    assert row.baseline_gain == pytest.approx(means["direct attenuation"].mean())
+    assert (row.oracle_difference, row.oracle_low, row.oracle_high) == (0, 0, 0)
+    har = paired.set_index(["data", "budget"]).loc[("har", 64)]
+    assert har.high - har.low > 0
+    assert differences_table(paired).rows[0][0] == "Optdigits patches N=64"
+
+
+def test_no_choice_beats_hindsight(stand_in):
+    methods = ("mask-derived attenuation", "direct attenuation", *TWO_STRENGTHS, *ORACLES)
+    settings = StudySettings(n_versions={"optdigits": 1}, n_repeats={"optdigits": 2}, methods=methods)
+    _, records = evaluate(("optdigits", 64, 0, 5), settings, stand_in)
+    gains = {record["method"]: record["gain"] for record in records}
+    assert list(gains) == list(methods)
+    one, two = (gains[name] for name in ORACLES)
+    assert gains["mask-derived attenuation"] <= one + 1e-9
+    assert gains["direct attenuation"] <= one + 1e-9
+    assert max(gains[name] for name in TWO_STRENGTHS) <= two + 1e-9
+    assert 0 <= one <= two
+    refit = records[-1]
+    data = study_data("optdigits", 0, settings.seed, stand_in)
+    _, X, _ = draw_subsample(("optdigits", 64, 0, 5), settings.seed, stand_in)
+    model = AttenuatedPCA(data.rank, alpha=refit["strength"], tempering=refit["tempering"]).fit(X)
+    assert refit["test_risk"] == pytest.approx(-model.score(data.X_test))
+
+
+def test_stars_are_for_methods_only():
+    results = made_up_results()
+    results = results.assign(method=results.method.replace({"HeteroPCA": ORACLES[0]}), gain=1.0)
+    results.loc[results.method == ORACLES[0], "gain"] = 9.0
+    table = main_table(gain_table(results, ["direct attenuation", ORACLES[0]]))
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert all(cell.endswith("*") for cell in rows["direct attenuation"])
+    assert not any(cell.endswith("*") for cell in rows[ORACLES[0]])
 
 
 def test_published_tables_are_complete():

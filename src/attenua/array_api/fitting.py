@@ -105,6 +105,11 @@ def _fold_moments(estimator: Any, rows: ArrayRows, y: Any, groups: Any) -> tuple
 class ArrayComparison(Comparison):
     """Candidates compared on a device; the risks, one for each split and candidate, come to the host."""
 
+    @property
+    def variances(self) -> NDArray[np.float64]:
+        """Variances of the columns over all rows, on the host."""
+        return on_host(self._total.variances)
+
     def _measure(self, places: NDArray[np.intp], rule: Any) -> None:
         # On a device the last digits cost little, so that no rough pass comes first.
         alphas, temperings = rule.strengths.T

@@ -1,8 +1,10 @@
 """The fixed-budget study: every method on the same few rows, folds and test set, many times over."""
 
 import platform
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +12,22 @@ import joblib
 import numpy as np
 import scipy
 import sklearn
+from numpy.typing import NDArray
 
 import attenua
 from attenua.estimators import AttenuatedPCA
-from attenua.folds import make_splits
+from attenua.folds import make_splits, repeated_splits
 from attenua.studies.compare import METHODS, Judge, Setting, fit_and_judge, resolved_methods
-from attenua.studies.real_data import N_VERSIONS, study_data
+from attenua.studies.gain import excess_risk_removed
+from attenua.studies.real_data import N_REPEATS, N_VERSIONS, Array, StudyData, study_data
 from attenua.studies.store import ResultStore
+from attenua.studies.surfaces import ALPHAS, TEMPERINGS, HeldMoments, risks_on_test
 
 RESULTS_FILE = "results.sqlite"
-# The paper's seven (PCA is the reference of all), and two that it does not have.
-STUDY_METHODS = tuple(method.name for method in METHODS if method.name != "PCA")
+# Not methods: the best that any choice on a grid could have done, seen on the test rows themselves.
+ORACLES = ("one strength, in hindsight", "two strengths, in hindsight")
+# The paper's seven (PCA is the reference of all), four that it does not have, and what bounds them.
+STUDY_METHODS = (*(method.name for method in METHODS if method.name != "PCA"), *ORACLES)
 
 # (data, budget, version, subsample)
 Key = tuple[str, int, int, int]
@@ -42,8 +49,10 @@ class StudySettings:
         Subsamples for each version of a data set and budget.
     n_versions : dict
         Draws of patch locations for each data set; the keys are the data sets.
+    n_repeats : dict
+        Repetitions of the folds, for the method that repeats them, for each data set.
     methods : tuple of str
-        Methods compared, by their names in ``attenua.studies.METHODS``.
+        Methods compared, by their names in ``attenua.studies.METHODS``, and oracles by theirs in ``ORACLES``.
     """
 
     seed: int = 2026
@@ -51,6 +60,7 @@ class StudySettings:
     n_folds: int = 5
     n_subsamples: int = 100
     n_versions: dict[str, int] = field(default_factory=lambda: dict(N_VERSIONS))
+    n_repeats: dict[str, int] = field(default_factory=lambda: dict(N_REPEATS))
     methods: tuple[str, ...] = STUDY_METHODS
 
     def subsamples(self) -> list[Key]:
@@ -136,33 +146,79 @@ def _evaluated(
         yield from parallel(joblib.delayed(evaluate)(key, settings, data_home) for key in keys)
 
 
+def draw_subsample(
+    key: Key, seed: int, data_home: str | None = None
+) -> tuple[StudyData, Array, NDArray[Any] | None]:
+    """Return the data set of a subsample, its rows, and the labels of their groups."""
+    data, budget, version, subsample = key
+    full = study_data(data, version, seed, data_home)
+    # The name as bytes: the stream depends on the key alone, not on the other cells.
+    random = np.random.default_rng([seed, *data.encode(), budget, version, subsample])
+    rows = random.choice(len(full.X_train), budget, replace=False)
+    return full, full.X_train[rows], None if full.row_groups is None else full.row_groups[rows]
+
+
 def evaluate(
     key: Key, settings: StudySettings, data_home: str | None = None
 ) -> tuple[Key, list[dict[str, Any]]]:
     """Fit all methods to one subsample and judge them on the official test set."""
-    data, budget, version, subsample = key
-    full = study_data(data, version, settings.seed, data_home)
-    # The name as bytes: the stream depends on the key alone, not on the other cells.
-    random = np.random.default_rng([settings.seed, *data.encode(), budget, version, subsample])
-    rows = random.choice(len(full.X_train), budget, replace=False)
-    X = full.X_train[rows]
-    groups = None if full.row_groups is None else full.row_groups[rows]
+    data, budget, version, _ = key
+    full, X, groups = draw_subsample(key, settings.seed, data_home)
     splits = make_splits(settings.n_folds, budget, groups=groups)
     pca = AttenuatedPCA(full.rank, alpha=0.0).fit(X)
     judge = Judge(pca, full.X_test, X.shape[1])
-    setting = Setting(full.rank, splits, full.column_groups)
+    repeated = repeated_splits(settings.n_folds, budget, groups, settings.n_repeats[data])
+    setting = Setting(full.rank, splits, full.column_groups, repeated)
     records = []
-    for name, estimator in resolved_methods(settings.methods, setting).items():
+    methods = [name for name in settings.methods if name not in ORACLES]
+    for name, estimator in resolved_methods(methods, setting).items():
         model, record = fit_and_judge(name, estimator, X, judge)
         records.append(
             {
                 "method": name,
                 "test_risk": record["test_risk"],
                 "gain": record["excess_removed"],
-                "strength": None if np.isnan(record["strength"]) else record["strength"],
+                "strength": _or_none(record["strength"]),
+                "tempering": _or_none(record["tempering"]),
                 "fallback": int(record["fallback"]),
                 "capped": int(not model.converged_) if hasattr(model, "converged_") else None,
                 "seconds": record["seconds"],
             }
         )
+    if set(ORACLES) <= set(settings.methods):
+        records += _in_hindsight(X, full.rank, held_moments(data, version, settings.seed, data_home))
     return key, records
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
+@lru_cache(maxsize=16)
+def held_moments(name: str, version: int, seed: int, data_home: str | None = None) -> HeldMoments:
+    """Return the moments of the test rows of one version of a data set."""
+    return HeldMoments.of(study_data(name, version, seed, data_home).X_test)
+
+
+def _in_hindsight(X: Array, rank: int, test: HeldMoments) -> list[dict[str, Any]]:
+    """Return what the best strength, and the best pair, would have done on the test rows."""
+    began = time.perf_counter()
+    risks = risks_on_test(X, rank, test)[..., -1]
+    gains = excess_risk_removed(risks[0, 0], risks, test.references[rank])
+    seconds = time.perf_counter() - began
+    records = []
+    for name, n_temperings in zip(ORACLES, (1, len(TEMPERINGS)), strict=True):
+        g, a = np.unravel_index(np.argmax(gains[:n_temperings]), (n_temperings, len(ALPHAS)))
+        records.append(
+            {
+                "method": name,
+                "test_risk": float(risks[g, a]),
+                "gain": float(gains[g, a]),
+                "strength": float(ALPHAS[a]),
+                "tempering": float(TEMPERINGS[g]),
+                "fallback": int(g == a == 0),
+                "capped": None,
+                "seconds": seconds,
+            }
+        )
+    return records

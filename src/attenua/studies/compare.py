@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from attenua.axes import in_data_units
 from attenua.base import RowsTransformer
 from attenua.estimators import AttenuatedPCA, AttenuatedPCACV
-from attenua.folds import make_splits
+from attenua.folds import is_number_of_folds, make_splits, repeated_splits
 from attenua.moments import Rows
 from attenua.rivals import (
     CorrelationPCA,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _COLUMNS = (
     "method",
     "strength",
+    "tempering",
     "fallback",
     "converged",
     "cv_risk",
@@ -56,11 +57,14 @@ class Setting:
         The folds of every method that chooses a strength.
     feature_groups : None, labels, or lists of column indices
         Columns that block masks hide together.
+    repeated_splits : list of (training rows, held-out rows)
+        The same folds and shuffled repetitions of them.
     """
 
     n_components: int
     splits: list[Any]
     feature_groups: Any = None
+    repeated_splits: list[Any] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,14 @@ METHODS = (
     ),
     Method("factor analysis", lambda s: FactorAnalysisPCA(s.n_components)),
     Method("diagonal shrinkage", lambda s: DiagonalShrinkagePCA(s.n_components)),
+    Method("two strengths", lambda s: AttenuatedPCACV(s.n_components, tempering="auto", cv=s.splits)),
+    Method(
+        "two strengths, repeated folds",
+        lambda s: AttenuatedPCACV(s.n_components, tempering="auto", cv=s.repeated_splits),
+    ),
 )
+# Repetitions of the folds, where a comparison is not told otherwise.
+N_REPEATS = 4
 
 
 def compare(
@@ -151,7 +162,8 @@ def compare(
     groups : array-like of shape (n_samples,), optional
         Labels of the rows, such as subjects; rows of one group are never split.
     cv, n_repeats, random_state
-        The folds, as in :class:`attenua.AttenuatedPCACV`.
+        The folds, as in :class:`attenua.AttenuatedPCACV`. The method with repeated folds adds three shuffled
+        repetitions to them, where cv is a number and n_repeats is 1.
 
     Returns
     -------
@@ -160,10 +172,11 @@ def compare(
 
         - ``method``: its name;
         - ``strength``: the strength, mask rate or intensity chosen, NaN where there is none;
+        - ``tempering``: the tempering chosen, NaN where there is none;
         - ``fallback``: whether cross-validation fell back on PCA;
         - ``converged``: whether its final fit did (in the place of a warning);
-        - ``cv_risk``: mean squared error of held-out rows on the common folds, at the chosen strength (so
-          a little optimistic for a method that chose one);
+        - ``cv_risk``: mean squared error of held-out rows on the common folds (or their repetitions), at the
+          chosen strength (so a little optimistic for a method that chose one);
         - ``test_risk``: mean squared error of a test row (NaN without test rows);
         - ``excess_removed``: percentage of PCA's excess test risk removed (NaN without test rows);
         - ``seconds``: to choose the strength and refit.
@@ -184,7 +197,10 @@ def compare(
     X, _ = checked_matrix(X)
     splits = make_splits(cv, X.shape[0], X=X, groups=groups, n_repeats=n_repeats, random_state=random_state)
     pca = AttenuatedPCA(n_components, alpha=0.0).fit(X)
-    setting = Setting(pca.n_components_, splits, feature_groups)
+    repeated = splits
+    if is_number_of_folds(cv) and n_repeats == 1:
+        repeated = repeated_splits(cv, X.shape[0], groups, N_REPEATS, random_state)
+    setting = Setting(pca.n_components_, splits, feature_groups, repeated)
     judge = Judge(pca, X_test, X.shape[1])
     records = []
     for name, estimator in resolved_methods(methods, setting).items():
@@ -256,10 +272,12 @@ def fit_and_judge(name: str, estimator: Any, X: Any, judge: Judge) -> tuple[Any,
         model = estimator.fit(X)
         seconds = time.perf_counter() - began
     strength = next((float(getattr(model, key)) for key in _STRENGTHS if hasattr(model, key)), np.nan)
+    tempering = float(getattr(model, "tempering_", np.nan))
     return model, {
         "method": name,
         "strength": strength,
-        "fallback": hasattr(model, "cv_risk_") and strength == getattr(model, "tempering_", 0.0) == 0,
+        "tempering": tempering,
+        "fallback": hasattr(model, "cv_risk_") and strength == 0 and not tempering > 0,
         "converged": bool(getattr(model, "converged_", True)),
         **judge(model),
         "seconds": seconds,

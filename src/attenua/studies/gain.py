@@ -1,5 +1,7 @@
 """How much of PCA's avoidable error on test rows another subspace removes."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,10 +19,12 @@ def best_affine_risk(X: Array, rank: int) -> float:
     return float(eigenvalues[: X.shape[1] - rank].sum())
 
 
-def excess_risk_removed(pca_risk: float, risk: float, reference: float) -> float:
+def excess_risk_removed(pca_risk: float, risk: Any, reference: float) -> Any:
     r"""Return the percentage of PCA's test excess risk that a method removes (eq. real-data-gain).
 
     .. math:: G = 100\,(R^{\rm PCA} - R) / (R^{\rm PCA} - R^{(d)})
+
+    The risk may be a number or an array.
     """
     return 100 * (pca_risk - risk) / (pca_risk - reference)
 

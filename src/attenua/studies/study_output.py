@@ -6,20 +6,23 @@ from pathlib import Path
 import pandas as pd
 
 from attenua.files import write_whole
-from attenua.studies.budget import RESULTS_FILE
+from attenua.studies.budget import ORACLES, RESULTS_FILE
 from attenua.studies.comparison_figure import comparison_figure
 from attenua.studies.published import STRENGTHS
 from attenua.studies.simulations.figures import save_figure
 from attenua.studies.store import read_results
-from attenua.studies.summary import cap_table, gain_table, strength_table
+from attenua.studies.summary import cap_table, gain_table, paired_table, strength_table
 from attenua.studies.tables import (
     Table,
     caps_table,
+    differences_table,
     interval_table,
     main_table,
     strengths_table,
     write_tables,
 )
+
+TWO_STRENGTHS = ("two strengths", "two strengths, repeated folds")
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,8 @@ def summarise(folder: Path) -> StudySummary:
     results, settings = read_results(folder / RESULTS_FILE)
     methods = settings["methods"]
     gains = gain_table(results, methods)
-    strengths = strength_table(results, [method for method in methods if method in STRENGTHS])
+    choosers = [*STRENGTHS, *TWO_STRENGTHS, *ORACLES]
+    strengths = strength_table(results, [method for method in methods if method in choosers])
     caps = cap_table(results)
     tables = {
         "main-comparison": main_table(gains),
@@ -51,7 +55,11 @@ def summarise(folder: Path) -> StudySummary:
         "chosen-strengths": strengths_table(strengths),
         "iteration-caps": caps_table(caps),
     }
-    return StudySummary(tables, {"gains": gains, "strengths": strengths, "caps": caps})
+    frames = {"gains": gains, "strengths": strengths, "caps": caps}
+    if {*TWO_STRENGTHS, "direct attenuation", *ORACLES} <= set(methods):
+        frames["differences"] = paired_table(results, TWO_STRENGTHS, "direct attenuation", ORACLES[0])
+        tables["two-against-one"] = differences_table(frames["differences"])
+    return StudySummary(tables, frames)
 
 
 def write_study(summary: StudySummary, folder: Path) -> list[Path]:
