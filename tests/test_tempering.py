@@ -8,9 +8,10 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, attenuation_path
+from attenua.comparison import Comparison, SplitMoments
 from attenua.moments import Rows
 from attenua.rules import AttenuationRule, pairs, tempered
-from attenua.selection import Comparison, SplitMoments, select_on_validation
+from attenua.selection import select_on_validation
 from tests.helpers import covariance, exact_components, sine, spiked_rows
 
 PAIRS = [(0, 0), (0, 0.3), (0.4, 0.5), (1, 0.25), (0.49, 1), (0, 1), (1, 1)]

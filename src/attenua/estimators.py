@@ -10,13 +10,13 @@ from attenua.array_api.fitting import fit_array, fit_array_cv
 from attenua.array_api.namespace import namespace_of
 from attenua.batches import batches_of, is_batches, one_batch
 from attenua.choice import checked_selection, guarded, within_noise
+from attenua.comparison import Comparison, CrossValidation
 from attenua.distributed import is_dask
 from attenua.feature_groups import column_labels
 from attenua.fitting import RuleTransformer, RuleTransformerCV
 from attenua.folds import checked_stream_folds
 from attenua.incremental import IncrementalFit
 from attenua.rules import AttenuationRule, pairs
-from attenua.selection import Comparison, CrossValidation
 from attenua.validation import AUTO_TEMPERINGS, checked_strength, checked_strengths, checked_temperings
 
 Array = NDArray[np.float64]
