@@ -25,8 +25,8 @@ from attenua.array_api.fitting import reconstruction_errors
 from attenua.array_api.moments import ArrayRows
 from attenua.array_api.stacks import stack_of
 from attenua.array_api.subspaces import leading_subspaces
+from attenua.comparison import FoldMoments
 from attenua.folds import consecutive_folds
-from attenua.selection import FoldMoments
 from attenua.validation import checked_strengths
 
 

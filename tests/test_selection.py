@@ -2,13 +2,9 @@ import numpy as np
 import pytest
 
 from attenua import AttenuatedPCACV, attenuation_path, spectrum
+from attenua.comparison import SplitMoments, smallest_strength_at_minimum
 from attenua.moments import Rows
-from attenua.selection import (
-    SplitMoments,
-    fallback_certificate,
-    select_on_validation,
-    smallest_strength_at_minimum,
-)
+from attenua.selection import fallback_certificate, select_on_validation
 from tests.helpers import covariance, spiked_rows
 
 

@@ -10,13 +10,13 @@ from attenua.array_api.fitting import fit_array, fit_array_cv
 from attenua.array_api.namespace import namespace_of
 from attenua.batches import batches_of, is_batches, one_batch
 from attenua.choice import checked_selection, guarded, within_noise
+from attenua.comparison import Comparison, CrossValidation
 from attenua.distributed import is_dask
 from attenua.feature_groups import column_labels
 from attenua.fitting import RuleTransformer, RuleTransformerCV
 from attenua.folds import checked_stream_folds
 from attenua.incremental import IncrementalFit
 from attenua.rules import AttenuationRule, pairs
-from attenua.selection import Comparison, CrossValidation
 from attenua.validation import AUTO_TEMPERINGS, checked_strength, checked_strengths, checked_temperings
 
 Array = NDArray[np.float64]
@@ -408,23 +408,21 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         return AttenuationRule(strengths, column_labels(self.feature_groups, n_features))
 
     def _compare(self, comparison: Comparison) -> CrossValidation:
-        self._add_candidates(comparison)
-        result = comparison.result()
-        if self.selection == "minimum" or guarded(result.best, result.risk_folds, result.held_to_training):
-            return result
-        return replace(result, best=0, gain=0.0)
-
-    def _add_candidates(self, comparison: Comparison) -> None:
-        temperings = comparison.strengths[:, 1]
-        allowed = np.ones(len(temperings), dtype=bool)
+        strengths = comparison.strengths
+        allowed = np.ones(len(strengths), dtype=bool)
         if self.selection == "bounded":
-            allowed = within_noise(comparison.strengths, comparison.variances, comparison.weight)
-        if not isinstance(self.tempering, str):
+            allowed = within_noise(strengths, comparison.variances, comparison.weight)
+        if isinstance(self.tempering, str):
+            temperings = strengths[:, 1]
+            comparison.add(np.flatnonzero(allowed & np.isin(temperings, AUTO_TEMPERINGS[::2])))
+            distance = np.abs(temperings - temperings[comparison.best])
+            comparison.add(np.flatnonzero(allowed & (distance == AUTO_TEMPERINGS[1])))
+        else:
             comparison.add(np.flatnonzero(allowed))
-            return
-        comparison.add(np.flatnonzero(allowed & np.isin(temperings, AUTO_TEMPERINGS[::2])))
-        distance = np.abs(temperings - temperings[comparison.best])
-        comparison.add(np.flatnonzero(allowed & (distance == AUTO_TEMPERINGS[1])))
+        result = comparison.result()
+        if self.selection == "minimum":
+            return result
+        return replace(result, best=guarded(result.best, result.risk_folds, result.held_to_training))
 
     def _store_choice(self, result: CrossValidation) -> None:
         self.alphas_, self.temperings_ = (np.unique(column) for column in result.strengths.T)

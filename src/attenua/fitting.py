@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua.base import SubspaceTransformer
+from attenua.comparison import MOST_PARTS, Comparison, CrossValidation, FoldMoments, Rule, SplitMoments
 from attenua.folds import check_repeats, consecutive_folds, is_number_of_folds, make_splits
 from attenua.moments import Moments
 from attenua.rank import resolve_rank
-from attenua.selection import MOST_PARTS, Comparison, CrossValidation, FoldMoments, Rule, SplitMoments
 
 Array = NDArray[np.float64]
 Folds = SplitMoments | FoldMoments

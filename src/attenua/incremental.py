@@ -15,8 +15,8 @@ from sklearn.utils.validation import validate_data
 
 from attenua.array_api.namespace import check_host
 from attenua.batches import Batch
+from attenua.comparison import FoldMoments
 from attenua.distributed import dask_stream
-from attenua.selection import FoldMoments
 from attenua.streams import RowStream
 from attenua.validation import caller_level, check_names, checked_batch_weights, matrix_requirements
 

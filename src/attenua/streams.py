@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from attenua.blocks import magnitude
+from attenua.comparison import FoldMoments
 from attenua.folds import folds_by_group
 from attenua.moments import scatter_moments
-from attenua.selection import FoldMoments
 from attenua.sums import SINGLE_PRECISION_ROWS, FoldSums, frame_of, product_blocks, representable
 from attenua.validation import check_total_weight
 

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA, FactorAnalysis
 
 from attenua import AttenuatedPCA
+from attenua.comparison import Comparison, SplitMoments
 from attenua.moments import Rows
 from attenua.rivals import (
     CorrelationPCA,
@@ -19,7 +20,6 @@ from attenua.rivals import (
 )
 from attenua.rivals.correlation import CorrelationRule
 from attenua.rivals.hetero import HeteroRule
-from attenua.selection import Comparison, SplitMoments
 from tests.helpers import covariance, sine, spiked_rows
 
 SHAPES = {"tall": (200, 12), "wide": (30, 80), "very wide": (25, 700)}

@@ -19,9 +19,9 @@ from attenua.array_api.moments import ArrayRows, clipped
 from attenua.array_api.namespace import is_foreign, on_device, on_host, spans
 from attenua.array_api.stacks import Stack, stack_of
 from attenua.array_api.subspaces import leading_subspaces
+from attenua.comparison import MOST_PARTS, Comparison, FoldMoments, SplitMoments
 from attenua.folds import check_repeats, consecutive_folds, is_number_of_folds, make_splits
 from attenua.rank import resolve_rank
-from attenua.selection import MOST_PARTS, Comparison, FoldMoments, SplitMoments
 from attenua.validation import check_total_weight, checked_weights, matrix_requirements
 
 # Covariances of this many bytes are solved at once; more splits come one group after another.
@@ -107,7 +107,7 @@ class ArrayComparison(Comparison):
 
     @property
     def variances(self) -> NDArray[np.float64]:
-        """Variances of the columns, over all rows, on the host."""
+        """Variances of the columns over all rows, on the host."""
         return on_host(self._total.variances)
 
     def _measure(self, places: NDArray[np.intp], rule: Any) -> None:

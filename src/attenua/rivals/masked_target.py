@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua.affine import Convergence, Subspace
+from attenua.comparison import CrossValidation
 from attenua.feature_groups import column_labels
 from attenua.fitting import RuleTransformer, RuleTransformerCV
 from attenua.moments import Moments
@@ -15,7 +16,6 @@ from attenua.rivals.common import formed_covariance, subspace_of_frame
 from attenua.rivals.manifold import MAX_ITER, TOLERANCE, Minima, grassmann_tangent, minimise, polar_retraction
 from attenua.rivals.masked_loss import MaskedTargetLosses, checked_mask_rate
 from attenua.rules import AttenuationRule
-from attenua.selection import CrossValidation
 from attenua.validation import checked_count, checked_positive
 
 Array = NDArray[np.float64]

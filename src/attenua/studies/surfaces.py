@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from attenua.affine import AffineFamily
 from attenua.files import write_whole
 from attenua.folds import Split
-from attenua.spectrum import AffineFamily, leading_subspaces
+from attenua.spectrum import leading_subspaces
 from attenua.studies.gain import excess_risk_removed
 from attenua.validation import checked_strengths
 
@@ -170,6 +171,15 @@ def subspaces(covariance: Array, rank: int, temperings: Array = TEMPERINGS) -> A
 
 def _affine(S: Array) -> AffineFamily:
     D = np.diag(S).copy()
+    least, largest = float(D.min()), float(D.max())
     return AffineFamily(
-        len(S), lambda V: S @ V, lambda V: D[:, None] * V, D, lambda: (S, D), True, float(D.max())
+        len(S),
+        lambda V: S @ V,
+        lambda V: D[:, None] * V,
+        D,
+        lambda: (S, D),
+        at_hand=True,
+        scale=largest,
+        part_range=(least, largest),
+        fall=largest,
     )
