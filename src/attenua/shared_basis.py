@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from attenua.affine import AffineFamily, Subspace, rounding
 from attenua.cut_bound import CutBound
+from attenua.sums import blas_limit
 
 Array = NDArray[np.float64]
 
@@ -123,7 +124,7 @@ class SharedBasis:
         together = max(_RITZ_BYTES // (16 * self.family.size * count), 1)
         for first in range(0, len(active), together):
             some = active[first : first + together]
-            solved = [self._ritz(strengths[i], count) for i in some]
+            solved = self._ritz([strengths[i] for i in some], count)
             coordinates = np.vstack([vectors.T for _, vectors in solved])
             # Rows are vectors here, so that those of one strength lie together in memory.
             bases = coordinates @ self.Q[:, :m].T
@@ -135,14 +136,14 @@ class SharedBasis:
                 sizes = np.sqrt(np.einsum("ij,ij->j", residual, residual))
                 yield i, self._judged(strengths[i], *solved[k], sizes), basis[:, : self.rank]
 
-    def _ritz(self, alpha: float, count: int) -> tuple[Array, Array]:
-        """Return the leading eigenvalues and eigenvectors of the projected matrix at a strength."""
+    def _ritz(self, alphas: Sequence[float], count: int) -> list[tuple[Array, Array]]:
+        """Return the leading eigenvalues and eigenvectors of the projected matrices at some strengths."""
         m = self.filled
-        projected = self.S_projected[:m, :m] - alpha * self.D_projected[:m, :m]
-        values, vectors = scipy.linalg.eigh(
-            projected, subset_by_index=[m - count, m - 1], overwrite_a=True, check_finite=False
-        )
-        return values[::-1], vectors[:, ::-1]
+        steps = np.array(alphas)[:, None, None] * self.D_projected[:m, :m]
+        with blas_limit(1):  # more threads are slower than one on matrices of this size
+            values, vectors = np.linalg.eigh(self.S_projected[:m, :m] - steps)
+        leading = slice(-1, -count - 1, -1)
+        return list(zip(values[:, leading], vectors[:, :, leading], strict=True))
 
     def _subtract(self, product: Array, basis: Array, values: Array, alpha: float | Array) -> None:
         """Make residuals ``S V - alpha D V - V diag(values)`` of products ``S V``."""
