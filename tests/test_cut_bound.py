@@ -45,7 +45,7 @@ def test_a_missed_eigenvalue_is_not_proven_away(n, p):
     values, vectors = leading(covariance(X), 0.5, 5)
     kept = [0, 1, 3]  # the third was overlooked, the fourth taken in its place
     level = values[4] + 0.3 * (values[3] - values[4])
-    bound = CutBound(dataclasses.replace(family_of(X), spectrum=None), rank)
+    bound = CutBound(dataclasses.replace(family_of(X), next_value=None), rank)
     assert not bound.prove(0.5, level, vectors[:, kept], values[kept])
     assert bound.at(0.5) == np.inf
 

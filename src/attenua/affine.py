@@ -87,8 +87,8 @@ class AffineFamily:
         The eigenvalues at a strength are at least ``-alpha * fall``, if S has no negative ones.
     start : callable, optional
         Return a few columns whose span is close to the leading eigenvectors of S.
-    spectrum : callable, optional
-        Return all eigenvalues of S that can differ from zero, decreasing, where these are known exactly.
+    next_value : callable, optional
+        Return a proven upper bound of the first eigenvalue of S after a rank.
     count_above : callable, optional
         Return how many eigenvalues at a strength are above a positive value, found by exact inertia.
     """
@@ -103,7 +103,7 @@ class AffineFamily:
     part_range: tuple[float, float] = (-np.inf, np.inf)
     fall: float = 0.0
     start: Callable[[int], Array] | None = None
-    spectrum: Callable[[], Array] | None = None
+    next_value: Callable[[int], float] | None = None
     count_above: Callable[[float, float], int] | None = None
 
     def stack(self, strengths: Sequence[float]) -> Iterator[Array]:

@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -78,8 +79,8 @@ class SplitMoments:
         """Moments of all rows."""
         if not self._partitions:
             return self._rows.moments()
-        first, *others = self._parts(self._partitions[0])
-        return sum(others, first)
+        parts = self._parts(self._partitions[0])
+        return type(parts[0]).sum(parts)
 
     def pair(self, number: int) -> tuple[Any, Any]:
         """Return the moments of the training and the held-out rows of a split."""
@@ -135,7 +136,7 @@ class FoldMoments:
     @cached_property
     def total(self) -> Any:
         """Moments of all rows."""
-        return sum(self._held[1:], start=self._held[0])
+        return type(self._held[0]).sum(self._held) if self.n_splits > 1 else self._held[0]
 
     def pair(self, number: int) -> tuple[ScatterMoments, ScatterMoments]:
         """Return the moments of the training and the held-out rows of a split."""
@@ -148,8 +149,8 @@ class FoldMoments:
 
 def _all_but(parts: Sequence[ScatterMoments], position: int) -> ScatterMoments:
     """Add up the other parts. To subtract this one would leave the rounding of its outliers behind."""
-    first, *others = [*parts[:position], *parts[position + 1 :]]
-    return sum(others, first)
+    others = [*parts[:position], *parts[position + 1 :]]
+    return type(others[0]).sum(others)
 
 
 @dataclass(frozen=True)
@@ -305,24 +306,24 @@ class _Fold(NamedTuple):
 
 
 def _held_out_risks(moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any) -> list[_Fold]:
-    limit, n_jobs = _shared_threads(moments, n_jobs)
-    with blas_limit(limit):
-        return Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_held_out_risk)(moments, number, rule, rank) for number in range(moments.n_splits)
-        )
-
-
-def _shared_threads(moments: SplitMoments | FoldMoments, n_jobs: Any) -> tuple[int | None, Any]:
-    """Return how many threads BLAS may use, and how many splits run side by side.
+    """Judge the strengths on every split, several splits side by side.
 
     Left to itself BLAS spreads every small product over its threads, which costs more than it saves; the same
-    threads, one or a few for each split, are used better. Very small problems are left alone.
+    threads, one or a few for each split, are used better. The last splits, if fewer, share all of them.
     """
-    if n_jobs is not None or moments.total.n_features <= _SMALL_PROBLEM:
-        return None, n_jobs
-    threads = blas_threads()
-    side_by_side = min(threads, moments.n_splits)
-    return max(threads // side_by_side, 1), side_by_side
+    threads, n_splits = blas_threads(), moments.n_splits
+    side_by_side = min(threads, n_splits) if n_jobs is None else effective_n_jobs(n_jobs)
+    if n_jobs is None and moments.total.n_features <= _SMALL_PROBLEM:
+        threads = side_by_side = 1
+    whole = n_splits - n_splits % side_by_side
+    folds = []
+    for numbers in (range(whole), range(whole, n_splits)):
+        at_once = max(min(side_by_side, len(numbers)), 1)
+        with blas_limit(max(threads // at_once, 1)):
+            folds += Parallel(n_jobs=at_once, prefer="threads")(
+                delayed(_held_out_risk)(moments, number, rule, rank) for number in numbers
+            )
+    return folds
 
 
 def _held_out_risk(moments: SplitMoments | FoldMoments, number: int, rule: Rule, rank: int) -> _Fold:

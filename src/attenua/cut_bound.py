@@ -8,7 +8,6 @@ and rise at most as fast as the largest allows when it shrinks.
 """
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from attenua.affine import AffineFamily, rounding
@@ -31,10 +30,8 @@ class CutBound:
         self.family = family
         self.rank = rank
         self._proven: list[tuple[float, float]] = []
-        if family.spectrum is not None:
-            values = family.spectrum()
-            bound = values[rank] if rank < len(values) else 0.0
-            self._proven.append((0.0, float(bound) + rounding(family.size, max(family.scale, values[0]))))
+        if family.next_value is not None:
+            self._proven.append((0.0, family.next_value(rank)))
 
     @property
     def can_prove(self) -> bool:
@@ -74,8 +71,9 @@ class CutBound:
         M[np.diag_indices_from(M)] += bound
         M += (basis * (2 * (values - bound))) @ basis.T
         slack = 4 * (len(M) + 1) * np.finfo(float).eps * float(np.abs(np.diag(M)).sum())
-        _, failed = scipy.linalg.lapack.dpotrf(M.T, lower=0, clean=0, overwrite_a=1)
-        if failed:
+        try:
+            np.linalg.cholesky(M)  # not scipy's, which lets no other thread run
+        except np.linalg.LinAlgError:
             return False
         self._proven.append((alpha, bound + slack))
         return True

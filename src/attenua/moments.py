@@ -12,11 +12,13 @@ costs no digits, and a power of two as the unit, so that data of size 1e-150 or 
 overflow. Both are removed again by whoever reports a number (``unit``).
 """
 
-from collections.abc import Callable, Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
@@ -97,6 +99,17 @@ class ScatterMoments(Moments):
     def __sub__(self, other: "ScatterMoments") -> "ScatterMoments":
         return self._combined(other, -1)
 
+    @classmethod
+    def sum(cls, parts: "Sequence[ScatterMoments]") -> "ScatterMoments":
+        """Add up the moments of disjoint subsets."""
+        if len({part.unit for part in parts}) > 1:
+            return reduce(add, parts)
+        scatter = parts[0]._scatter.copy()
+        for part in parts[1:]:
+            scatter += part._scatter
+        weight, total = sum(part.weight for part in parts), sum(part._total for part in parts)
+        return cls(weight, total, scatter, parts[0]._origin, parts[0].unit)
+
     def _combined(self, other: "ScatterMoments", sign: int) -> "ScatterMoments":
         unit = self._common_unit(other)
         one, two = self.in_unit(unit), other.in_unit(unit)
@@ -140,7 +153,8 @@ class ScatterMoments(Moments):
     def covariance(self) -> Array:
         """S as a p-by-p matrix."""
         S = self._scatter / self.weight
-        S -= np.outer(self._offset, self._offset)
+        # S.T is in the order of BLAS, and S is symmetric: the outer product is subtracted in place.
+        scipy.linalg.blas.dger(-1.0, self._offset, self._offset, a=S.T, overwrite_a=1)
         np.fill_diagonal(S, self.variances)
         return S
 

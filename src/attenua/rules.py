@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.affine import AffineFamily, Subspace
+from attenua.affine import AffineFamily, Subspace, rounding
 from attenua.masks import within_groups
 from attenua.moments import Moments
 from attenua.spectrum import SINE, leading_subspaces
@@ -95,7 +95,13 @@ def _through_inner_products(moments: Moments, is_diagonal: bool) -> dict[str, An
     """Return what the inner products of few rows say about the family."""
     if not moments.has_few_rows:
         return {}
-    known = {"start": moments.leading, "spectrum": moments.spectrum}
+
+    def next_value(rank: int) -> float:
+        values = moments.spectrum()
+        bound = values[rank] if rank < len(values) else 0.0
+        return float(bound) + rounding(moments.n_features, max(moments.variances.max(), values[0]))
+
+    known = {"start": moments.leading, "next_value": next_value}
     return known | {"count_above": moments.count_above} if is_diagonal else known
 
 

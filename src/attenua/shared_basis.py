@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from attenua.affine import AffineFamily, Subspace, rounding
 from attenua.cut_bound import CutBound
+from attenua.filters import ChebyshevFilter, RitzVectors
+from attenua.sums import blas_limit
 
 Array = NDArray[np.float64]
 
@@ -32,12 +34,10 @@ _PATIENCE = 6
 # high one would leave nothing but the few largest eigenvectors.
 _DEGREE = 8
 _FIRST_DEGREE = 4
-# A filter reduces the sine of the angle by some powers of ten. Single precision, twice as fast, is enough for
-# it as long as the result is not to be better than this.
+# A filter reduces the sine of the angle by about this much. Single precision is enough for it as long as what
+# is left is not below its rounding errors, relative to the largest eigenvalue.
 _FILTER_GAIN = 1e-3
-_SINGLE_SINE = 1e-6
-# Residuals of this many gaps mean that the basis is still far from any of the subspaces.
-_LOST = 10.0
+_SINGLE_ROUNDING = 2e-7
 # New columns are left out where their squared part outside the basis and the other columns is smaller than
 # this; residuals of neighbouring strengths much sooner, since they say nearly the same.
 _DEPENDENT = 1e-12
@@ -70,8 +70,9 @@ class SharedBasis:
         self.D_projected = np.empty((self.capacity, self.capacity))
         self.filled = 0
         self.bound = CutBound(family, rank)
+        self._filter = ChebyshevFilter(family)
+        self._is_random = family.start is None
         self._settled: list[Array] = []
-        self._single: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None
 
     def solve(self, strengths: Sequence[float]) -> Iterator[tuple[int, Subspace | None]]:
         """Yield the leading subspace at every strength, or None where it could not be settled."""
@@ -104,7 +105,7 @@ class SharedBasis:
                 return
             attempts = list(unsettled.values())
             # While nothing is known, what is learnt at one strength serves the others.
-            self._grow(attempts[-1:] if worst * self.sine > _LOST else _worst_apart(attempts))
+            self._grow(attempts[-1:] if self._is_random else _worst_apart(attempts))
 
     def _start(self) -> Array:
         # Random columns in any case: an eigenvector that the start knows nothing of must not be overlooked.
@@ -123,7 +124,7 @@ class SharedBasis:
         together = max(_RITZ_BYTES // (16 * self.family.size * count), 1)
         for first in range(0, len(active), together):
             some = active[first : first + together]
-            solved = [self._ritz(strengths[i], count) for i in some]
+            solved = self._ritz([strengths[i] for i in some], count)
             coordinates = np.vstack([vectors.T for _, vectors in solved])
             # Rows are vectors here, so that those of one strength lie together in memory.
             bases = coordinates @ self.Q[:, :m].T
@@ -135,14 +136,14 @@ class SharedBasis:
                 sizes = np.sqrt(np.einsum("ij,ij->j", residual, residual))
                 yield i, self._judged(strengths[i], *solved[k], sizes), basis[:, : self.rank]
 
-    def _ritz(self, alpha: float, count: int) -> tuple[Array, Array]:
-        """Return the leading eigenvalues and eigenvectors of the projected matrix at a strength."""
+    def _ritz(self, alphas: Sequence[float], count: int) -> list[tuple[Array, Array]]:
+        """Return the leading eigenvalues and eigenvectors of the projected matrices at some strengths."""
         m = self.filled
-        projected = self.S_projected[:m, :m] - alpha * self.D_projected[:m, :m]
-        values, vectors = scipy.linalg.eigh(
-            projected, subset_by_index=[m - count, m - 1], overwrite_a=True, check_finite=False
-        )
-        return values[::-1], vectors[:, ::-1]
+        steps = np.array(alphas)[:, None, None] * self.D_projected[:m, :m]
+        with blas_limit(1):  # more threads are slower than one on matrices of this size
+            values, vectors = np.linalg.eigh(self.S_projected[:m, :m] - steps)
+        leading = slice(-1, -count - 1, -1)
+        return list(zip(values[:, leading], vectors[:, :, leading], strict=True))
 
     def _subtract(self, product: Array, basis: Array, values: Array, alpha: float | Array) -> None:
         """Make residuals ``S V - alpha D V - V diag(values)`` of products ``S V``."""
@@ -183,63 +184,38 @@ class SharedBasis:
     def _grow(self, attempts: "list[_Attempt]") -> None:
         """Extend the basis by better vectors for some strengths: filtered ones where products are cheap."""
         room = self.capacity - min(self.rank + 2, self.capacity // 2)
-        alphas = np.concatenate([np.full(len(a.open), a.alpha) for a in attempts])[:room]
-        values = np.concatenate([a.values[a.open] for a in attempts])[:room]
-        coordinates = np.hstack([a.coordinates[:, a.open] for a in attempts])[:, :room]
-        vectors = self.Q[:, : self.filled] @ coordinates
         if self.family.at_hand:
-            new = self._filtered(attempts, vectors, alphas, values)
+            new = self._filtered(attempts)[:, :room]
         else:
-            # (theta + alpha D) is T - theta without its off-diagonal part, up to sign: exact for a diagonal
-            # D and a low-rank S, and plain block Lanczos at alpha = 0.
-            residual = self.SQ[:, : self.filled] @ coordinates
-            self._subtract(residual, vectors, values, alphas)
-            shifted = values + alphas * self.family.part_diagonal[:, None]
-            least = 1e-3 * max(self.family.scale, np.abs(values).max())
-            new = residual / np.maximum(shifted, least)
+            new = self._preconditioned(attempts)[:, :room]
+        self._is_random = False
         self._make_room(new.shape[1], attempts)
         self._extend(new, _DEPENDENT if self.family.at_hand else _ALIKE)
 
-    def _filtered(self, attempts: "list[_Attempt]", V: Array, alphas: Array, values: Array) -> Array:
-        """Damp the unwanted part of Ritz vectors by a Chebyshev polynomial of their matrix.
+    def _filtered(self, attempts: "list[_Attempt]") -> Array:
+        Q = self.Q[:, : self.filled]
+        groups = [RitzVectors(a.alpha, a.values, Q @ a.coordinates, a.open) for a in attempts]
+        degree = _FIRST_DEGREE if self._is_random else _DEGREE
+        return self._filter(groups, degree, single=all(self._can_be_single(a) for a in attempts))
 
-        Column j belongs to the matrix at ``alphas[j]``, whose unwanted eigenvalues lie between
-        ``-alphas[j] * fall`` and the last Ritz value there. In single precision, everything is in units of
-        the scale.
+    def _can_be_single(self, attempt: "_Attempt") -> bool:
+        """Whether rounding errors of single precision are below what a filter is to leave."""
+        left = max(self.sine, attempt.excess * self.sine * _FILTER_GAIN)
+        return left * attempt.gap >= _SINGLE_ROUNDING * float(np.abs(attempt.values).max())
+
+    def _preconditioned(self, attempts: "list[_Attempt]") -> Array:
+        """Return residuals, preconditioned by the diagonal part.
+
+        (theta + alpha D) is T - theta without its off-diagonal part, up to sign: exact for a diagonal D and a
+        low-rank S, and plain block Lanczos at alpha = 0.
         """
-        edges = np.concatenate([np.full(len(a.open), a.values[-1]) for a in attempts])[: len(alphas)]
-        low = -alphas * self.family.fall
-        centre, half = (edges + low) / 2, np.maximum((edges - low) / 2, 1e-3 * self.family.scale)
-        growth = np.maximum((values - centre) / half, 1.0)  # keeps the columns from overflowing
-        excess = max(a.excess for a in attempts)
-        single = max(self.sine, excess * self.sine * _FILTER_GAIN) >= _SINGLE_SINE
-        base, part, unit, dtype = self.family.base, self.family.part, 1.0, np.float64
-        if single:
-            S, D = self._in_single_precision()
-            base, unit, dtype = S.__matmul__, self.family.scale, np.float32
-            part = D.__matmul__ if D.ndim == 2 else D[:, None].__mul__
-        first, later = (np.asarray(k * unit / (half * growth), dtype) for k in (1, 2))
-        damping = np.asarray(growth**-2, dtype)
-        V, alphas, centre = (np.asarray(x, dtype) for x in (V, alphas, centre / unit))
-        previous, current = np.zeros_like(V), V
-        for step in range(_FIRST_DEGREE if excess * self.sine > _LOST else _DEGREE):
-            product = base(current)
-            product -= alphas * part(current)
-            product -= centre * current
-            product *= later if step else first
-            previous *= damping
-            product -= previous
-            previous, current = current, product
-        return current.astype(float)
-
-    def _in_single_precision(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return S and D in units of the scale; made once."""
-        if self._single is None:
-            S, D = (np.empty(M.shape, np.float32) for M in self.family.matrices())
-            for M, copy in zip(self.family.matrices(), (S, D), strict=True):
-                np.divide(M, self.family.scale, out=copy, casting="same_kind")
-            self._single = S, D
-        return self._single
+        alphas = np.concatenate([np.full(len(a.open), a.alpha) for a in attempts])
+        values = np.concatenate([a.values[a.open] for a in attempts])
+        coordinates = np.hstack([a.coordinates[:, a.open] for a in attempts])
+        residual = self.SQ[:, : self.filled] @ coordinates
+        self._subtract(residual, self.Q[:, : self.filled] @ coordinates, values, alphas)
+        least = 1e-3 * max(self.family.scale, np.abs(values).max())
+        return residual / np.maximum(values + alphas * self.family.part_diagonal[:, None], least)
 
     def _make_room(self, columns: int, attempts: "list[_Attempt]") -> None:
         """Shrink a full basis to what the strengths that it still works on are made of."""

@@ -7,9 +7,10 @@ larger than any before may raise the unit; the sums follow exactly, because only
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
+from itertools import chain, islice
 from threading import Lock, local
 from typing import Any, NamedTuple, TypeVar
 
@@ -44,7 +45,6 @@ _PLAIN_RANGE = (2.0**-10, 2.0**30)
 # Blocks side by side pay from about this many multiplications on, and may take this much memory together.
 _PARALLEL_WORK = 2e9
 _PARALLEL_BYTES = 512 * 2**20
-_blas_limit = Lock()
 
 
 class Frame(NamedTuple):
@@ -203,7 +203,10 @@ class FoldSums:
         n, p = X.shape
         parallel = float(n) * p**2 > _PARALLEL_WORK and not sp.issparse(X)
         workers = _PARALLEL_BYTES // (_PRODUCT_BYTES + 8 * p**2) if parallel else 1
-        for fold, sums in in_order(measure, parts, workers):
+        left = iter(parts)
+        first = list(islice(left, 2))
+        # One product by itself has all threads of BLAS.
+        for fold, sums in in_order(measure, chain(first, left), workers if len(first) > 1 else 1):
             self._take(fold, sums)
 
     def _take(self, fold: int, sums: BlockSums) -> None:
@@ -214,10 +217,12 @@ class FoldSums:
         if sp.issparse(sums.scatter):
             entries = sums.scatter.tocoo()
             self.scatters[fold][entries.row, entries.col] += entries.data * ratio * ratio
-        elif ratio == 1.0:
-            self.scatters[fold] += sums.scatter
-        else:
+        elif ratio != 1.0:
             self.scatters[fold] += sums.scatter * ratio * ratio
+        elif self.weights[fold] == sums.weight and sums.scatter.dtype == float:
+            self.scatters[fold] = sums.scatter  # the first block, taken as it is and not added to zeros
+        else:
+            self.scatters[fold] += sums.scatter
 
     def _measure(self, B: Any, w: Array | None, single: bool, checked: bool, workspace: local) -> BlockSums:
         """Return the sums of one block. Reads the frame and changes nothing, so that threads may call it."""
@@ -318,23 +323,19 @@ def in_order(function: Callable[[Job], Result], jobs: Iterable[Job], workers: in
     Blocks side by side keep all cores busy through reading, copying and multiplying; taking them in order
     makes the sums the same for any number of threads.
     """
-    # The limit on BLAS is one for the whole process: two callers at once would restore each other's.
-    if workers <= 1 or not _blas_limit.acquire(blocking=False):
+    threads = blas_threads()
+    workers = min(workers, threads)
+    if workers <= 1:
         yield from map(function, jobs)
         return
-    try:
-        threads = blas_threads()
-        workers = min(workers, threads)
-        waiting: deque[Any] = deque()
-        with blas_limit(threads // workers), ThreadPoolExecutor(workers) as pool:
-            for job in jobs:
-                waiting.append(pool.submit(function, job))
-                if len(waiting) > workers:
-                    yield waiting.popleft().result()
-            while waiting:
+    waiting: deque[Any] = deque()
+    with blas_limit(threads // workers), ThreadPoolExecutor(workers) as pool:
+        for job in jobs:
+            waiting.append(pool.submit(function, job))
+            if len(waiting) > workers:
                 yield waiting.popleft().result()
-    finally:
-        _blas_limit.release()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def blas_threads() -> int:
@@ -342,9 +343,41 @@ def blas_threads() -> int:
     return max((library.num_threads for library in _blas().lib_controllers), default=1)
 
 
-def blas_limit(threads: int | None) -> AbstractContextManager[Any]:
-    """Return a context in which BLAS uses so many threads; None leaves it alone."""
-    return _blas().limit(limits=threads)
+class _BlasLimit:
+    """The one limit of the process: whoever comes first sets it, and whoever leaves last lifts it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._holders = 0
+        self._context: Any = None
+
+    def take(self, threads: int) -> None:
+        with self._lock:
+            if self._holders == 0:
+                self._context = _blas().limit(limits=threads)
+            self._holders += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._holders -= 1
+            if self._holders == 0:
+                self._context.restore_original_limits()
+
+
+_limit = _BlasLimit()
+
+
+@contextmanager
+def blas_limit(threads: int) -> Iterator[None]:
+    """Let BLAS use no more than so many threads inside. Where it uses no more already, nothing is done."""
+    if threads >= blas_threads():
+        yield
+        return
+    _limit.take(threads)
+    try:
+        yield
+    finally:
+        _limit.leave()
 
 
 @cache

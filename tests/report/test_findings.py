@@ -171,7 +171,8 @@ def test_two_strengths_are_shown_as_they_were_chosen(surface_model, surface_fram
     pca = exact_components(S, 0, 2)
     expected = np.degrees(subspace_angles(pca.T, vectors[:, ::-1][:, :2]))
     np.testing.assert_allclose(found.angles, expected, atol=1e-6)
-    assert "without tempering" in found.theory_note
+    assert f"that of tempering {found.shown.tempering:g}" in found.theory_note
+    assert found.theory.tempering == found.shown.tempering
     assert found.n_parts_better == paired_gain(model).n_better
     assert found.cost_of_shown == pytest.approx(-model.gain_)
 

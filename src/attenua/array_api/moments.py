@@ -5,6 +5,9 @@ of float32 rows are taken in single precision, 8,192 rows at a time, where they 
 such products further (TF32), they are taken in double precision instead.
 """
 
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -208,6 +211,11 @@ class ScatterSums(_Explaining):
 
     def __sub__(self, other: "ScatterSums") -> "ScatterSums":
         return self._combined(other, -1)
+
+    @classmethod
+    def sum(cls, parts: "Sequence[ScatterSums]") -> "ScatterSums":
+        """Add up the moments of disjoint subsets."""
+        return reduce(add, parts)
 
     def _combined(self, other: "ScatterSums", sign: int) -> "ScatterSums":
         return ScatterSums(

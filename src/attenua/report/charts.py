@@ -278,9 +278,10 @@ def _theory(found: Findings) -> Chart:
         "shade": [0, 0.5, "reached by masks"],
         "series": series,
     }
+    pca = risk[0] if theory.tempering == 0 else float(theory.population.excess_risk(0.0, theory.n))
     summary = (
         f"Expected excess risk by the theory at the sample covariance. It is smallest at strength "
-        f"{alphas[best]:g}, {100 * (1 - risk[best] / risk[0]):.1f}% below PCA's."
+        f"{alphas[best]:g}, {100 * (1 - risk[best] / pca):.1f}% below PCA's."
     )
     rows = [
         [f"{a:g}", *(short(value) for value in values)]

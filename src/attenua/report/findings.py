@@ -135,9 +135,9 @@ def find(
     found = dict(pair.subspaces(moments, rank))
     pca, attenuated = (principal_axes(moments, found[i]) for i in (0, 1))
     attenuated = _turned_towards(pca, attenuated)
-    theory, note = _theory(rows, rank, labels, validation.alphas_, random_state)
+    theory, note = _theory(rows, rank, labels, validation.alphas_, shown.tempering, random_state)
     if theory is not None and len(validation.temperings_) > 1:
-        note = f"The curve is that of attenuation without tempering. {note}".strip()
+        note = f"The curve is that of tempering {shown.tempering:g}. {note}".strip()
     n = rows.shape[0]
     spectrum = _spectra(pair, moments, rank, n, shown.tempering)
     outside = attenuated.components - (attenuated.components @ pca.components.T) @ pca.components
@@ -240,7 +240,7 @@ def _spectra(
 
 
 def _theory(
-    X: Any, rank: int, labels: Any, alphas: Array, random_state: int
+    X: Any, rank: int, labels: Any, alphas: Array, tempering: float, random_state: int
 ) -> tuple[PlugInReport | None, str]:
     n, p = X.shape
     if labels is not None:
@@ -258,7 +258,12 @@ def _theory(
         warnings.simplefilter("always")
         try:
             report = plug_in_report(
-                dense, rank, alphas=alphas, n_bootstrap=samples, random_state=random_state
+                dense,
+                rank,
+                alphas=alphas,
+                tempering=tempering,
+                n_bootstrap=samples,
+                random_state=random_state,
             )
         except ValueError as error:
             return None, f"The theory does not apply to these data: {error}"
