@@ -69,7 +69,7 @@ class PairedGain:
     def advice(self) -> str:
         """The verdict in a sentence."""
         return {
-            "pca": "Ordinary PCA reconstructs held-out rows best here; there is nothing to attenuate.",
+            "pca": "Ordinary PCA is the choice here: attenuation gains nothing that stands out of the noise.",
             "clear": "Worth using here: the gain stands clear of its noise.",
             "unclear": "The gain does not stand clear of its noise; ordinary PCA may serve as well here.",
         }[self.verdict]

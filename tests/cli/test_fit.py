@@ -118,6 +118,22 @@ def test_temperings(frame, text, tempering):
     np.testing.assert_array_equal(loaded.cv_risk_, model.cv_risk_)
 
 
+@pytest.mark.parametrize("selection", ["guarded", "bounded"])
+def test_rules_of_choice(frame, selection):
+    options = ["-k", 1, "--tempering", "auto", "--selection", selection, "--repeats", 2]
+    record = json.loads(run("fit", "data.csv", *options, "--json").stdout)
+    model = AttenuatedPCACV(1, tempering="auto", selection=selection, n_repeats=2, random_state=0)
+    model.fit(frame.to_numpy())
+    assert (record["alpha"], record["tempering"]) == (model.alpha_, model.tempering_)
+    assert record["temperings"] == model.temperings_.tolist()
+
+
+def test_a_rule_of_choice_that_is_refused(frame):
+    result = run("fit", "data.csv", "--selection", "best")
+    assert result.exit_code == 2
+    assert "none of minimum, guarded, bounded" in words(result.output)
+
+
 def test_without_tempering_the_sentences_do_not_speak_of_it(frame):
     assert "tempering" not in run("fit", "data.csv", "-k", 1).output
 

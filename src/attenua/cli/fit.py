@@ -20,6 +20,7 @@ from attenua.cli.options import (
     Rank,
     Repeats,
     Seed,
+    Selection,
     Tempering,
 )
 from attenua.cli.output import components_csv, scores_csv
@@ -36,6 +37,7 @@ def fit(
     group_column: GroupColumn = None,
     alphas: Alphas = "direct",
     tempering: Tempering = "0",
+    selection: Selection = "minimum",
     cv: Folds = 5,
     repeats: Repeats = 1,
     seed: Seed = 0,
@@ -58,13 +60,13 @@ def fit(
 
     - `attenua fit data.parquet -k 3 --columns height:weight,age --group-column subject --out fitted`
 
-    - `attenua fit data.csv -k 5 --tempering auto`
+    - `attenua fit data.csv -k 5 --tempering auto --repeats 4 --selection bounded`
 
     - `zcat data.csv.gz | attenua fit - -k 5 --json`
 
     - `attenua fit --report` (the built-in digits, with a report)
     """
-    request = Request(file, columns, group_column, k, alphas, tempering, cv, repeats, seed)
+    request = Request(file, columns, group_column, k, alphas, tempering, selection, cv, repeats, seed)
     targets = [out / name for name in ("components.csv", "scores.csv", "model.npz")]
     targets += [out / "report.html"] if report else []
     if out.exists() and not out.is_dir():

@@ -24,6 +24,7 @@ class Request:
     k: int | float
     alphas: Any
     tempering: Any
+    selection: str
     cv: int
     repeats: int
     seed: int
@@ -50,6 +51,7 @@ def fit_rows(table: Table, request: Request) -> AttenuatedPCACV:
         request.k,
         alphas=request.alphas,
         tempering=request.tempering,
+        selection=request.selection,
         cv=request.cv,
         n_repeats=request.repeats,
         random_state=request.seed,

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from attenua.choice import SELECTIONS
+
 FILE_HELP = (
     "Rows of numbers: .csv, .parquet, .feather, .npy, .npz or .h5ad; - for CSV on standard input. "
     "Without it, the handwritten digits that come with scikit-learn."
@@ -33,6 +35,13 @@ def _checked_rank(number: float) -> int | float:
 def parse_alphas(text: str) -> Any:
     """Return a named grid of strengths, or a list of them."""
     return text if text in ("direct", "mask") else _numbers(text, "neither 'direct' nor 'mask' nor")
+
+
+def parse_selection(text: str) -> str:
+    """Return the name of a rule of choice."""
+    if text not in SELECTIONS:
+        raise typer.BadParameter(f"{text!r} is none of {', '.join(SELECTIONS)}.")
+    return text
 
 
 def parse_tempering(text: str) -> Any:
@@ -93,6 +102,15 @@ Tempering = Annotated[
         metavar="GRID",
         help="Temperings to compare, each with every strength: 0 (none), numbers such as 0,0.5,1, or auto, "
         "which goes from coarse to fine. 0 is always among them.",
+    ),
+]
+Selection = Annotated[
+    Any,
+    typer.Option(
+        parser=parse_selection,
+        metavar="RULE",
+        help="minimum, the least held-out risk; guarded, which keeps PCA unless the gain stands out of the "
+        "noise of the folds; or bounded, which also keeps strengths within the noise of the variances.",
     ),
 ]
 Folds = Annotated[int, typer.Option("--cv", min=2, help="Number of folds.")]

@@ -20,6 +20,7 @@ from attenua.cli.options import (
     Rank,
     Repeats,
     Seed,
+    Selection,
     Tempering,
 )
 from attenua.files import refuse_existing, write_all_whole
@@ -36,6 +37,7 @@ def report(
     group_column: GroupColumn = None,
     alphas: Alphas = "direct",
     tempering: Tempering = "0",
+    selection: Selection = "minimum",
     cv: Folds = 5,
     repeats: Repeats = 1,
     seed: Seed = 0,
@@ -63,7 +65,7 @@ def report(
 
     - `attenua report` (the built-in digits)
     """
-    request = Request(file, columns, group_column, k, alphas, tempering, cv, repeats, seed)
+    request = Request(file, columns, group_column, k, alphas, tempering, selection, cv, repeats, seed)
     try:
         refuse_existing([out], force=force)
     except FileExistsError as error:
@@ -136,7 +138,8 @@ def _code(request: Request, image_shape: Any, model: Path | None) -> str:
         command += ["--model", str(model)]
     else:
         command += ["-k", str(request.k), "--alphas", _grid(request.alphas)]
-        command += ["--tempering", _grid(request.tempering), "--cv", str(request.cv)]
+        command += ["--tempering", _grid(request.tempering), "--selection", request.selection]
+        command += ["--cv", str(request.cv)]
         command += ["--repeats", str(request.repeats), "--seed", str(request.seed)]
     if image_shape is not None:
         command += ["--image-shape", f"{image_shape[0]}x{image_shape[1]}"]
@@ -154,7 +157,8 @@ def _code(request: Request, image_shape: Any, model: Path | None) -> str:
         "from attenua.report import report\n\n"
         f"table = read_table({request.file!r}{options})\n"
         f"model = AttenuatedPCACV({request.k}, alphas={request.alphas!r}, tempering={request.tempering!r}, "
-        f"cv={request.cv}, n_repeats={request.repeats}, random_state={request.seed})\n"
+        f"selection={request.selection!r}, cv={request.cv}, n_repeats={request.repeats}, "
+        f"random_state={request.seed})\n"
         "model.fit(table.X, groups=table.groups)\n"
         'report(model, table.X, "report.html", feature_names=table.names, groups=table.groups'
         f"{shape})\n"
