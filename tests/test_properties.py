@@ -9,7 +9,8 @@ from threadpoolctl import threadpool_limits
 from attenua import AttenuatedPCA, AttenuatedPCACV
 from tests.helpers import covariance, exact_components, sine, within
 
-settings.register_profile("attenua", deadline=None, max_examples=30)
+# The same examples in every run; other ones with pytest --hypothesis-seed.
+settings.register_profile("attenua", deadline=None, max_examples=30, derandomize=True)
 settings.load_profile("attenua")
 
 strengths = st.sampled_from([0.0, 0.2, 0.49, 0.8, 1.0])
@@ -101,7 +102,11 @@ def test_integer_weights_equal_repeated_rows(example, alpha, data):
     weighted, expected = fit(X, rank, alpha, sample_weight=counts), fit(repeated, rank, alpha)
     assert sine(weighted.components_, expected.components_) < 1e-8
     np.testing.assert_allclose(weighted.mean_, expected.mean_, atol=1e-9)
-    np.testing.assert_allclose(weighted.explained_variance_, expected.explained_variance_, rtol=1e-8)
+    # A variance that is zero to rounding has no digits to compare.
+    zero = 1e-12 * expected.explained_variance_.max()
+    np.testing.assert_allclose(
+        weighted.explained_variance_, expected.explained_variance_, rtol=1e-8, atol=zero
+    )
     np.testing.assert_allclose(weighted.noise_variance_, expected.noise_variance_, rtol=1e-6, atol=1e-12)
 
 
