@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 from attenua import AttenuatedPCA, AttenuatedPCACV
 from tests.helpers import covariance, exact_components, sine, within
 
-# The same examples in every run; other ones with pytest --hypothesis-seed.
+# The same examples in every run: a test that fails must fail again.
 settings.register_profile("attenua", deadline=None, max_examples=30, derandomize=True)
 settings.load_profile("attenua")
 
