@@ -1,6 +1,8 @@
 """What several test files share: data with a known shape, and comparisons of subspaces."""
 
 import numpy as np
+import pytest
+import scipy
 
 
 def spiked_rows(n, p, rank=3, seed=0):
@@ -30,3 +32,16 @@ def exact_components(S, alpha, rank, labels=None):
 def sine(A, B):
     """Sine of the largest principal angle between the row spaces of two orthonormal frames."""
     return np.linalg.norm(A - (A @ B.T) @ B, 2)
+
+
+# scikit-learn's dispatch to other array libraries refuses an older scipy.
+DISPATCHES = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 14)
+
+
+def run_check(estimator, check, monkeypatch):
+    """Run one of scikit-learn's checks; those of other libraries' arrays only where it can dispatch to them."""
+    if DISPATCHES:
+        monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    elif check.func.__name__.startswith("check_array_api"):
+        pytest.skip("scikit-learn dispatches with scipy 1.14 or newer only")
+    check(estimator)

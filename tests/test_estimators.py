@@ -16,15 +16,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, attenuation_path
-from tests.helpers import covariance, exact_components, sine, spiked_rows
+from tests.helpers import covariance, exact_components, run_check, sine, spiked_rows
 
 SHAPES = {"tall": (200, 12), "square": (40, 40), "wide": (30, 80), "very wide": (25, 700)}
 
 
 @parametrize_with_checks([AttenuatedPCA(), AttenuatedPCACV(), AttenuatedPCA(2, alpha=1.0, whiten=True)])
 def test_scikit_learn_checks(estimator, check, monkeypatch):
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # or scikit-learn skips its checks of other libraries' arrays
-    check(estimator)
+    run_check(estimator, check, monkeypatch)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -361,7 +360,7 @@ def test_too_many_components_for_a_training_fold():
 @pytest.mark.parametrize("estimator", [AttenuatedPCA(1), AttenuatedPCACV(1)])
 def test_bad_data(estimator):
     X = spiked_rows(20, 5)
-    frame = pd.DataFrame(X, columns=list("abcde"))
+    frame = pd.DataFrame(X.copy(), columns=list("abcde"))
     frame.loc[3, "c"] = np.nan
     with pytest.raises(ValueError, match=r"contains NaN in column 2 \('c'\)"):
         estimator.fit(frame)

@@ -12,7 +12,7 @@ from attenua.comparison import Comparison, SplitMoments
 from attenua.moments import Rows
 from attenua.rules import AttenuationRule, pairs, tempered
 from attenua.selection import select_on_validation
-from tests.helpers import covariance, exact_components, sine, spiked_rows
+from tests.helpers import covariance, exact_components, run_check, sine, spiked_rows
 
 PAIRS = [(0, 0), (0, 0.3), (0.4, 0.5), (1, 0.25), (0.49, 1), (0, 1), (1, 1)]
 
@@ -25,8 +25,8 @@ PAIRS = [(0, 0), (0, 0.3), (0.4, 0.5), (1, 0.25), (0.49, 1), (0, 1), (1, 1)]
         AttenuatedPCACV(alphas=[0, 0.5], tempering="auto"),
     ]
 )
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+def test_scikit_learn_checks(estimator, check, monkeypatch):
+    run_check(estimator, check, monkeypatch)
 
 
 def uneven_rows(n, p, seed=0):

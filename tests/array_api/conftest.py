@@ -4,11 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-import scipy
 import sklearn
 
-# scikit-learn's dispatch refuses an older scipy.
-DISPATCHES = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 14)
+from tests.helpers import DISPATCHES
 
 
 class Library(NamedTuple):
