@@ -39,7 +39,7 @@ DISPATCHES = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 14)
 
 
 def run_check(estimator, check, monkeypatch):
-    """Run one of scikit-learn's checks; those of other libraries' arrays only where it can dispatch to them."""
+    """Run one of scikit-learn's checks; those of other arrays only where it can dispatch to them."""
     if DISPATCHES:
         monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     elif check.func.__name__.startswith("check_array_api"):
