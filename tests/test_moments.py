@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from attenua.moments import RowMoments, Rows, ScatterMoments, magnitude
+from attenua.moments import Rows, ScatterMoments, magnitude
+from attenua.row_moments import RowMoments
 from tests.helpers import covariance, exact_components, sine, spiked_rows, within
 
 TALL = spiked_rows(600, 12)

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 # Risks closer than this part of the total variance differ by rounding only.
-_ROUNDING = 1e-13
+ROUNDING = 1e-13
 # Accuracy of the subspaces of the folds where they are found by iteration.
 _ROUGH_SINE = 1e-5
 # Bases that are judged together.
@@ -359,4 +359,4 @@ def _few_at_once(
 
 def smallest_strength_at_minimum(risk: Array, total_variance: float) -> int:
     """Return the first position whose risk is the least, up to rounding."""
-    return int(np.argmax(risk <= risk.min() + _ROUNDING * total_variance))
+    return int(np.argmax(risk <= risk.min() + ROUNDING * total_variance))

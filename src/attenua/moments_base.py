@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+# A column whose squares are all but this part of what they were added up or subtracted from does not vary.
+CONSTANT = 1e-12
+
 
 class Moments(ABC):
     """Weight, mean and covariance :math:`S` (divided by the weight) of some rows.

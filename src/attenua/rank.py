@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.moments import Moments, RowMoments
+from attenua.moments import Moments
+from attenua.row_moments import RowMoments
 from attenua.rules import AttenuationRule
 
 # Up to this size the whole spectrum of PCA is computed at once.

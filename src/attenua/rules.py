@@ -69,6 +69,7 @@ class AttenuationRule:
         def scale_rows(V: Array) -> Array:
             return variances[:, None] * V
 
+        largest = self._largest_part(moments)
         return AffineFamily(
             moments.n_features,
             moments.apply,
@@ -77,12 +78,12 @@ class AttenuationRule:
             matrices,
             at_hand=moments.forms_covariance,
             scale=float(variances.max()),
-            part_range=(float(variances.min()), float(variances.max())) if labels is None else (0.0, np.inf),
-            fall=self._fall(moments),
+            part_range=(float(variances.min()) if labels is None else 0.0, largest),
+            fall=largest,
             **_through_inner_products(moments, labels is None),
         )
 
-    def _fall(self, moments: Moments) -> float:
+    def _largest_part(self, moments: Moments) -> float:
         """Return a bound of the eigenvalues of D, where its matrix is at hand."""
         if self.labels is None:
             return float(moments.variances.max())

@@ -13,7 +13,9 @@ from attenua.array_api.fitting import reconstruction_errors
 from attenua.array_api.namespace import device_of, namespace_at, on_device, spans
 from attenua.array_api.stacks import RowStack
 from attenua.array_api.subspaces import leading_subspaces
+from attenua.comparison import ROUNDING
 from attenua.folds import consecutive_folds
+from attenua.rules import pairs
 from attenua.validation import checked_count, checked_strengths, checked_temperings
 
 # Rows of all folds of one batch of data sets take no more than this.
@@ -147,11 +149,11 @@ def _some_choices(
     least = xp.min(flat, axis=1, keepdims=True)
     whole = _stack(xp, rows, xp.full((n_sets, 1, n), 1 / n, dtype=xp.float64, device=device_of(X)))
     # Ties, up to rounding, go to the first: the smallest tempering, then the smallest alpha.
-    is_least = flat <= least + 1e-13 * xp.sum(whole.variances, axis=1, keepdims=True)
+    is_least = flat <= least + ROUNDING * xp.sum(whole.variances, axis=1, keepdims=True)
     best = xp.argmax(xp.astype(is_least, xp.int64), axis=1)
     basis = _at_chosen(xp, whole, strengths, temperings, rank, best)
-    pairs = (np.tile(alphas, len(temperings)), np.repeat(temperings, len(alphas)))
-    alpha, gamma = (xp.take(on_device(xp, values, X, xp.float64), best) for values in pairs)
+    columns = pairs(alphas, temperings).T
+    alpha, gamma = (xp.take(on_device(xp, values, X, xp.float64), best) for values in columns)
     return ManyChoices(alpha, gamma, risk, basis, centre[:, 0, :])
 
 

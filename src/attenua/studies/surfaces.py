@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.affine import AffineFamily
 from attenua.files import write_whole
 from attenua.folds import Split
-from attenua.spectrum import leading_subspaces
+from attenua.moments import ScatterMoments
+from attenua.rules import AttenuationRule, pairs
 from attenua.studies.gain import excess_risk_removed
 from attenua.validation import checked_strengths
 
@@ -24,8 +24,8 @@ Array = NDArray[np.float64]
 
 ALPHAS = checked_strengths("direct")
 TEMPERINGS = np.arange(9) / 8
-# Up to this size one batched call is faster than the solver of the estimators.
-_BATCH_SIZE = 64
+# Accuracy of the subspaces, where they are found by iteration.
+_SINE = 1e-7
 
 
 class HeldMoments(NamedTuple):
@@ -154,32 +154,9 @@ def _moments(X: Array) -> tuple[Array, Array]:
 
 def subspaces(covariance: Array, rank: int, temperings: Array = TEMPERINGS) -> Array:
     """Return the leading subspaces at every pair, of shape (n_temperings, n_alphas, n_features, rank)."""
-    deviations = np.sqrt(np.diag(covariance))
-    scales = np.zeros((len(temperings), len(covariance)))
-    np.power(deviations, -temperings[:, None], out=scales, where=deviations > 0)
-    scaled = scales[:, :, None] * covariance * scales[:, None, :]
-    if len(covariance) <= _BATCH_SIZE:
-        diagonals = scaled * np.eye(len(covariance))
-        T = scaled[:, None] - ALPHAS[:, None, None] * diagonals[:, None]
-        return np.linalg.eigh(T)[1][..., ::-1][..., :rank]
-    bases = np.empty((len(temperings), len(ALPHAS), len(covariance), rank))
-    for g, S in enumerate(scaled):
-        for a, subspace in leading_subspaces(_affine(S), ALPHAS, rank, 1e-7):
-            bases[g, a] = subspace.basis
-    return bases
-
-
-def _affine(S: Array) -> AffineFamily:
-    D = np.diag(S).copy()
-    least, largest = float(D.min()), float(D.max())
-    return AffineFamily(
-        len(S),
-        lambda V: S @ V,
-        lambda V: D[:, None] * V,
-        D,
-        lambda: (S, D),
-        at_hand=True,
-        scale=largest,
-        part_range=(least, largest),
-        fall=largest,
-    )
+    p = len(covariance)
+    rule = AttenuationRule(pairs(ALPHAS, temperings), sine=_SINE)
+    bases = np.empty((len(rule.strengths), p, rank))
+    for i, subspace in rule.subspaces(ScatterMoments(1.0, np.zeros(p), covariance, np.zeros(p)), rank):
+        bases[i] = subspace.basis
+    return bases.reshape(len(temperings), len(ALPHAS), p, rank)
