@@ -102,7 +102,8 @@ class ScatterMoments(Moments):
         for part in parts[1:]:
             scatter += part._scatter
         weight, total = sum(part.weight for part in parts), sum(part._total for part in parts)
-        return cls(weight, total, scatter, parts[0]._origin, parts[0].unit)
+        squares = np.max([part._squares for part in parts], axis=0)
+        return cls(weight, total, scatter, parts[0]._origin, parts[0].unit, squares)
 
     def _combined(self, other: "ScatterMoments", sign: int) -> "ScatterMoments":
         unit = self._common_unit(other)
