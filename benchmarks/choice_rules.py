@@ -1,7 +1,7 @@
 """How a pair of strengths is best chosen from held-out rows, in the cells of the fixed-budget study.
 
 Computes the risks of every subsample on a grid of two strengths once, stores them (an interrupted run goes on
-where it was), and lets every rule of attenua.studies.choice_rules choose from them.
+where it was), and lets every rule of research.choice_rules choose from them.
 
     python benchmarks/choice_rules.py attenua-surfaces --subsamples 25
 
@@ -18,12 +18,13 @@ from rich.progress import track
 from attenua.files import write_whole
 from attenua.folds import repeated_splits
 from attenua.studies.budget import Key, StudySettings, draw_subsample, held_moments
-from attenua.studies.choice_rules import RULES, Case, ChoiceRule, plug_in
 from attenua.studies.gain import mean_and_interval
+from attenua.studies.hindsight import TEMPERINGS
 from attenua.studies.published import CELLS
 from attenua.studies.real_data import TITLES
-from attenua.studies.surfaces import TEMPERINGS, Surface, risk_surfaces
 from attenua.studies.tables import Table
+from research.choice_rules import RULES, Case, ChoiceRule, plug_in
+from research.surfaces import Surface, risk_surfaces
 
 SETTINGS = StudySettings()
 BASELINE = "one strength: least risk"

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from cv_cost import best_times, exact_fits, spiked_rows
 from sklearn.decomposition import PCA
 
 from attenua import AttenuatedPCACV
+from cv_cost import best_times, exact_fits, spiked_rows
 
 RANK = 8
 # What varies, its values, and the shape and number of strengths at each.

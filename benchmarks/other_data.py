@@ -20,11 +20,12 @@ from rich.progress import track
 
 from attenua.files import write_whole
 from attenua.folds import repeated_splits
-from attenua.studies.choice_rules import Case, analytic_or_pca, bounded, guarded, minimum, one_strength
-from attenua.studies.other_data import LOADERS, OtherData, other_data
+from attenua.studies.hindsight import HeldMoments
 from attenua.studies.simulations.figures import save_figure
-from attenua.studies.surfaces import HeldMoments, Surface, risk_surfaces
 from attenua.studies.tables import Table
+from research.choice_rules import Case, analytic_or_pca, bounded, guarded, minimum, one_strength
+from research.other_data import LOADERS, OtherData, other_data
+from research.surfaces import Surface, risk_surfaces
 
 SEED = 2026
 N_FOLDS, N_REPEATS = 5, 4

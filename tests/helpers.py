@@ -45,3 +45,11 @@ def run_check(estimator, check, monkeypatch):
     elif check.func.__name__.startswith("check_array_api"):
         pytest.skip("scikit-learn dispatches with scipy 1.14 or newer only")
     check(estimator)
+
+
+def correlated_rows(n, p, seed=0):
+    """Return rows of four common factors and noise that grows from column to column."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, 4)) @ rng.standard_normal((4, p)) + rng.standard_normal(
+        (n, p)
+    ) * np.arange(1, p + 1)

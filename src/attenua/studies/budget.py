@@ -19,9 +19,9 @@ from attenua.estimators import AttenuatedPCA
 from attenua.folds import make_splits, repeated_splits
 from attenua.studies.compare import METHODS, Judge, Setting, fit_and_judge, resolved_methods
 from attenua.studies.gain import excess_risk_removed
+from attenua.studies.hindsight import ALPHAS, TEMPERINGS, HeldMoments, risks_on_test
 from attenua.studies.real_data import N_REPEATS, N_VERSIONS, Array, StudyData, study_data
 from attenua.studies.store import ResultStore
-from attenua.studies.surfaces import ALPHAS, TEMPERINGS, HeldMoments, risks_on_test
 
 RESULTS_FILE = "results.sqlite"
 # Not methods: the best that any choice on a grid could have done, seen on the test rows themselves.

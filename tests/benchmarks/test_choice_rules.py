@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from attenua.choice import variance_noise
-from attenua.studies.choice_rules import (
+from attenua.studies.hindsight import ALPHAS, TEMPERINGS
+from research.choice_rules import (
     RULES,
     Case,
     bounded,
@@ -17,7 +18,7 @@ from attenua.studies.choice_rules import (
     strongest,
     variance_intensity,
 )
-from attenua.studies.surfaces import ALPHAS, TEMPERINGS, Surface
+from research.surfaces import Surface
 
 GRID = TEMPERINGS[:, None], ALPHAS
 

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua.choice import variance_noise
-from attenua.studies.surfaces import ALPHAS, Surface
+from attenua.studies.hindsight import ALPHAS
 from attenua.theory import Population
+from research.surfaces import Surface
 
 Array = NDArray[np.float64]
 Pair = tuple[int, int]

@@ -5,7 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from attenua.studies.other_data import LOADERS, OtherData, _inside, other_data
+from research.other_data import LOADERS, OtherData, _inside, other_data
 
 SHAPES = {
     "digits": (1797, 64),
