@@ -1,4 +1,7 @@
 import json
+import subprocess
+import sys
+from importlib.metadata import entry_points
 
 import pandas as pd
 from typer.testing import CliRunner
@@ -57,3 +60,22 @@ def test_simulation_refuses_a_file_as_folder(tmp_path):
     result = run("simulate", "--quick", "--out", str(tmp_path / "taken"))
     assert result.exit_code == 2
     assert "cannot make the folder" in " ".join(result.output.split())
+
+
+WITHOUT_TYPER = "import sys; sys.modules['typer'] = None; sys.argv = ['attenua', 'demo']\n"
+NEEDED = "The attenua command needs typer; install it with: pip install 'attenua[cli]'"
+
+
+def run_without_typer(code):
+    return subprocess.run([sys.executable, "-c", WITHOUT_TYPER + code], capture_output=True, text=True)
+
+
+def test_without_typer_the_import_fails_as_any_import_does():
+    result = run_without_typer("try:\n import attenua.cli\nexcept ImportError as error:\n print(error)")
+    assert (result.returncode, result.stdout, result.stderr) == (0, NEEDED + "\n", "")
+
+
+def test_without_typer_the_command_says_so_in_one_sentence():
+    (command,) = entry_points(group="console_scripts", name="attenua")
+    result = run_without_typer(f"from {command.module} import {command.attr}; sys.exit({command.attr}())")
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", NEEDED + "\n")

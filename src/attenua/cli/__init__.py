@@ -6,9 +6,4 @@ from attenua.cli.base import app
 # says what is missing where typer is not installed.
 from attenua.cli import fit, transform, report, demo, simulate, study, data  # noqa: F401  # isort: skip
 
-__all__ = ["app", "main"]
-
-
-def main() -> None:
-    """Run the command line."""
-    app()
+__all__ = ["app"]

@@ -1,13 +1,15 @@
 """What every command shares: the application, the console, and how a command fails."""
 
-import sys
 from typing import Annotated, NoReturn
 
 try:
     import typer
     from rich.console import Console
 except ModuleNotFoundError as error:
-    sys.exit(f"The attenua command needs {error.name}; install it with: pip install 'attenua[cli]'")
+    raise ModuleNotFoundError(
+        f"The attenua command needs {error.name}; install it with: pip install 'attenua[cli]'",
+        name=error.name,
+    ) from error
 
 from attenua import __version__
 
