@@ -1,8 +1,9 @@
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from attenua.studies.demo import run_demo
+from attenua.studies.demo import plot_demo, run_demo
 from attenua.studies.gain import best_affine_risk, excess_risk_removed, mean_and_interval
 from attenua.studies.patches import draw_patches
 
@@ -37,3 +38,20 @@ def test_demo_is_reproducible_and_consistent():
     np.testing.assert_allclose(first.removed, 100 * (1 - first.excess / first.pca_excess))
     # Where PCA was chosen, nothing is removed.
     np.testing.assert_allclose(first.removed[first.chosen == 0], 0, atol=1e-9)
+
+
+@pytest.fixture
+def svg_backend():
+    before = plt.get_backend()
+    plt.switch_backend("svg")
+    yield
+    plt.switch_backend(before)
+
+
+@pytest.mark.usefixtures("svg_backend")
+def test_the_picture_leaves_the_backend_and_the_figures_of_the_process_alone(tmp_path):
+    figures = plt.get_fignums()
+    plot_demo(run_demo([32, 64], 2), tmp_path / "demo.png")
+    assert plt.get_backend() == "svg"
+    assert plt.get_fignums() == figures
+    assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")

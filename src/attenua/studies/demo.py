@@ -101,12 +101,10 @@ def run_demo(
 
 def plot_demo(results: Sequence[BudgetResult], path: Path) -> None:
     """Save a picture of the validation curves and the gains."""
-    import matplotlib
+    from matplotlib.figure import Figure  # not pyplot, whose backend is the user's
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
     styles = zip(results, ["C0", "C1", "C2"], ["-", "--", ":"], ["o", "s", "D"], strict=False)
     for position, (result, colour, dash, marker) in enumerate(styles):
         mean = result.curves.mean(axis=0)
@@ -146,5 +144,4 @@ def plot_demo(results: Sequence[BudgetResult], path: Path) -> None:
     )
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=150)
-    plt.close(figure)
     write_whole(path, picture.getvalue())
