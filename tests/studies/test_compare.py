@@ -147,6 +147,18 @@ def test_tempering_alone_is_no_fallback_to_pca():
     assert table.fallback.tolist() == [False, True]
 
 
+# Rows without structure: a guard takes PCA, though another pair had less risk, or both strengths are bounded.
+@pytest.mark.parametrize(("seed", "selection"), [(3, "guarded"), (3, "bounded"), (10, "bounded")])
+def test_the_risk_is_that_of_the_candidate_taken(seed, selection):
+    X = np.random.default_rng(seed).standard_normal((40, 6))
+    model = AttenuatedPCACV(2, tempering="auto", selection=selection)
+    table = compare(X, 2, methods={"ours": model})
+    taken = AttenuatedPCA(2, alpha=table.strength[0], tempering=table.tempering[0])
+    held = [error(taken.fit(X[train]), X[rows]) for train, rows in KFold(5).split(X)]
+    assert table.fallback[0] == (seed == 3)
+    assert table.cv_risk[0] == pytest.approx(np.mean(held), rel=1e-9)
+
+
 def test_a_search_by_another_measure_has_no_risk_on_the_folds(data):
     X, X_test = data
     search = GridSearchCV(AttenuatedPCA(2), {"alpha": [0, 0.5]})

@@ -287,7 +287,7 @@ def fit_and_judge(name: str, estimator: Any, X: Any, judge: Judge) -> tuple[Any,
 def _cv_risk(model: Any, X: Any, splits: list[Any]) -> float:
     """Return the held-out risk on the common folds: what the method found, or refits of its settings."""
     if hasattr(model, "cv_risk_"):
-        return float(np.min(model.cv_risk_))
+        return _chosen_risk(model)
     if "cv" in model.get_params(deep=False):
         return np.nan  # it chose by some other measure, and its folds do not fit inside a fold
     with warnings.catch_warnings():
@@ -295,6 +295,14 @@ def _cv_risk(model: Any, X: Any, splits: list[Any]) -> float:
         held = [(clone(model).fit(X[train]), X[rows]) for train, rows in splits]
     total = sum(_risk(fold, rows) * rows.shape[0] for fold, rows in held)
     return total / sum(rows.shape[0] for _, rows in held)
+
+
+def _chosen_risk(model: Any) -> float:
+    """Return the held-out risk of the candidate taken, which a guarded choice may take above the least."""
+    if not hasattr(model, "temperings_"):
+        return float(np.min(model.cv_risk_))
+    taken = (model.temperings_[:, None] == model.tempering_) & (model.alphas_ == model.alpha_)
+    return float(np.ravel(model.cv_risk_)[np.ravel(taken)][0])
 
 
 def _risk(model: Any, X: Any) -> float:
