@@ -1,5 +1,6 @@
 """A population covariance at a rank: its target, and where the two strengths lead it."""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,7 @@ from attenua.theory._checks import (
     as_strength,
     over_pairs,
 )
+from attenua.theory._threads import threads_for
 from attenua.theory.cutoff import Array, Cutoff, cut, resolution
 from attenua.theory.movement import AttenuationPath
 
@@ -88,6 +90,17 @@ class Geometry:
         r"""Return the matrices :math:`T(t, \gamma)` of the scaled population as a path in `t`."""
         return AttenuationPath(self.scaled, self.n_components, tempering) if tempering else self.path
 
+    def _over_pairs(
+        self,
+        alpha: ArrayLike,
+        tempering: ArrayLike,
+        function: Callable[[float, float], Any],
+        dtype: type = float,
+    ) -> Any:
+        """Evaluate `function`, which decomposes matrices of this size, at every pair of strengths."""
+        with threads_for(self.n_features):
+            return over_pairs(alpha, tempering, function, dtype)
+
     def block_gap(self, alpha: ArrayLike, *, tempering: ArrayLike = 0.0) -> Any:
         r"""Return :math:`\delta` (eq. preserved-gap, there without tempering).
 
@@ -101,11 +114,11 @@ class Geometry:
             gap = np.linalg.eigvalsh(U.T @ T @ U)[0] - np.linalg.eigvalsh(U_omitted.T @ T @ U_omitted)[-1]
             return float(gap) * self.unit ** (1 - tempering)
 
-        return over_pairs(alpha, tempering, block_gap)
+        return self._over_pairs(alpha, tempering, block_gap)
 
     def cutoff_gap(self, alpha: ArrayLike, *, tempering: ArrayLike = 0.0) -> Any:
         r"""Return :math:`\lambda_d - \lambda_{d+1}` of :math:`T(\alpha, \gamma)`; 0 where not resolved."""
-        return over_pairs(
+        return self._over_pairs(
             alpha, tempering, lambda a, gamma: self.path_at(gamma).gap(a) * self.unit ** (1 - gamma)
         )
 
@@ -124,7 +137,7 @@ class Geometry:
             couplings = self._couplings(strength, tempering)
             return self.cutoff.embed(couplings) * self.unit ** (1 - tempering)
 
-        return over_pairs(alpha, tempering, leakage)
+        return self._over_pairs(alpha, tempering, leakage)
 
     def _couplings(self, strength: float, tempering: float) -> Array:
         if tempering == 0:
@@ -156,7 +169,7 @@ class Geometry:
             gap = self.block_gap(strength, tempering=tempering)
             return not self._leaks(strength, tempering, tol) and gap > tol * largest
 
-        return over_pairs(alpha, tempering, preserves, dtype=bool)
+        return self._over_pairs(alpha, tempering, preserves, dtype=bool)
 
     def _leaks(
         self, strength: float = 1.0, tempering: float = 0.0, tol: float = PRESERVATION_TOLERANCE
@@ -170,4 +183,4 @@ class Geometry:
 
     def moved_projector(self, alpha: ArrayLike, *, tempering: ArrayLike = 0.0) -> Array:
         r"""Return the projector that the correction estimates; shape of the strengths + (p, p)."""
-        return over_pairs(alpha, tempering, lambda *pair: self.cut_at(*pair).projector)
+        return self._over_pairs(alpha, tempering, lambda *pair: self.cut_at(*pair).projector)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
+from attenua.theory._threads import threads_for
 from attenua.theory.cutoff import Array, Cutoff, cut, resolution
 from attenua.theory.family import temper
 
@@ -64,18 +65,19 @@ class AttenuationPath:
         """
         # A little more than the bound, so that rounding cannot exclude a zero that is there.
         rate, slack = 1.0001 * float(np.ptp(self.variances)), 1e-13 * float(self.variances.max())
-        waiting = [(0.0, upper, self.gap(0.0), self.gap(upper))]
-        while waiting:
-            left, right, gap_left, gap_right = waiting.pop()
-            if gap_left == 0:
-                return left
-            if gap_right > 0 and gap_left + gap_right > rate * (right - left) + slack:
-                continue
-            if right - left <= STRENGTH_ACCURACY:
-                return right
-            middle = (left + right) / 2
-            gap_middle = self.gap(middle)
-            waiting += [(middle, right, gap_middle, gap_right), (left, middle, gap_left, gap_middle)]
+        with threads_for(len(self.variances)):
+            waiting = [(0.0, upper, self.gap(0.0), self.gap(upper))]
+            while waiting:
+                left, right, gap_left, gap_right = waiting.pop()
+                if gap_left == 0:
+                    return left
+                if gap_right > 0 and gap_left + gap_right > rate * (right - left) + slack:
+                    continue
+                if right - left <= STRENGTH_ACCURACY:
+                    return right
+                middle = (left + right) / 2
+                gap_middle = self.gap(middle)
+                waiting += [(middle, right, gap_middle, gap_right), (left, middle, gap_left, gap_middle)]
         return None
 
     def require_open(self, upper: float) -> None:

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from attenua.repr_html import result_html
 from attenua.theory._checks import as_rank, as_rows, as_strength, as_strengths
+from attenua.theory._threads import threads_for
 from attenua.theory.cutoff import Array, cut, excess_risk
 from attenua.theory.movement import AttenuationPath
 from attenua.theory.oracle import default_strengths
@@ -238,14 +239,20 @@ def plug_in_report(
         raise ValueError(f"n_bootstrap must be 0 or at least 2; got {n_bootstrap!r}.")
     strengths = default_strengths() if alphas is None else np.unique(as_strengths(alphas, "alphas"))
     t = as_strength(tempering, "tempering")
-    population = Population(np.cov(rows, rowvar=False), d)
+    with threads_for(rows.shape[1]):
+        population = Population(np.cov(rows, rowvar=False), d)
+        bias = population.bias(strengths, tempering=t)
+        sampling = population.sampling_coefficient(strengths, tempering=t) / n
+        bootstrap = (
+            _bootstrap(population, n, strengths, t, n_bootstrap, random_state) if n_bootstrap else None
+        )
     return PlugInReport(
         population=population,
         n=n,
         alphas=strengths,
-        bias=population.bias(strengths, tempering=t),
-        sampling=population.sampling_coefficient(strengths, tempering=t) / n,
-        bootstrap=_bootstrap(population, n, strengths, t, n_bootstrap, random_state) if n_bootstrap else None,
+        bias=bias,
+        sampling=sampling,
+        bootstrap=bootstrap,
         level=level,
         tempering=t,
     )

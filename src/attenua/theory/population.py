@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attenua.theory import oracle, risk
-from attenua.theory._checks import as_pairs, as_sample_size, as_strengths, over_pairs
+from attenua.theory._checks import as_pairs, as_sample_size, as_strengths
+from attenua.theory._threads import threads_for
 from attenua.theory.cutoff import Array, Cutoff, cut, excess_risk
 from attenua.theory.family import two_strengths
 from attenua.theory.geometry import Geometry
@@ -100,7 +101,7 @@ class Population(Geometry):
             needs the gap to stay open all the way, and no tempering.
         """
         if method == "direct":
-            return over_pairs(alpha, tempering, lambda *pair: self._bias(self.cut_at(*pair)))
+            return self._over_pairs(alpha, tempering, lambda *pair: self._bias(self.cut_at(*pair)))
         if method != "path":
             raise ValueError(f'method must be "direct" or "path"; got {method!r}.')
         strengths, temperings = as_pairs(alpha, tempering)
@@ -108,7 +109,8 @@ class Population(Geometry):
             raise ValueError('method="path" follows alpha only; with tempering use method="direct".')
         stops, where = np.unique(strengths, return_inverse=True)
         self.path.require_open(float(stops.max(initial=0.0)))
-        pieces = [self.path.bias_integral(start, stop) for start, stop in pairwise([0.0, *stops])]
+        with threads_for(self.n_features):
+            pieces = [self.path.bias_integral(start, stop) for start, stop in pairwise([0.0, *stops])]
         costs = (np.cumsum(pieces) * self.unit)[where].reshape(strengths.shape)
         return costs.item() if costs.ndim == 0 else costs
 
@@ -124,7 +126,7 @@ class Population(Geometry):
         """
         strengths = as_strengths(alpha)
         self.path.require_open(float(strengths.max(initial=0.0)))
-        return over_pairs(
+        return self._over_pairs(
             alpha,
             0.0,
             lambda strength, _: (
@@ -164,7 +166,7 @@ class Population(Geometry):
         :math:`K(\alpha)` where the target is preserved and :math:`G(\alpha)` under balanced marginals; where
         the target moves it may be negative. It needs a gap at each pair asked for.
         """
-        return over_pairs(alpha, tempering, lambda *pair: self._coefficient(*pair, self.cut_at(*pair)))
+        return self._over_pairs(alpha, tempering, lambda *pair: self._coefficient(*pair, self.cut_at(*pair)))
 
     def _coefficient(self, strength: float, tempering: float, at: Cutoff) -> float:
         correction = two_strengths(self.scaled, strength, tempering)
@@ -197,7 +199,7 @@ class Population(Geometry):
         (\lambda_j - \lambda_k)`.
         """
         self.require_balance("G(alpha)")
-        return over_pairs(alpha, tempering, lambda *pair: balanced_quadratic(self.constants, *pair))
+        return self._over_pairs(alpha, tempering, lambda *pair: balanced_quadratic(self.constants, *pair))
 
     def require_balance(self, what: str) -> None:
         """Raise an error that says what needs balanced marginals, if they are not balanced."""
@@ -216,7 +218,7 @@ class Population(Geometry):
             bias, coefficient = self._parts(*pair)
             return bias + coefficient / n
 
-        return over_pairs(alpha, tempering, total)
+        return self._over_pairs(alpha, tempering, total)
 
     def _parts(self, strength: float, tempering: float) -> tuple[float, float]:
         """Return bias and sampling coefficient from one eigendecomposition."""
@@ -275,8 +277,9 @@ class Population(Geometry):
         upper, temperings = oracle.upper_end(path), as_strengths(tempering, "tempering")
         if temperings.size == 0:
             raise ValueError("tempering must hold at least one number.")
-        pairs = [(self._best_strength(n, upper, strengths, t), t) for t in np.unique(temperings).tolist()]
-        risks = [self.excess_risk(alpha, n, tempering=t) for alpha, t in pairs]
+        with threads_for(self.n_features):
+            pairs = [(self._best_strength(n, upper, strengths, t), t) for t in np.unique(temperings).tolist()]
+            risks = [self.excess_risk(alpha, n, tempering=t) for alpha, t in pairs]
         alpha, tempered = pairs[int(np.argmin(risks))]
         if min(risks) < 0:
             where = f"alpha = {alpha:.3g}" + (f", tempering = {tempered:.3g}" if tempered else "")
@@ -338,7 +341,7 @@ class Population(Geometry):
                 advance()
             return found
 
-        bias, coefficients = np.moveaxis(over_pairs(strengths[:, None], grid, parts), -1, 0)
+        bias, coefficients = np.moveaxis(self._over_pairs(strengths[:, None], grid, parts), -1, 0)
         return RiskSurface(
             n=n,
             alphas=strengths,
