@@ -76,8 +76,8 @@ def shrinkage_intensity(rows: Rows) -> float:
     >>> from sklearn.datasets import load_iris
     >>> from attenua.moments import Rows
     >>> from attenua.rivals import shrinkage_intensity
-    >>> bool(0 < shrinkage_intensity(Rows(load_iris().data[:20])) < 1)
-    True
+    >>> round(shrinkage_intensity(Rows(load_iris().data[:20])), 4)
+    0.0922
     """
     moments = rows.moments()
     n = moments.weight
@@ -129,8 +129,8 @@ class DiagonalShrinkagePCA(SubspaceTransformer):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from attenua.rivals import DiagonalShrinkagePCA
-    >>> bool(0 < DiagonalShrinkagePCA(3).fit(load_digits().data[:100]).intensity_ < 1)
-    True
+    >>> round(DiagonalShrinkagePCA(3).fit(load_digits().data[:100]).intensity_, 4)
+    0.1315
     """
 
     def __init__(

@@ -86,8 +86,8 @@ def dissect_sample(
     >>> population = Population(np.eye(4) + np.ones((4, 4)), n_components=1)
     >>> X = draw_rows(population.covariance, 500, random_state=0)
     >>> anatomy = dissect_sample(population, X, alpha=0.5)
-    >>> bool(abs(anatomy.predicted_risk - anatomy.excess_risk) < 0.1 * anatomy.excess_risk)
-    True
+    >>> round(anatomy.predicted_risk, 4), round(anatomy.excess_risk, 4)
+    (0.0031, 0.0033)
     """
     strength = as_strength(alpha)
     unit, target = population.unit, population.cutoff
