@@ -3,23 +3,27 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUFF := ruff==0.17.4
 
-.PHONY: demo test bench test-floors test-h5ad lint docs clean
+.PHONY: demo test check bench test-floors test-h5ad lint docs clean
 
 demo: .venv/demo
 	$(BIN)/attenua demo
 
+# All tests, a process on every core; what was left out is counted at the end.
 test: .venv/test
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto
+
+# The tests that are fast, in about a minute.
+check: .venv/test
+	$(BIN)/python -m pytest -q -n auto --fast
 
 # Timings of small sizes, to compare from release to release.
 bench: .venv/test
 	$(BIN)/python -m pytest -q benchmarks/test_regressions.py --benchmark-only
 
-# The oldest versions the package promises to work with, installed exactly (and tools of their time: a newer
-# pyarrow needs numpy 2).
-FLOORS := numpy==1.26.0 scipy==1.12.0 scikit-learn==1.6.0 dask==2024.1.0 pandas==2.1.4 'pyarrow<20' 'pytest<9'
+# The oldest versions the package promises to work with, installed exactly (and tools of their time).
+FLOORS := numpy==2.0.0 scipy==1.14.0 scikit-learn==1.6.0 dask==2024.6.0 pandas==2.2.2 pyarrow==16.1.0 'pytest<9'
 test-floors: .venv-floors/test
-	.venv-floors/bin/python -m pytest -q
+	.venv-floors/bin/python -m pytest -q -n auto
 
 # anndata holds pandas below the version that everything else is tested with, so it has its own environment.
 test-h5ad: .venv-h5ad/test

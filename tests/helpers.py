@@ -1,8 +1,6 @@
 """What several test files share: data with a known shape, and comparisons of subspaces."""
 
 import numpy as np
-import pytest
-import scipy
 
 
 def spiked_rows(n, p, rank=3, seed=0):
@@ -34,16 +32,9 @@ def sine(A, B):
     return np.linalg.norm(A - (A @ B.T) @ B, 2)
 
 
-# scikit-learn's dispatch to other array libraries refuses an older scipy.
-DISPATCHES = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 14)
-
-
 def run_check(estimator, check, monkeypatch):
-    """Run one of scikit-learn's checks; those of other arrays only where it can dispatch to them."""
-    if DISPATCHES:
-        monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-    elif check.func.__name__.startswith("check_array_api"):
-        pytest.skip("scikit-learn dispatches with scipy 1.14 or newer only")
+    """Run one of scikit-learn's checks, with dispatch to other array libraries possible."""
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     check(estimator)
 
 

@@ -4,6 +4,7 @@ import sys
 from importlib.metadata import entry_points
 
 import pandas as pd
+import pytest
 from typer.testing import CliRunner
 
 from attenua import __version__
@@ -35,6 +36,7 @@ def test_demo_refuses_a_folder_that_is_not_there(tmp_path):
     assert "not exist" in " ".join(result.output.split())
 
 
+@pytest.mark.slow
 def test_quick_simulation_writes_tables_and_figures_and_says_what_it_left_out(tmp_path):
     out = tmp_path / "new" / "folder"
     result = run("simulate", "--quick", "--out", str(out), "--jobs", "2", "--seed", "4")

@@ -146,6 +146,7 @@ def test_bad_dask_input():
 # --- A cluster of processes -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_fit_in_memory(cluster):
     with Client(cluster):
         for container in ("uneven chunks", "unknown chunks", "data frame", "sparse blocks"):
@@ -184,6 +185,7 @@ def slow_array(folder, n=24):
     return da.concatenate([da.from_delayed(block, shape=(50, 6), dtype=float) for block in blocks])
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle_of_the_fit(cluster, tmp_path):
     (tmp_path / "undisturbed").mkdir()
     (tmp_path / "killed").mkdir()

@@ -7,19 +7,15 @@ import re
 from pathlib import Path
 
 import pytest
-import scipy
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guide").glob("*.md")])
-# scikit-learn dispatches to other libraries' arrays with this scipy or newer only.
-NEEDS_SCIPY = {"gpu": (1, 14)}
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_code_of_a_page(page, tmp_path, monkeypatch):
-    if tuple(map(int, scipy.__version__.split(".")[:2])) < NEEDS_SCIPY.get(page.stem, (0, 0)):
-        pytest.skip("scipy is too old for this page")
     monkeypatch.setenv("SCIPY_ARRAY_API", "")  # a page may set it: it is put back afterwards
     monkeypatch.chdir(tmp_path)
     # One session a page. The blank line ends the expected output of the last statement of a block.

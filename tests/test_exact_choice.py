@@ -12,6 +12,8 @@ import pytest
 from attenua import AttenuatedPCACV, moments, shared_basis, spectrum
 from tests.helpers import covariance, sine, spiked_rows
 
+pytestmark = pytest.mark.slow
+
 SEEDS = 30
 STRENGTHS = np.linspace(0, 1, 12)
 

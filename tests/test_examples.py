@@ -14,6 +14,7 @@ def test_there_are_examples():
     assert len(EXAMPLES) >= 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
 def test_example_runs(script, tmp_path):
     done = subprocess.run(

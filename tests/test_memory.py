@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SPARSE = """
 import numpy as np, scipy.sparse as sp
 rng = np.random.default_rng(0)

@@ -112,6 +112,7 @@ def test_a_fraction_of_many_columns_needs_no_covariance():
         assert pca(fraction).fit(X).n_components_ == theirs.n_components_
 
 
+@pytest.mark.slow
 def test_a_fraction_of_many_rows_and_columns_grows_until_it_is_reached(monkeypatch):
     monkeypatch.setattr("attenua.rank._WHOLE_SPECTRUM", 100)
     X = np.random.default_rng(0).standard_normal((700, 600)) * np.geomspace(5, 0.1, 600)

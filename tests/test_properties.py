@@ -130,6 +130,7 @@ def test_the_choice_is_the_minimum_of_the_reported_curve(example):
     assert model.gain_ >= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(60, 30), (900, 1100), (60, 900)])
 def test_the_number_of_threads_does_not_matter(shape):
     rng = np.random.default_rng(0)

@@ -148,6 +148,7 @@ def test_validation_rows_with_other_columns():
         select_on_validation(attenuation_path(spiked_rows(20, 8), 2), spiked_rows(20, 5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(300, 260), (60, 400)])
 def test_iteration_chooses_what_lapack_chooses(shape, monkeypatch):
     # Flat, spiked and nearly crossing spectra; the folds are iterated, or forced to LAPACK.

@@ -34,6 +34,7 @@ def test_direct_solver(size, rank):
     assert worst_sine(S, found, rank) < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_hand", [False, True])
 @pytest.mark.parametrize(("n", "p", "rank"), [(50, 700, 3), (300, 700, 6), (900, 500, 4), (40, 1500, 10)])
 def test_shared_basis(n, p, rank, at_hand):
@@ -110,6 +111,7 @@ def test_nothing_varies_or_nothing_is_cut(monkeypatch, rank):
     np.testing.assert_array_equal(sub.basis, np.eye(600, rank))
 
 
+@pytest.mark.slow
 def test_high_rank_needs_little_more_memory_than_the_answer():
     S = covariance(spiked_rows(120, 1500, rank=6))
     found = dict(shared_basis.SharedBasis(family_of(S), 100, spectrum.SINE).solve([0.5]))

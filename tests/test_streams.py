@@ -233,6 +233,7 @@ def test_a_group_has_one_fold_however_it_is_stored():
         assert np.sum((counts - 1000) ** 2 / 1000) < 18.5
 
 
+@pytest.mark.slow
 def test_a_group_has_one_fold_in_every_process():
     code = (
         "from attenua.folds import folds_by_group as f; print(f(['ann', 'bob', 'x', 'y'], 7), f(range(9), 7))"
@@ -451,6 +452,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_stream():
     peaks = []
     for number in (2, 24):  # 20 and 240 MB in all

@@ -87,6 +87,7 @@ def test_cross_validation_against_lapack(lib):
     assert theirs.alpha_ == lib.numpy(theirs.alphas_)[np.argmin(total)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["small", "tall", "wide"])
 def test_groups_of_rows_and_repetitions(lib, shape):
     X = spiked_rows(*SHAPES[shape])
@@ -113,6 +114,7 @@ def test_weights(lib, shape):
         compare(lib, theirs, ours, X, ARRAYS, DOUBLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_blocks_of_columns(lib, shape):
     X = spiked_rows(*SHAPES[shape])

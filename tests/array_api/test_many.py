@@ -13,6 +13,7 @@ def sets(count, n, p, rank=2):
     return np.stack([spiked_rows(n, p, rank, seed=seed) for seed in range(count)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "p"), [(40, 9), (30, 120), (200, 90)])
 @pytest.mark.parametrize("tempering", [0, [0, 0.5, 1]])
 def test_each_set_is_what_one_fit_gives(lib, n, p, tempering):

@@ -336,6 +336,7 @@ def test_transform_fails_with_sentences(frame):
     assert run("transform", model).exit_code == 2
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_early_is_no_traceback(tmp_path):
     attenua = shutil.which("attenua", path=os.path.dirname(sys.executable))
     np.save("long.npy", np.random.default_rng(0).standard_normal((20_000, 6)))
@@ -354,6 +355,7 @@ def test_help_has_examples_and_exit_codes(command):
     assert "Exit codes: 0 all went well; 1 a problem with the data or a file" in said
 
 
+@pytest.mark.slow
 def test_the_shell_completes_commands_and_options():
     attenua = shutil.which("attenua", path=os.path.dirname(sys.executable))
     script = subprocess.run(

@@ -87,6 +87,7 @@ def test_a_stored_model_has_the_same_findings(frame):
     assert "given, not chosen" in Path("report.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_digits_are_shown_as_pictures():
     result = run("report", "-k", 2)
     assert result.exit_code == 0, result.output

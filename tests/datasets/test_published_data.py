@@ -1,8 +1,9 @@
-"""The data sets themselves. This file is collected only where they are found: see conftest.py."""
+"""The data sets themselves, where they are found: see conftest.py."""
 
 import dataclasses
 
 import numpy as np
+import pytest
 from sklearn.datasets import load_digits
 
 from attenua.datasets import cache, fetch_har, fetch_optdigits, fetch_phoneme, optdigits, phoneme, status
@@ -66,6 +67,7 @@ def test_optdigits_from_its_raw_files(published_data, server, tmp_path):
     assert_download_gives_the_published_arrays(optdigits.OPTDIGITS, server, tmp_path)
 
 
+@pytest.mark.slow
 def test_phoneme_from_its_raw_file(published_data, server, tmp_path):
     arrays = cache.read(published_data / "phoneme.npz", phoneme.PHONEME.layout)
     lines = ["row.names," + ",".join(phoneme.FREQUENCIES) + ",g,speaker"]

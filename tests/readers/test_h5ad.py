@@ -1,6 +1,7 @@
 """Annotated data: the matrix X, variable names as columns, row annotations as groups."""
 
-import anndata
+from importlib.util import find_spec
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,10 +9,15 @@ import scipy.sparse as sp
 
 from attenua.readers import TableError, read_table
 
+# anndata holds pandas back, so that it has an environment of its own.
+pytestmark = pytest.mark.skipif(not find_spec("anndata"), reason="no anndata; make test-h5ad has it")
+
 X = np.arange(12.0).reshape(4, 3) ** 2
 
 
 def write(path, matrix, batch=("u", "u", "v", "v")):
+    import anndata
+
     obs = pd.DataFrame({"batch": pd.Categorical(batch), "run": [1, 1, 2, 2]}, index=list("wxyz"))
     anndata.AnnData(matrix, obs=obs, var=pd.DataFrame(index=["g1", "g2", "g3"])).write_h5ad(path)
     return path

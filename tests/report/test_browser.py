@@ -1,5 +1,7 @@
 """The page in a real browser: it renders, the charts react, and nothing leaves it or runs that should not."""
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
@@ -7,6 +9,10 @@ from attenua import AttenuatedPCACV
 from attenua.report import report
 from tests.helpers import spiked_rows
 from tests.report.conftest import CHROMIUM, HOSTILE
+
+pytestmark = pytest.mark.skipif(
+    not Path(CHROMIUM).exists(), reason="no browser; CHROMIUM or /usr/bin/chromium is one"
+)
 
 FLAGS = [
     "--headless",

@@ -106,6 +106,7 @@ def test_json_that_no_text_can_break_out_of(text):
     assert not set(safe) & set("<>&\u2028\u2029")
 
 
+@pytest.mark.slow
 def test_the_code_on_the_page_makes_the_page_again(model, frame, tmp_path, monkeypatch):
     fitted = AttenuatedPCACV(2, alphas=np.linspace(0, 1, 41), cv=4, n_repeats=2, random_state=3).fit(frame)
     page = report(fitted, frame)
@@ -117,10 +118,12 @@ def test_the_code_on_the_page_makes_the_page_again(model, frame, tmp_path, monke
     assert (tmp_path / "report.html").read_text() == page.html
 
 
+@pytest.mark.slow
 def test_the_same_fit_gives_the_same_page(model, frame, page):
     assert report(model, frame, source="x").html == report(model, frame, source="x").html
 
 
+@pytest.mark.slow
 def test_saving(page, tmp_path, model, frame):
     path = tmp_path / "page.html"
     page.save(path)
@@ -140,6 +143,7 @@ def test_a_notebook_shows_it_in_a_frame_of_its_own(page):
     assert "html" not in repr(page)
 
 
+@pytest.mark.slow
 def test_pictures_where_columns_are_pixels():
     rows = spiked_rows(40, 12)
     model = AttenuatedPCA(2, alpha=0.5).fit(rows)
@@ -191,6 +195,7 @@ def test_images_show_their_values():
     assert signed[2, 0, 0] > signed[2, 0, 2]  # orange
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "options", "answer"),
     [

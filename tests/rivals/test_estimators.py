@@ -96,6 +96,7 @@ def test_float32_in_float32_out(estimator):
     assert sine(model.components_.astype(float), double.components_) < 1e-5
 
 
+@pytest.mark.slow
 def test_wide_rows(estimator):
     # Above 512 columns the covariance is not at hand, and sparse rows stay sparse.
     if getattr(estimator, "feature_groups", None) is not None:

@@ -288,6 +288,7 @@ def test_mean_over_all_masks_is_the_attenuated_matrix():
     assert np.trace(S) - 0.75 * np.sum(P * M) == pytest.approx(loss)
 
 
+@pytest.mark.slow
 def test_figures_show_the_simulated_numbers_and_are_repeatable(tiny):
     figure = preserved_and_moving_figure(tiny)
     balanced, unequal, strengths, reductions = figure.axes

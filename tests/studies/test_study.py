@@ -102,12 +102,14 @@ def test_data_sets_as_the_paper_sets_them(stand_in):
     assert not np.array_equal(first.X_train, second.X_train)
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_jobs(stand_in, tmp_path):
     for jobs in (1, 2):
         run_study(SMALL, tmp_path / str(jobs), data_home=stand_in, n_jobs=jobs)
     pd.testing.assert_frame_equal(results_of(tmp_path / "1"), results_of(tmp_path / "2"))
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_ends_the_same(stand_in, tmp_path):
     code = (
         "from pathlib import Path; from tests.studies.test_study import SMALL; "
@@ -275,6 +277,7 @@ def test_table_formats():
     assert r"one\% & $-$1.00 \\" in table.to_latex()
 
 
+@pytest.mark.slow
 def test_command_writes_everything(stand_in, tmp_path, monkeypatch):
     monkeypatch.setattr(budget, "QUICK", dataclasses.replace(SMALL, n_subsamples=2))
     arguments = ["study", "--quick", "--jobs", "1", "--data-home", stand_in, "--out", str(tmp_path / "out")]
@@ -296,6 +299,7 @@ def test_data_command_says_what_is_missing(stand_in, tmp_path):
     assert result.output.count("NOT the published values") == 3
 
 
+@pytest.mark.slow
 def test_summary_of_a_finished_study(stand_in, tmp_path):
     run_study(SMALL, tmp_path, data_home=stand_in, n_jobs=1)
     summary = summarise(tmp_path)

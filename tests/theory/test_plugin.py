@@ -44,6 +44,7 @@ def test_report_at_a_tempering_and_over_a_surface():
         plug_in_report(X, 2, tempering=[0.0, 0.4])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tempering", [0.0, 0.6])
 def test_bootstrap_simulates_the_plug_in_population(tempering):
     """Its exact risks, redone here with other draws, and close to the 1/n formula; a seed repeats it."""
@@ -62,6 +63,7 @@ def test_bootstrap_simulates_the_plug_in_population(tempering):
     np.testing.assert_allclose(report.bootstrap.simulated_risk, report.risk, rtol=0.15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("S", [balanced(0), moving(8)], ids=["balanced", "moving"])
 def test_band_covers_the_true_curve(S):
     """Nominally 90%; the bare bootstrap quantiles fail where the plug-in bias is not small."""

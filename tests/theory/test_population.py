@@ -153,6 +153,7 @@ def test_two_oracles_minimise_the_quadratic():
     assert min(ratios) < 0.5 < 1 < max(ratios)
 
 
+@pytest.mark.slow
 def test_oracle_on_the_range_and_on_a_grid():
     for degrees in (0.0, 3.0, 7.0, 20.0):
         population = Population(moving_family(np.deg2rad(degrees)), 1)

@@ -170,6 +170,7 @@ def test_repeated_eigenvalues_are_the_limit_of_distinct_ones():
     assert pytest.approx(split.constants.V, rel=1e-5) == tied.constants.V
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 0.8])
 def test_expected_risk_against_monte_carlo(design, alpha):
@@ -192,6 +193,7 @@ def test_expected_risk_against_monte_carlo(design, alpha):
     assert relative[-1] < 0.1
 
 
+@pytest.mark.slow
 def test_monte_carlo_would_notice_a_missing_displacement_term():
     S, d = DESIGNS["moving"]
     alpha, n = 0.8, 320

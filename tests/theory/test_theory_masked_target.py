@@ -91,6 +91,7 @@ def stationary_design():
     return (U.T * [12.0, 1.2, 1.0, 0.8]) @ U
 
 
+@pytest.mark.slow
 def test_limit_law_of_the_empirical_minimiser():
     S, mask_rate, n, repeats = stationary_design(), 0.5, 2_000, 400
     population = Population(S, 1)

@@ -80,6 +80,7 @@ def test_standard_errors_are_those_of_repeated_samples():
     np.testing.assert_allclose(claimed, spread, rtol=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tempering", [0.0, 0.3])
 @pytest.mark.parametrize("law", ["t10", "exponential"])
 def test_curve_predicts_the_simulated_risk(law, tempering):
