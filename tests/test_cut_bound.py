@@ -23,6 +23,7 @@ def leading(S, alpha, count):
     return values[::-1][:count], vectors[:, ::-1][:, :count]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "p"), [(400, 250), (60, 700)])
 @pytest.mark.parametrize("proven_at", [0.0, 0.5, 1.0])
 def test_a_proof_bounds_every_strength(n, p, proven_at):

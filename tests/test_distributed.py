@@ -156,6 +156,7 @@ def test_a_cluster_gives_the_fit_in_memory(cluster):
             np.testing.assert_allclose(model.transform(data).compute(), in_memory().transform(X), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_rows_are_not_gathered(cluster):
     # 32 MB of rows on the workers; what comes here is five folds of 20-by-20 sums, 16 kB.
     with Client(cluster) as client:

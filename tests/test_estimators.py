@@ -208,6 +208,7 @@ def test_weights_by_metadata_routing():
 SPARSE = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [AttenuatedPCA(3), AttenuatedPCACV(3)])
 @pytest.mark.parametrize("shape", [(80, 20), (60, 600)])
 @pytest.mark.parametrize("form", [*SPARSE, *(f"{form} array" for form in SPARSE)])

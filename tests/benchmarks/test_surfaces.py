@@ -11,6 +11,7 @@ from research.surfaces import Surface, risk_surfaces
 from tests.helpers import correlated_rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [9, 70])
 def test_risks_at_no_tempering_are_those_of_the_estimators(p):
     X, X_test = correlated_rows(50, p), correlated_rows(200, p, seed=1)

@@ -219,6 +219,7 @@ def test_data_of_all_kinds_have_a_page(rows, options, answer):
     assert "nan" not in page.html.replace("nanm", "").lower().split("report-data")[0]
 
 
+@pytest.mark.slow
 def test_every_rank_has_a_page():
     rows = spiked_rows(30, 3)
     for rank in (1, 2, 3):

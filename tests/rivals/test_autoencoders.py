@@ -70,6 +70,7 @@ def test_asymmetric_map_is_the_papers_formula(shape, m):
     np.testing.assert_allclose(P @ model.map_, model.map_, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [0.2, 0.8])
 def test_asymmetric_map_beats_thousands_of_maps(m):
     X = spiked_rows(30, 6)
@@ -129,6 +130,7 @@ def slow_tied(S, m, d, seed):
     return minimize(loss, start, method="BFGS", options={"gtol": 1e-8, "maxiter": 2000}).fun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [0.2, 0.5, 0.9])
 @pytest.mark.parametrize("d", [1, 2, 4])
 def test_tied_map_against_a_general_solver(m, d):

@@ -148,6 +148,7 @@ def slow_minimum(S, rank, mask_rate, groups, start):
     return found.fun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [None, [0, 0, 1, 1, 2, 2]])
 @pytest.mark.parametrize("mask_rate", [0.25, 0.75])
 def test_minimum_against_a_general_solver_from_the_same_starts(groups, mask_rate):

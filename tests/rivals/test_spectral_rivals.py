@@ -87,6 +87,7 @@ def test_hetero_against_the_slow_algorithm(p, rank):
         assert sine(found.basis.T, slow_hetero(S, rank, iterations)) < 1e-6
 
 
+@pytest.mark.slow
 def test_hetero_through_products_with_rows(monkeypatch):
     X = spiked_rows(40, 700, rank=2)
     model = HeteroPCA(2).fit(X)
@@ -100,6 +101,7 @@ def test_hetero_through_products_with_rows(monkeypatch):
     assert sine(model.components_, whole.components_) < 1e-8
 
 
+@pytest.mark.slow
 def test_hetero_with_much_of_the_spectrum_forms_the_covariance():
     X = spiked_rows(520, 515, rank=3)
     ((_, found),) = HeteroRule(max_iter=1).subspaces(Rows(sp.csr_array(X)).moments(), 200)
