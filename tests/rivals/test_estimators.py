@@ -22,7 +22,7 @@ from attenua.rivals import (
     MaskedTargetPCACV,
     TiedAutoencoder,
 )
-from tests.helpers import sine, spiked_rows
+from tests.helpers import run_check, sine, spiked_rows
 
 SUBSPACES = [
     CorrelationPCA(2),
@@ -61,8 +61,8 @@ def name_of(estimator):
 # The checks fit noise at full rank, where an iteration may hit its cap and says so.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(CHECKED)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+def test_scikit_learn_checks(estimator, check, monkeypatch):
+    run_check(estimator, check, monkeypatch)
 
 
 @pytest.fixture(params=ALL, ids=name_of)
