@@ -10,11 +10,15 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guide").glob("*.md")])
+SLOW = {"scaling"}
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow if page.stem in SLOW else ()) for page in PAGES],
+    ids=[page.stem for page in PAGES],
+)
 def test_code_of_a_page(page, tmp_path, monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "")  # a page may set it: it is put back afterwards
     monkeypatch.chdir(tmp_path)
