@@ -28,13 +28,13 @@ test-floors: .venv-floors/test
 
 # anndata holds pandas below the version that everything else is tested with, so it has its own environment.
 test-h5ad: .venv-h5ad/test
-	.venv-h5ad/bin/python -m pytest -q tests/readers/test_h5ad.py
+	.venv-h5ad/bin/python -m pytest -q tests/cli/readers/test_h5ad.py
 
 lint: .venv/lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-# The pages, examples run anew; a warning is an error. Open docs/_build/html/index.html.
+# The pages, examples run again; a warning is an error. Open docs/_build/html/index.html.
 docs: .venv/docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 
@@ -65,7 +65,7 @@ $(BIN)/python:
 
 .venv-h5ad/test: pyproject.toml
 	$(PYTHON) -m venv .venv-h5ad
-	.venv-h5ad/bin/python -m pip install -q -e '.[h5ad]' 'pytest>=8'
+	.venv-h5ad/bin/python -m pip install -q -e '.[h5ad,cli]' 'pytest>=8'
 	touch $@
 
 clean:

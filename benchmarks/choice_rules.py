@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from rich.progress import track
 
-from attenua.files import write_whole
-from attenua.folds import repeated_splits
+from attenua._data.files import write_whole
+from attenua._data.folds import repeated_splits
 from attenua.studies.budget import Key, StudySettings, draw_subsample, held_moments
 from attenua.studies.gain import mean_and_interval
 from attenua.studies.hindsight import TEMPERINGS

@@ -273,7 +273,7 @@ def serve(pipe, row, threads):
 
 
 class Bench:
-    """A process that holds the data of a row, and is started anew after a call that took too long.
+    """A process that holds the data of a row, and is started again after a call that took too long.
 
     Parameters
     ----------

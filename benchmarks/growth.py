@@ -13,10 +13,10 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import scipy.linalg
-from cost import Row, seconds_of
 from sklearn.decomposition import PCA
 
 from attenua import AttenuatedPCACV
+from cost import Row, seconds_of
 
 RANK = 8
 # What varies, its values, and the shape and number of strengths at each.

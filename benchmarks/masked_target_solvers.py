@@ -18,8 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from attenua.moments import Rows
-from attenua.path import AttenuationRule
+from attenua._correct.attenuation import pairs
+from attenua._data.rows import HostRows
+from attenua._select.rule import AttenuationRule
 from attenua.rivals.manifold import MAX_ITER, TOLERANCE, grassmann_tangent, minimise
 from attenua.rivals.masked_loss import MaskedTargetLosses
 
@@ -43,9 +44,9 @@ def problems(subsamples, seed):
     rng = np.random.default_rng(seed)
     for name, rows, rank, groups in data_sets(rng):
         for n in [64, 128] * subsamples:
-            moments = Rows(rows[rng.choice(len(rows), n, replace=False)]).moments()
+            moments = HostRows(rows[rng.choice(len(rows), n, replace=False)]).moments()
             for kind, labels in (("coordinate", None), ("block", groups)):
-                rule = AttenuationRule(np.append(0.0, RATES / (1 + RATES)), labels)
+                rule = AttenuationRule(pairs(np.append(0.0, RATES / (1 + RATES)), np.zeros(1)), labels)
                 bases = dict(rule.subspaces(moments, rank))
                 starts = np.stack([bases[0].basis] * 4 + [bases[k].basis for k in range(1, 5)])
                 losses = MaskedTargetLosses(moments.covariance, np.tile(RATES, 2), labels)

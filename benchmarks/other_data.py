@@ -18,8 +18,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from rich.progress import track
 
-from attenua.files import write_whole
-from attenua.folds import repeated_splits
+from attenua._data.files import write_whole
+from attenua._data.folds import repeated_splits
 from attenua.studies.hindsight import HeldMoments
 from attenua.studies.simulations.figures import save_figure
 from attenua.studies.tables import Table

@@ -62,11 +62,11 @@ def cross_validated(X: np.ndarray) -> None:
 
 def sums_only(X: np.ndarray) -> None:
     """Everything that reads the data for cross-validation, and no eigenproblem."""
-    from attenua.folds import consecutive_folds
-    from attenua.moments import Rows
+    from attenua._data.folds import interleaved_folds
+    from attenua._data.rows import HostRows
 
-    rows = Rows(X)
-    for fold in consecutive_folds(5, len(X)):
+    rows = HostRows(X)
+    for fold in interleaved_folds(5, len(X)):
         rows.moments(fold)
 
 

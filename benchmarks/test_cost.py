@@ -3,9 +3,10 @@
 import json
 import sys
 
-import cost
 import numpy as np
 import pytest
+
+import cost
 
 TINY = [
     cost.Row("spiked", 60, 30, 3, targets=cost.USUAL),

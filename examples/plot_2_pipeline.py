@@ -16,7 +16,7 @@ from sklearn.datasets import load_sample_images
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.feature_extraction.image import extract_patches_2d
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import GridSearchCV, KFold, train_test_split
 from sklearn.pipeline import make_pipeline
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
@@ -56,9 +56,11 @@ print(f"strength chosen for all training rows: {best.alpha_:g} (0 is PCA), gain 
 #
 # A grid search can also run over the strength of :class:`~attenua.AttenuatedPCA` at a fixed number of
 # components, with the reconstruction error as its measure. This is what :class:`~attenua.AttenuatedPCACV`
-# does, only slower: the rows are read for every strength instead of once for all.
+# does, only slower: the rows are read for every strength instead of once for all. The folds are given to
+# both: a bare ``cv=5`` takes consecutive rows there, and every fifth row here.
 
 alphas = np.linspace(0, 1, 11)
-slow = GridSearchCV(AttenuatedPCA(6), {"alpha": alphas}, cv=5).fit(X_train)
-quick = AttenuatedPCACV(6, alphas=alphas, cv=5).fit(X_train)
+folds = KFold(5)
+slow = GridSearchCV(AttenuatedPCA(6), {"alpha": alphas}, cv=folds).fit(X_train)
+quick = AttenuatedPCACV(6, alphas=alphas, cv=folds).fit(X_train)
 print(f"grid search {slow.best_params_['alpha']:g}, AttenuatedPCACV {quick.alpha_:g}")

@@ -80,4 +80,4 @@ variances = np.diag([1.0, 1.0, 1.2, 1.2, 1.4, 1.4])
 six = np.ones((6, 6)) + variances
 report = plug_in_report(draw_rows(six, 60, random_state=1), 1, n_bootstrap=60, random_state=0)
 RiskCurveDisplay.from_report(report)
-print(report.worth)
+print(report.trust)

@@ -24,12 +24,93 @@ def within(S, labels):
 
 def exact_components(S, alpha, rank, labels=None):
     """Leading eigenvectors by dense LAPACK, as rows."""
-    return np.linalg.eigh(S - alpha * within(S, labels))[1][:, ::-1][:, :rank].T
+    return leading(S - alpha * within(S, labels), rank)
+
+
+def uneven_rows(n, p, seed=0):
+    """Rows whose columns have very different sizes, so that tempering moves the subspace."""
+    return spiked_rows(n, p, seed=seed) * np.random.default_rng(seed + 100).uniform(0.2, 5.0, p)
+
+
+def entries_of_t(S, alpha, gamma, labels=None):
+    """T by its entries: t_i = s_i^(1 - gamma), T_ij = r_ij t_i t_j, and within groups 1 - alpha of that."""
+    labels = np.arange(len(S)) if labels is None else np.asarray(labels)
+    s = np.sqrt(np.diag(S))
+    R = np.divide(S, np.outer(s, s), out=np.zeros_like(S), where=np.outer(s, s) > 0)
+    t = np.where(s > 0, s ** (1 - gamma), 0)
+    return R * np.outer(t, t) * np.where(labels[:, None] == labels, 1 - alpha, 1)
+
+
+def leading(T, rank):
+    """Leading eigenvectors of a matrix by dense LAPACK, as rows."""
+    return np.linalg.eigh(T)[1][:, ::-1][:, :rank].T
 
 
 def sine(A, B):
     """Sine of the largest principal angle between the row spaces of two orthonormal frames."""
     return np.linalg.norm(A - (A @ B.T) @ B, 2)
+
+
+def interleaved_splits(n, k):
+    """What ``cv=k`` means: row i is held out in fold i % k."""
+    folds = np.arange(n) % k
+    return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(k)]
+
+
+def risk_folds_by_hand(X, splits, alphas, rank, labels=None):
+    """Held-out error of every split: fitted from scratch by LAPACK, every row reconstructed."""
+    risks = np.empty((len(splits), len(alphas)))
+    for number, (training, held) in enumerate(splits):
+        S, centred = covariance(X[training]), X[held] - X[training].mean(axis=0)
+        for i, alpha in enumerate(alphas):
+            U = exact_components(S, alpha, rank, labels)
+            risks[number, i] = np.mean(np.sum((centred - centred @ U.T @ U) ** 2, axis=1))
+    return risks
+
+
+def pooled(risk_folds, splits):
+    """Mean over all held-out rows."""
+    return np.average(risk_folds, axis=0, weights=[len(held) for _, held in splits])
+
+
+def assert_risks_close_enough(found, exact, held_to_training=None, chosen=None):
+    """Check that risks of iterated subspaces are off by little beside what the splits can tell apart.
+
+    An error that all candidates share changes no comparison, so errors are taken less that of PCA. On average
+    over the splits they are at most a twentieth of the standard error of the difference to PCA (Nadeau and
+    Bengio, 2003). So the chosen candidate is as good as the best one, up to the same.
+
+    Parameters
+    ----------
+    found, exact : array of shape (n_splits, ...)
+        Risks of every split, PCA first among the candidates.
+    held_to_training : float, optional
+        Held-out rows of a split divided by its training rows; that of a partition if not given.
+    chosen : int, optional
+        Position of the chosen candidate; that of the least mean risk if not given.
+    """
+    J = len(found)
+    found, exact = np.reshape(found, (J, -1)), np.reshape(exact, (J, -1))
+    overlap = 1 / (J - 1) if held_to_training is None else held_to_training
+    spread = np.std(exact - exact[:, :1], axis=0, ddof=1) * np.sqrt(1 / J + overlap)
+    risk = exact.mean(axis=0)
+    allowed = 0.05 * spread + 1e-9 * risk[0]
+    errors = (found - exact) - (found - exact)[:, :1]
+    off = np.abs(errors.mean(axis=0)) / allowed
+    assert off.max() <= 1, f"candidate {off.argmax()} is off by {off.max():.3g} of what is allowed"
+    chosen, best = int(found.mean(axis=0).argmin()) if chosen is None else chosen, int(risk.argmin())
+    assert risk[chosen] - risk[best] <= allowed[chosen] + allowed[best]
+
+
+def sine_allowed(model, X, alpha):
+    """Largest sine to the best subspace that the shortfall of a fit leaves room for, and rounding.
+
+    What a subspace explains too little is at least its squared sine times the gap.
+    """
+    S, rank = covariance(X), model.n_components_
+    values = np.linalg.eigvalsh(S - alpha * within(S, None))[::-1]
+    lacks = model.shortfall_ * np.trace(S)
+    return 1e-8 + np.sqrt(lacks / (values[rank - 1] - values[rank]))
 
 
 def run_check(estimator, check, monkeypatch):

@@ -36,7 +36,16 @@ def test_there_is_code_to_run():
 
 
 @pytest.mark.parametrize(
-    "module", ["attenua", "attenua.theory", "attenua.rivals", "attenua.studies", "attenua.datasets"]
+    "module",
+    [
+        "attenua",
+        "attenua.theory",
+        "attenua.rivals",
+        "attenua.studies",
+        "attenua.datasets",
+        "attenua.display",
+        "attenua.report",
+    ],
 )
 def test_reference_lists_every_public_name(module):
     text = (ROOT / "docs" / "api" / "index.rst").read_text(encoding="utf-8")

@@ -76,10 +76,20 @@ def test_the_file_is_plain_data_and_the_same_every_time(path, tmp_path):
     model = AttenuatedPCACV(2).fit(X)
     save_model(model, path)
     with np.load(path, allow_pickle=False) as arrays:
-        np.testing.assert_array_equal(arrays["components"], model.components_)
+        np.testing.assert_array_equal(arrays["components_"], model.components_)
         assert json.loads(arrays["model.json"])["class"] == "AttenuatedPCACV"
     save_model(AttenuatedPCACV(2).fit(X), tmp_path / "again.npz")
     assert path.read_bytes() == (tmp_path / "again.npz").read_bytes()
+
+
+def test_every_fitted_attribute_is_in_the_file_under_its_name(path):
+    model = AttenuatedPCACV(2, alphas=[0, 0.5]).fit(X)
+    save_model(model, path)
+    with np.load(path, allow_pickle=False) as arrays:
+        header = json.loads(arrays["model.json"])
+        stored = {*arrays.files, *header["fitted"]} - {"model.json"}
+    assert stored == set(AttenuatedPCACV._fitted)
+    assert stored == {name for name in vars(model) if name.endswith("_")} - {"n_features_in_"}
 
 
 def test_only_force_replaces_a_file(path):
@@ -130,24 +140,48 @@ def saved(path):
     ("change", "problem"),
     [
         ({"format": "other"}, "does not say 'attenua-model'"),
-        ({"version": 2}, "has version 2 of the model format; this attenua reads version 1"),
+        ({"version": 1}, "has version 1 of the model format; this attenua reads version 2"),
+        ({"version": 3}, "has version 3 of the model format; this attenua reads version 2"),
         ({"class": "os.system"}, "holds a 'os.system', which this attenua does not know"),
-        ({"class": "AttenuatedPCA"}, r"wrong or missing: alphas.npy"),
-        ({"alpha": 0.3}, "alpha must be one of the strengths"),
-        ({"alpha": "0.5"}, "alpha must be one of the strengths"),
-        ({"tempering": 0.5}, "tempering must be one of the temperings"),
-        ({"tempering": None}, "tempering must be one of the temperings"),
-        ({"gain": 2.0}, "gain must be a number of at most 1"),
-        ({"n_samples": -1}, "n_samples must be an integer"),
+        ({"class": "AttenuatedPCA"}, r"wrong or missing: alphas_.npy"),
+        ({"fitted": None}, "the fitted numbers are missing"),
+        ({"fitted": {}}, "must be of type"),
         ({"feature_names": ["a"]}, "feature_names must name each of the 6 columns"),
         ({"feature_names": [1, 2, 3, 4, 5, 6]}, "feature_names must name each"),
         ({"parameters": {}}, "parameters must be alphas, cv"),
         ({"parameters": None}, "parameters are missing"),
+        ({"parameters_as_text": {"cv": 5}}, "parameters must be alphas, cv"),
     ],
 )
 def test_a_changed_header_is_refused(saved, change, problem):
+    refused_header(saved, lambda header: header | change, problem)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"alpha_": 0.3}, "alpha_ must be one of alphas_"),
+        ({"alpha_": "0.5"}, "alpha_ must be of type float"),
+        ({"alpha_": float("nan")}, "alpha_ must be one of alphas_"),
+        ({"tempering_": 0.5}, "tempering_ must be one of temperings_"),
+        ({"tempering_": None}, "tempering_ must be of type float"),
+        ({"gain_": 2.0}, "gain_ must be a number of at most 1"),
+        ({"gain_": float("nan")}, "gain_ must be a number of at most 1"),
+        ({"n_samples_": -1}, "n_samples_ must be an integer"),
+        ({"n_samples_": True}, "n_samples_ must be of type int"),
+        ({"n_components_": 3}, "n_components_ must be 2, as many as the components are"),
+        ({"shortfall_": -0.1}, "shortfall_ must be a part, from 0 to 1"),
+        ({"shortfall_": None}, "shortfall_ must be of type float"),
+        ({"folds_": 5}, "folds_ must be of type str"),
+    ],
+)
+def test_a_changed_number_is_refused(saved, change, problem):
+    refused_header(saved, lambda header: header | {"fitted": header["fitted"] | change}, problem)
+
+
+def refused_header(saved, change, problem):
     contents = members(saved)
-    contents["model.json"] = json.dumps(json.loads(contents["model.json"]) | change).encode()
+    contents["model.json"] = json.dumps(change(json.loads(contents["model.json"]))).encode()
     rewrite(saved, contents)
     with pytest.raises(ModelFileError, match=problem) as caught:
         load_model(saved)
@@ -157,25 +191,25 @@ def test_a_changed_header_is_refused(saved, change, problem):
 @pytest.mark.parametrize(
     ("name", "array", "problem"),
     [
-        ("components", np.ones((2, 6)), "not orthonormal"),
-        ("components", np.eye(6)[:, :2], "no taller than wide"),
-        ("components", np.eye(6)[0], "no taller than wide"),
-        ("components", np.full((2, 6), np.inf), "must be finite"),
-        ("components", np.eye(6)[:2].astype(complex), "must hold real numbers"),
-        ("components", np.eye(6, dtype=int)[:2], "must hold real numbers"),
-        ("mean", np.zeros(5), r"mean must have shape \(6,\), not \(5,\)"),
-        ("mean", np.full(6, np.nan), "none of them NaN"),
-        ("mean", np.zeros(6, dtype=np.float32), "of the type of the components"),
-        ("explained_variance", -np.ones(2), "explained_variance must not be negative"),
-        ("noise_variance", np.zeros(1), "noise_variance must have shape"),
-        ("alphas", np.array([0.5, 0.0]), "alphas must increase from 0"),
-        ("alphas", np.array([0.0, 1.5]), "alphas must increase from 0, up to 1"),
-        ("temperings", np.array([0.5]), "temperings must increase from 0"),
-        ("temperings", np.array([0.0, 0.5]), "cv_risk must be a risk per strength"),
-        ("cv_risk", np.ones((1, 2)), "cv_risk must be a risk per strength"),
-        ("cv_risk", np.ones(3), "cv_risk must be a risk per strength"),
-        ("cv_risk_folds", np.ones((5, 3)), "cv_risk_folds must be a risk per split"),
-        ("cv_risk_folds", -np.ones((5, 2)), "cv_risk_folds must be a risk per split"),
+        ("components_", np.ones((2, 6)), "not orthonormal"),
+        ("components_", np.eye(6)[:, :2], "no taller than wide"),
+        ("components_", np.eye(6)[0], "no taller than wide"),
+        ("components_", np.full((2, 6), np.inf), "must be finite"),
+        ("components_", np.eye(6)[:2].astype(complex), "must hold real numbers"),
+        ("components_", np.eye(6, dtype=int)[:2], "must hold real numbers"),
+        ("mean_", np.zeros(5), r"mean_ must have shape \(6,\), not \(5,\)"),
+        ("mean_", np.full(6, np.nan), "none of them NaN"),
+        ("mean_", np.zeros(6, dtype=np.float32), "of the type of the components"),
+        ("explained_variance_", -np.ones(2), "explained_variance_ must not be negative"),
+        ("noise_variance_", np.zeros(1), "noise_variance_ must have shape"),
+        ("alphas_", np.array([0.5, 0.0]), "alphas_ must increase from 0"),
+        ("alphas_", np.array([0.0, 1.5]), "alphas_ must increase from 0, up to 1"),
+        ("temperings_", np.array([0.5]), "temperings_ must increase from 0"),
+        ("temperings_", np.array([0.0, 0.5]), "cv_risk_ must be a risk per strength"),
+        ("cv_risk_", np.ones((1, 2)), "cv_risk_ must be a risk per strength"),
+        ("cv_risk_", np.ones(3), "cv_risk_ must be a risk per strength"),
+        ("cv_risk_folds_", np.ones((5, 3)), "cv_risk_folds_ must be a risk per split"),
+        ("cv_risk_folds_", -np.ones((5, 2)), "cv_risk_folds_ must be a risk per split"),
     ],
 )
 def test_a_changed_array_is_refused(saved, name, array, problem):
@@ -194,8 +228,8 @@ class Trap:
 def test_a_pickle_is_never_opened(saved):
     buffer = io.BytesIO()
     np.save(buffer, np.array([[Trap()]], dtype=object), allow_pickle=True)
-    rewrite(saved, members(saved) | {"components.npy": buffer.getvalue()})
-    with pytest.raises(ModelFileError, match="the array components cannot be read"):
+    rewrite(saved, members(saved) | {"components_.npy": buffer.getvalue()})
+    with pytest.raises(ModelFileError, match="the array components_ cannot be read"):
         load_model(saved)
     saved.write_bytes(pickle.dumps(Trap()))
     with pytest.raises(ModelFileError, match="is not a model file"):
@@ -208,8 +242,8 @@ def test_members_that_do_not_belong_are_refused(saved):
     rewrite(saved, contents | {"more.npy": npy(np.zeros(2))})
     with pytest.raises(ModelFileError, match=r"wrong or missing: more.npy"):
         load_model(saved)
-    rewrite(saved, {name: content for name, content in contents.items() if name != "mean.npy"})
-    with pytest.raises(ModelFileError, match=r"wrong or missing: mean.npy"):
+    rewrite(saved, {name: content for name, content in contents.items() if name != "mean_.npy"})
+    with pytest.raises(ModelFileError, match=r"wrong or missing: mean_.npy"):
         load_model(saved)
     rewrite(saved, {"x.npy": npy(np.zeros(2))})
     with pytest.raises(ModelFileError, match=r"it has no model.json"):

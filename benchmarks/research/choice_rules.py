@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.choice import variance_noise
+from attenua._select.guard import variance_noise
 from attenua.studies.hindsight import ALPHAS
 from attenua.theory import Population
 from research.surfaces import Surface

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.files import write_whole
-from attenua.folds import Split
+from attenua._data.files import write_whole
+from attenua._data.folds import Split
 from attenua.studies.gain import excess_risk_removed
 from attenua.studies.hindsight import TEMPERINGS, HeldMoments, moments_of, risks_on_test, subspaces
 

@@ -1,7 +1,10 @@
-"""Diagonal-attenuation PCA for limited data, with scikit-learn's interface."""
+"""PCA with finite-sample corrections, with scikit-learn's interface."""
 
-from attenua.estimators import AttenuatedPCA, AttenuatedPCACV
-from attenua.masks import alpha_from_mask_rate, mask_rate_from_alpha
+from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
+from attenua.holdout import ValidationSelection, fallback_certificate, select_on_validation
+from attenua.masks import alpha_from_mask_rate, full_output_loss, mask_rate_from_alpha
+from attenua.model_files import load_model, save_model
+from attenua.paired import PairedGain, paired_gain
 from attenua.path import AttenuationPath, attenuation_path
 
 __version__ = "0.1.0"
@@ -10,7 +13,15 @@ __all__ = [
     "AttenuatedPCA",
     "AttenuatedPCACV",
     "AttenuationPath",
+    "PairedGain",
+    "ValidationSelection",
     "alpha_from_mask_rate",
     "attenuation_path",
+    "fallback_certificate",
+    "full_output_loss",
+    "load_model",
     "mask_rate_from_alpha",
+    "paired_gain",
+    "save_model",
+    "select_on_validation",
 ]

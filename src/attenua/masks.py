@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua.feature_groups import column_labels
+from attenua._correct.feature_groups import column_labels
+from attenua._data.moments import within_groups
 
 
 def alpha_from_mask_rate(mask_rate: ArrayLike) -> Any:
@@ -117,13 +118,6 @@ def full_output_loss(
     labels = column_labels(feature_groups, len(S))
     attenuated = S - alpha * within_groups(S, labels)
     return float(np.trace(S) - q * (2 - q) * np.einsum("ij,jk,ik->", U, attenuated, U, optimize=True))
-
-
-def within_groups(matrix: NDArray[Any], labels: NDArray[np.intp] | None) -> NDArray[Any]:
-    """Keep the diagonal of a matrix (labels None), or its within-group blocks; zero elsewhere."""
-    if labels is None:
-        return np.diag(np.diag(matrix))
-    return np.where(labels[:, None] == labels[None, :], matrix, 0)
 
 
 def _checked(value: ArrayLike, name: str, upper: float) -> NDArray[np.float64]:

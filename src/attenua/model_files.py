@@ -15,21 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from attenua.estimators import AttenuatedPCA, AttenuatedPCACV
-from attenua.files import write_all_whole
+from attenua._data.files import write_all_whole
+from attenua._data.namespace import to_host
+from attenua._estimate.fitted import Kind
+from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 
-FORMAT, VERSION = "attenua-model", 1
+FORMAT, VERSION = "attenua-model", 2
 _CLASSES: dict[str, Any] = {cls.__name__: cls for cls in (AttenuatedPCA, AttenuatedPCACV)}
-_ARRAYS = (
-    "components",
-    "mean",
-    "explained_variance",
-    "explained_variance_ratio",
-    "singular_values",
-    "noise_variance",
-)
-_CV_ARRAYS = ("alphas", "temperings", "cv_risk", "cv_risk_folds")
-_CV_NUMBERS = ("alpha", "tempering", "gain")
+_ARRAY_KINDS = (Kind.DATA, Kind.SCALAR, Kind.GRID)
+_JSON_TYPES = {Kind.NUMBER: float, Kind.COUNT: int, Kind.TEXT: str}
 _JSON = "model.json"
 # A header that claims more than this is not one of ours.
 _MOST_JSON_BYTES = 256 * 2**20
@@ -55,6 +49,25 @@ def save_model(estimator: Any, path: str | os.PathLike[str], *, force: bool = Fa
     See Also
     --------
     load_model : The way back.
+
+    Notes
+    -----
+    Arrays of a model that was fitted on a device come to the host: the loaded model works on numpy arrays.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from attenua import AttenuatedPCA, load_model, save_model
+    >>> X = np.random.default_rng(0).standard_normal((20, 4))
+    >>> pca = AttenuatedPCA(2).fit(X)
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.npz"
+    ...     save_model(pca, path)
+    ...     again = load_model(path)
+    >>> bool((again.transform(X) == pca.transform(X)).all())
+    True
     """
     write_all_whole({Path(path): model_bytes(estimator)}, force=force)
 
@@ -72,9 +85,7 @@ def model_bytes(estimator: Any) -> bytes:
         "class": name,
         "parameters": {},
         "parameters_as_text": {},
-        "n_samples": int(estimator.n_samples_),
-        "solvers": estimator.solvers_,
-        "certified": bool(estimator.certified_),
+        "fitted": {key: getattr(estimator, key) for key in _keys(name, *_JSON_TYPES)},
         "feature_names": None if names is None else [str(column) for column in names],
     }
     for key, value in estimator.get_params(deep=False).items():
@@ -82,9 +93,8 @@ def model_bytes(estimator: Any) -> bytes:
             header["parameters"][key] = _plain(value)
         except TypeError:
             header["parameters_as_text"][key] = repr(value)
-    if isinstance(estimator, AttenuatedPCACV):
-        header |= {key: float(getattr(estimator, f"{key}_")) for key in _CV_NUMBERS}
-    return _pack(header, {key: np.asarray(getattr(estimator, f"{key}_")) for key in _arrays_of(name)})
+    arrays = {key: np.asarray(to_host(getattr(estimator, key))) for key in _keys(name, *_ARRAY_KINDS)}
+    return _pack(header, arrays)
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
@@ -104,6 +114,23 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ------
     ModelFileError
         If the file is not such a model, is damaged, or holds numbers that no fit produces.
+
+    See Also
+    --------
+    save_model : The way there.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from attenua import AttenuatedPCA, load_model, save_model
+    >>> pca = AttenuatedPCA(2).fit(np.random.default_rng(0).standard_normal((20, 4)))
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.npz"
+    ...     save_model(pca, path)
+    ...     load_model(path)
+    AttenuatedPCA(n_components=2)
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -116,8 +143,9 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     return _build(header, arrays, path)
 
 
-def _arrays_of(name: str) -> tuple[str, ...]:
-    return _ARRAYS + _CV_ARRAYS if name == "AttenuatedPCACV" else _ARRAYS
+def _keys(name: str, *kinds: Kind) -> list[str]:
+    """Return the fitted attributes of a class that are of some kinds."""
+    return [key for key, kind in _CLASSES[name]._fitted.items() if kind in kinds]
 
 
 def _plain(value: Any) -> Any:
@@ -171,7 +199,7 @@ def _read_header(archive: zipfile.ZipFile, path: Any) -> dict[str, Any]:
         )
     if header.get("class") not in _CLASSES:
         raise ModelFileError(f"{path} holds a {header.get('class')!r}, which this attenua does not know.")
-    expected = {_JSON, *(f"{key}.npy" for key in _arrays_of(header["class"]))}
+    expected = {_JSON, *(f"{key}.npy" for key in _keys(header["class"], *_ARRAY_KINDS))}
     if sorted(names) != sorted(expected):
         odd = sorted(set(names) ^ expected) or sorted({name for name in names if names.count(name) > 1})
         raise ModelFileError(f"{path} does not hold the arrays of a model; wrong or missing: {odd[0]}.")
@@ -180,7 +208,7 @@ def _read_header(archive: zipfile.ZipFile, path: Any) -> dict[str, Any]:
 
 def _read_arrays(archive: zipfile.ZipFile, header: dict[str, Any], path: Any) -> dict[str, NDArray[Any]]:
     arrays = {}
-    for key in _arrays_of(header["class"]):
+    for key in _keys(header["class"], *_ARRAY_KINDS):
         try:
             with archive.open(f"{key}.npy") as member:
                 arrays[key] = np.lib.format.read_array(member, allow_pickle=False)
@@ -197,64 +225,64 @@ def _build(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Any) -
             raise ModelFileError(f"{path}: {what}.")
 
     _check_arrays(arrays, require)
-    rank, p = arrays["components"].shape
-    n_samples, names = header.get("n_samples"), header.get("feature_names")
-    require(type(n_samples) is int and n_samples >= 2, "n_samples must be an integer of at least 2")
-    solvers, certified = header.get("solvers"), header.get("certified")
-    counted = isinstance(solvers, dict) and all(type(count) is int for count in solvers.values())
-    require(counted and type(certified) is bool, "solvers must be counts, and certified true or false")
+    p, names, fitted = arrays["components_"].shape[1], header.get("feature_names"), header.get("fitted")
     named = isinstance(names, list) and len(names) == p and all(isinstance(name, str) for name in names)
     require(names is None or named, f"feature_names must name each of the {p} columns")
+    require(isinstance(fitted, dict), "the fitted numbers are missing")
+    _check_numbers(header["class"], fitted, arrays, require)
     estimator = _with_parameters(header, require)
-    for key in _ARRAYS:
-        setattr(estimator, f"{key}_", arrays[key])
-    estimator.noise_variance_ = arrays["noise_variance"][()]
-    estimator.n_components_ = estimator._n_features_out = rank
-    estimator.n_samples_, estimator.n_features_in_ = n_samples, p
-    estimator.solvers_, estimator.certified_ = solvers, certified
-    estimator._fit_dtype = arrays["components"].dtype.type
+    for key in _keys(header["class"], *_ARRAY_KINDS):
+        setattr(estimator, key, arrays[key] if arrays[key].ndim else arrays[key][()])
+    for key in _keys(header["class"], *_JSON_TYPES):
+        setattr(estimator, key, fitted[key])
+    estimator.n_features_in_ = p
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
-    if header["class"] == "AttenuatedPCACV":
-        alpha, tempering, gain = (header.get(key) for key in _CV_NUMBERS)
-        require(type(alpha) is float and alpha in arrays["alphas"], "alpha must be one of the strengths")
-        tempered = type(tempering) is float and tempering in arrays["temperings"]
-        require(tempered, "tempering must be one of the temperings")
-        require(type(gain) is float and gain <= 1, "gain must be a number of at most 1")
-        for key in _CV_NUMBERS:
-            setattr(estimator, f"{key}_", header[key])
-        for key in _CV_ARRAYS:
-            setattr(estimator, f"{key}_", arrays[key])
     return estimator
 
 
+def _check_numbers(name: str, fitted: dict[str, Any], arrays: dict[str, NDArray[Any]], require: Any) -> None:
+    for kind, expected in _JSON_TYPES.items():
+        for key in _keys(name, kind):
+            require(type(fitted.get(key)) is expected, f"{key} must be of type {expected.__name__}")
+    rank = len(arrays["components_"])
+    require(fitted["n_samples_"] >= 2, "n_samples_ must be an integer of at least 2")
+    require(fitted["n_components_"] == rank, f"n_components_ must be {rank}, as many as the components are")
+    require(0 <= fitted["shortfall_"] <= 1, "shortfall_ must be a part, from 0 to 1")
+    if "alphas_" in arrays:
+        for key, grid in (("alpha_", "alphas_"), ("tempering_", "temperings_")):
+            require(fitted[key] in arrays[grid], f"{key} must be one of {grid}")
+        require(fitted["gain_"] <= 1, "gain_ must be a number of at most 1")
+
+
 def _check_arrays(arrays: dict[str, NDArray[Any]], require: Any) -> None:
-    W = arrays["components"]
+    W = arrays["components_"]
     require(W.ndim == 2 and 1 <= len(W) <= W.shape[1], "components must be a matrix no taller than wide")
     rank, p = W.shape
-    require(np.isfinite(W).all() and np.isfinite(arrays["mean"]).all(), "components and mean must be finite")
+    require(np.isfinite(W).all() and np.isfinite(arrays["mean_"]).all(), "components and mean must be finite")
     tolerance = 1e-3 if W.dtype == np.float32 else 1e-6
     require(bool(np.abs(W @ W.T - np.eye(rank)).max() <= tolerance), "components are not orthonormal")
-    per_component = ("explained_variance", "explained_variance_ratio", "singular_values")
-    shapes = {"mean": (p,), "noise_variance": ()} | dict.fromkeys(per_component, (rank,))
+    per_component = ("explained_variance_", "explained_variance_ratio_", "singular_values_")
+    shapes = {"mean_": (p,), "noise_variance_": ()} | dict.fromkeys(per_component, (rank,))
     for key, shape in shapes.items():
         require(arrays[key].shape == shape, f"{key} must have shape {shape}, not {arrays[key].shape}")
         require(arrays[key].dtype == W.dtype, f"{key} must be of the type of the components, {W.dtype}")
-        if key != "mean":
+        if key != "mean_":
             require(bool((arrays[key] >= 0).all()), f"{key} must not be negative")
-    if "alphas" in arrays:
+    if "alphas_" in arrays:
         _check_risks(arrays, require)
 
 
 def _check_risks(arrays: dict[str, NDArray[Any]], require: Any) -> None:
-    alphas, temperings, risk, folds = (arrays[key] for key in _CV_ARRAYS)
-    for key, grid in (("alphas", alphas), ("temperings", temperings)):
+    alphas, temperings = arrays["alphas_"], arrays["temperings_"]
+    risk, folds = arrays["cv_risk_"], arrays["cv_risk_folds_"]
+    for key, grid in (("alphas_", alphas), ("temperings_", temperings)):
         increasing = grid.ndim == 1 and len(grid) > 0 and bool((np.diff(grid) > 0).all())
         require(increasing and grid[0] == 0 and grid[-1] <= 1, f"{key} must increase from 0, up to 1")
     shape = (len(temperings), len(alphas)) if len(temperings) > 1 else alphas.shape
-    require(risk.shape == shape and bool((risk >= 0).all()), "cv_risk must be a risk per strength")
+    require(risk.shape == shape and bool((risk >= 0).all()), "cv_risk_ must be a risk per strength")
     fits = folds.ndim > 1 and len(folds) > 0 and folds.shape[1:] == shape
-    require(fits and bool((folds >= 0).all()), "cv_risk_folds must be a risk per split and strength")
+    require(fits and bool((folds >= 0).all()), "cv_risk_folds_ must be a risk per split and strength")
 
 
 def _with_parameters(header: dict[str, Any], require: Any) -> Any:

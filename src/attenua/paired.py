@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
+from attenua._data.namespace import to_host
+
 Array = NDArray[np.float64]
 
 
@@ -83,11 +85,35 @@ def paired_gain(estimator: Any, alpha: float | None = None, tempering: float = 0
 
     Splits count equally here, also where folds hold unequal numbers of rows. The number of folds is read
     from ``estimator.cv``; a splitter's splits are taken to be one repetition.
+
+    Parameters
+    ----------
+    estimator : AttenuatedPCACV
+        Fitted.
+    alpha, tempering : float, optional
+        A pair that was compared, instead of the chosen one.
+
+    Returns
+    -------
+    PairedGain
+        The gain, its standard error, and the gain of a choice made on other splits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua import AttenuatedPCACV, paired_gain
+    >>> random = np.random.default_rng(0)
+    >>> X = random.standard_normal((60, 8)) + random.standard_normal((60, 1))  # equal variances
+    >>> found = paired_gain(AttenuatedPCACV(1, n_repeats=4, random_state=0).fit(X))
+    >>> found.n_splits, found.verdict
+    (20, 'unclear')
+    >>> print(found.advice)
+    The gain does not stand clear of its noise; ordinary PCA may serve as well here.
     """
     check_is_fitted(estimator, "cv_risk_folds_")
-    shape = np.shape(estimator.cv_risk_)
-    risk = np.ravel(estimator.cv_risk_)
-    folds = np.asarray(estimator.cv_risk_folds_, dtype=float).reshape(-1, len(risk))
+    surface = to_host(estimator.cv_risk_)
+    shape, risk = surface.shape, surface.ravel()
+    folds = to_host(estimator.cv_risk_folds_).reshape(-1, len(risk))
     n_splits = len(folds)
     per_repeat = int(estimator.cv) if isinstance(estimator.cv, numbers.Integral) else n_splits
     pair = (estimator.alpha_, estimator.tempering_) if alpha is None else (alpha, tempering)
@@ -115,9 +141,14 @@ def paired_gain(estimator: Any, alpha: float | None = None, tempering: float = 0
 
 def _place(estimator: Any, alpha: float, tempering: float) -> int:
     """Return the position of a pair among the candidates, tempering by tempering."""
-    row = int(np.flatnonzero(estimator.temperings_ == tempering)[0])
-    column = int(np.flatnonzero(estimator.alphas_ == alpha)[0])
-    return row * len(estimator.alphas_) + column
+    places = []
+    for name, value in (("tempering", tempering), ("alpha", alpha)):
+        compared = to_host(getattr(estimator, f"{name}s_"))
+        place = np.flatnonzero(compared == value)
+        if not place.size:
+            raise ValueError(f"{name}={value!r} was not compared; {name}s_ holds {compared.tolist()}.")
+        places.append(int(place[0]))
+    return places[0] * estimator.alphas_.shape[0] + places[1]
 
 
 def _corrected_error(differences: Array, n_folds: int) -> Array:

@@ -6,13 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua.axes import in_data_units, principal_axes, warn_of_tie
-from attenua.feature_groups import column_labels
-from attenua.moments import Rows
-from attenua.rank import resolve_rank
-from attenua.repr_html import result_html
-from attenua.rules import AttenuationRule, pairs
-from attenua.validation import checked_matrix, checked_strength, checked_strengths, checked_weights
+from attenua._correct.attenuation import pairs
+from attenua._correct.feature_groups import column_labels
+from attenua._data.checks import checked_strength, checked_strengths
+from attenua._data.namespace import array_namespace, to_host
+from attenua._data.opening import open_for_fit
+from attenua._estimate.axes import principal_axes, warn_of_tie
+from attenua._estimate.columns import ColumnsSeen
+from attenua._estimate.html import result_html
+from attenua._select.comparison import in_data_units
+from attenua._select.rank import resolve_rank
+from attenua._select.rule import AttenuationRule
 
 Array = NDArray[np.float64]
 
@@ -70,9 +74,9 @@ class AttenuationPath:
         ndarray of shape (n_alphas, n_components)
             Zero for the first strength where the path is not tempered: that is ordinary PCA.
         """
-        pca = self.pca_components
+        components, pca = to_host(self.components), to_host(self.pca_components)
         # Sines, not cosines, are accurate for the small angles that matter here.
-        outside = self.components - (self.components @ pca.T) @ pca
+        outside = components - (components @ pca.T) @ pca
         return np.arcsin(np.clip(np.linalg.svd(outside, compute_uv=False), 0, 1))
 
     def _repr_html_(self) -> str:
@@ -83,7 +87,7 @@ class AttenuationPath:
         return result_html(
             "Attenuation path",
             [
-                ("rows, columns", f"{self.n_samples:,}, {len(self.mean):,}"),
+                ("rows, columns", f"{self.n_samples:,}, {self.mean.shape[0]:,}"),
                 ("components", f"{self.n_components}"),
                 ("strengths", f"{len(self.alphas)}, from {self.alphas[0]:g} to {self.alphas[-1]:g}"),
                 ("tempering", f"{self.tempering:g}"),
@@ -120,8 +124,8 @@ def attenuation_path(
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        Data, one row a sample.
+    X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
+        Data, one row a sample; whatever :class:`attenua.AttenuatedPCA` can be fitted to.
     n_components : int, float or None
         Rank; a fraction asks for as many components as ordinary PCA needs to explain that part of the
         variance; None keeps as many as the data allow.
@@ -130,7 +134,7 @@ def attenuation_path(
     tempering : float
         Tempering :math:`\gamma` of the whole path, from 0 to 1.
     feature_groups : None, labels, or lists of column indices
-        Partition of the columns; attenuates within-group blocks of S in the place of its diagonal.
+        Partition of the columns; attenuates within-group blocks of S instead of its diagonal.
     sample_weight : array-like of shape (n_samples,), optional
         Frequencies of the rows.
 
@@ -147,34 +151,35 @@ def attenuation_path(
     >>> path.components.shape
     (3, 2, 64)
     """
-    X, names = checked_matrix(X)
-    rows = Rows(X, checked_weights(sample_weight, X.shape[0]), names)
-    moments = rows.moments()
-    rank = resolve_rank(n_components, moments, X.shape[0])
     alphas, tempering = checked_strengths(alphas), checked_strength(tempering, "tempering")
+    columns = ColumnsSeen()
+    data = open_for_fit(columns, X, sample_weight)
+    rank = resolve_rank(n_components, data.moments, data.n_samples)
+    total = data.moments.total
     # PCA first: what the path is measured against, and its own first subspace where it is not tempered.
     strengths = np.unique(np.vstack([pairs(alphas, np.array([tempering])), np.zeros((1, 2))]), axis=0)
-    found = dict(
-        AttenuationRule(strengths, column_labels(feature_groups, X.shape[1])).subspaces(moments, rank)
-    )
-    axes = [principal_axes(moments, found[i]) for i in range(len(strengths))]
+    rule = AttenuationRule(strengths, column_labels(feature_groups, columns.n_features_in_))
+    found = [subspace for _, subspace in sorted(rule.subspaces(total, rank), key=lambda pair: pair[0])]
+    axes = [principal_axes(total, subspace) for subspace in found]
     path = slice(len(strengths) - len(alphas), None)
-    tied = np.array([found[i].tied for i in range(len(strengths))])[path]
+    tied = np.array([subspace.tied for subspace in found[path]])
     if tied.any() and n_components is not None:
         warn_of_tie(rank, f" at alpha = {', '.join(f'{alpha:g}' for alpha in alphas[tied])}")
-    dtype = np.float32 if X.dtype == np.float32 else np.float64
-    gaps = np.array([found[i].gap for i in range(len(strengths))])[path]
+    xp = array_namespace(total.mean)
+    dtype = xp.float32 if data.dtype is np.float32 else xp.float64
     return AttenuationPath(
         alphas=alphas,
-        components=np.stack([a.components for a in axes[path]]).astype(dtype),
-        mean=(moments.mean * moments.unit).astype(dtype),
-        explained_variance=np.stack([a.explained_variance for a in axes[path]]).astype(dtype),
-        explained_variance_ratio=np.stack([a.explained_variance_ratio for a in axes[path]]).astype(dtype),
-        gap=in_data_units(gaps, moments, 1 - tempering),
+        components=xp.astype(xp.stack([a.components for a in axes[path]]), dtype),
+        mean=xp.astype(total.mean * total.unit, dtype),
+        explained_variance=np.stack([a.explained_variance for a in axes[path]]).astype(data.dtype),
+        explained_variance_ratio=np.stack([a.explained_variance_ratio for a in axes[path]]).astype(
+            data.dtype
+        ),
+        gap=in_data_units(np.array([subspace.gap for subspace in found[path]]), total.unit, 1 - tempering),
         tied=tied,
-        n_samples=X.shape[0],
+        n_samples=data.n_samples,
         tempering=tempering,
-        pca_components=axes[0].components.astype(dtype),
+        pca_components=xp.astype(axes[0].components, dtype),
     )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attenua.choice import variance_noise
+from attenua._select.guard import variance_noise
 from attenua.studies.hindsight import ALPHAS, TEMPERINGS
 from research.choice_rules import (
     RULES,

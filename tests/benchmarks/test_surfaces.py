@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
-from attenua.folds import repeated_splits
+from attenua._data.folds import repeated_splits
 from attenua.studies.gain import best_affine_risk, excess_risk_removed
 from attenua.studies.hindsight import ALPHAS, HeldMoments
 from research.surfaces import Surface, risk_surfaces

@@ -71,15 +71,15 @@ def test_fit_writes_components_scores_and_model(frame):
 def test_fit_says_which_strength_how_much_and_how_sure(frame):
     result = run("fit", "data.csv", "-k", 1)
     model = AttenuatedPCACV(1).fit(frame.to_numpy())
-    sure = paired_gain(model)
+    paired = paired_gain(model)
     assert model.alpha_ > 0
     said = words(result.output)
     assert "data.csv: 40 rows, 8 columns, 1 component." in said
     assert f"Chosen: strength {model.alpha_:g} of 22 compared." in said
-    assert f"{100 * sure.gain:.3g}% less than PCA's" in said
-    assert f"standard error {100 * sure.standard_error:.3g}%" in said
-    assert f"chosen on the others: {100 * sure.crossed_gain:.3g}%" in said
-    assert sure.advice in said
+    assert f"{100 * paired.gain:.3g}% less than PCA's" in said
+    assert f"standard error {100 * paired.standard_error:.3g}%" in said
+    assert f"chosen on the others: {100 * paired.crossed_gain:.3g}%" in said
+    assert paired.advice in said
     assert "attenua-fit/model.npz" in said
 
 

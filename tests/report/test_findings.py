@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.linalg import subspace_angles
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
-from attenua.moments import Rows
+from attenua._data.rows import HostRows
 from attenua.paired import paired_gain
 from attenua.report.charts import all_charts
 from attenua.report.findings import find
@@ -23,7 +23,7 @@ X = spiked_rows(60, 7)
 def test_shares_of_the_leakage_divide_its_square(labels):
     S = covariance(X)
     U = exact_components(S, 0, 3).T
-    result = leakage(Rows(X).moments(), U, labels)
+    result = leakage(HostRows(X).moments(), U, labels)
     D, P = within(S, labels), U @ U.T
     L = (np.eye(7) - P) @ D @ P
     assert result.size == pytest.approx(np.linalg.norm(L))
@@ -40,7 +40,7 @@ def test_a_share_is_the_derivative_of_the_leakage_by_that_variance():
     S = covariance(X)
     U = exact_components(S, 0, 3).T
     P, D = U @ U.T, np.diag(S)
-    result = leakage(Rows(X).moments(), U)
+    result = leakage(HostRows(X).moments(), U)
 
     def squared(variances):
         return np.sum(((np.eye(7) - P) @ np.diag(variances) @ P) ** 2)
@@ -54,7 +54,7 @@ def test_a_share_is_the_derivative_of_the_leakage_by_that_variance():
 
 def test_equal_variances_leak_nothing():
     rows = np.array([[1.0, 1], [-1, -1], [1, -1], [-1, 1], [2, 2], [-2, -2]])
-    result = leakage(Rows(rows).moments(), np.full((2, 1), 0.5**0.5))
+    result = leakage(HostRows(rows).moments(), np.full((2, 1), 0.5**0.5))
     assert result.size == 0
     assert not result.shares.any()
 
@@ -78,8 +78,8 @@ def test_a_given_strength_is_judged_by_a_cross_validation_of_its_own():
     assert not found.chosen_by_cv
     assert 0.33 in found.validation.alphas_
     expected = AttenuatedPCACV(2, alphas=[0, 0.33]).fit(X)
-    assert found.sure.gain == pytest.approx(1 - expected.cv_risk_[1] / expected.cv_risk_[0])
-    assert found.sure.crossed_gain == pytest.approx(-found.sure.differences.mean(axis=0)[
+    assert found.paired.gain == pytest.approx(1 - expected.cv_risk_[1] / expected.cv_risk_[0])
+    assert found.paired.crossed_gain == pytest.approx(-found.paired.differences.mean(axis=0)[
         list(found.validation.alphas_).index(0.33)])  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def test_where_pca_is_chosen_the_best_of_the_others_is_shown():
     model = AttenuatedPCACV(2).fit(strong)
     assert model.alpha_ == 0
     found = find(model, strong)
-    assert (found.fit, found.sure.verdict) == ((0, 0), "pca")
+    assert (found.fit, found.paired.verdict) == ((0, 0), "pca")
     assert found.shown == (model.alphas_[1 + np.argmin(model.cv_risk_[1:])], 0)
     assert found.cost_of_shown > 0
 
@@ -113,7 +113,7 @@ def test_the_curve_is_that_of_the_fit():
     model = AttenuatedPCACV(3, alphas="mask", cv=4).fit(X)
     found = find(model, X)
     assert found.validation is model
-    assert found.sure.gain == paired_gain(model).gain
+    assert found.paired.gain == paired_gain(model).gain
     np.testing.assert_array_equal(found.theory.alphas, model.alphas_)
     assert found.theory.bootstrap is not None
 

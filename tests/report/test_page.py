@@ -266,7 +266,7 @@ def test_the_page_of_a_surface(surface_page, surface_model, surface_frame):
         np.testing.assert_allclose(line["y"], change[k], rtol=1e-4, atol=1e-9)
     assert f"tempering γ = {model.tempering_:g}, of {model.cv_risk_.size} pairs compared" in html
     assert "Validation surface." in html
-    for risk in model.cv_risk_.ravel():  # the table that stands in the place of the picture
+    for risk in model.cv_risk_.ravel():  # the table that stands instead of the picture
         assert f"<td>{risk:.5g}</td>" in html
     assert '<th scope="col">tempering γ</th>' in html
     assert HOSTILE not in html

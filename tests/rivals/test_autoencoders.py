@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import sqrtm
 from scipy.optimize import minimize
 
-from attenua.moments import Rows
+from attenua._data.rows import HostRows
 from attenua.rivals import AsymmetricAutoencoder, TiedAutoencoder, map_risk
 from attenua.rivals.autoencoder import AsymmetricRule
 from attenua.rivals.tied_autoencoder import TiedLosses
@@ -111,7 +111,7 @@ def test_asymmetric_map_of_a_balanced_population(m):
 def test_the_range_is_a_rule_like_any_other():
     X = spiked_rows(40, 8)
     rates = np.array([0.25, 0.75])
-    for i, subspace in AsymmetricRule(rates).subspaces(Rows(X).moments(), 2):
+    for i, subspace in AsymmetricRule(rates).subspaces(HostRows(X).moments(), 2):
         model = AsymmetricAutoencoder(2, mask_rate=rates[i]).fit(X)
         assert sine(subspace.basis.T, model.components_) < 1e-8
 

@@ -5,12 +5,16 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.sparse.linalg import ArpackNoConvergence
+from sklearn.base import clone
 from sklearn.decomposition import PCA, FactorAnalysis
 
 from attenua import AttenuatedPCA
-from attenua.comparison import Comparison, SplitMoments
-from attenua.moments import Rows
+from attenua._data.rows import HostRows
+from attenua._data.splits import SplitMoments
+from attenua._select.comparison import Comparison
 from attenua.rivals import (
+    AsymmetricAutoencoder,
     CorrelationPCA,
     DiagonalShrinkagePCA,
     FactorAnalysisPCA,
@@ -18,9 +22,12 @@ from attenua.rivals import (
     hetero,
     shrinkage_intensity,
 )
+from attenua.rivals.autoencoder import AsymmetricRule
 from attenua.rivals.correlation import CorrelationRule
+from attenua.rivals.diagonal_shrinkage import ShrinkageRule
+from attenua.rivals.factor_analysis import FactorAnalysisRule
 from attenua.rivals.hetero import HeteroRule
-from tests.helpers import covariance, sine, spiked_rows
+from tests.helpers import covariance, leading, sine, spiked_rows
 
 SHAPES = {"tall": (200, 12), "wide": (30, 80), "very wide": (25, 700)}
 
@@ -81,7 +88,7 @@ def test_hetero_against_the_slow_algorithm(p, rank):
     S = covariance(spiked_rows(60, p, rank=3, seed=4))
     for iterations in (1, 2, 5):
         ((_, found),) = HeteroRule(max_iter=iterations).subspaces(
-            Rows(rows_with_covariance(S)).moments(), rank
+            HostRows(rows_with_covariance(S)).moments(), rank
         )
         assert found.convergence.n_iter == iterations
         assert sine(found.basis.T, slow_hetero(S, rank, iterations)) < 1e-6
@@ -104,7 +111,7 @@ def test_hetero_through_products_with_rows(monkeypatch):
 @pytest.mark.slow
 def test_hetero_with_much_of_the_spectrum_forms_the_covariance():
     X = spiked_rows(520, 515, rank=3)
-    ((_, found),) = HeteroRule(max_iter=1).subspaces(Rows(sp.csr_array(X)).moments(), 200)
+    ((_, found),) = HeteroRule(max_iter=1).subspaces(HostRows(sp.csr_array(X)).moments(), 200)
     assert sine(found.basis.T, slow_hetero(covariance(X), 200, 1)) < 1e-6
     wide = sp.random(2000, 5001, density=0.001, random_state=0, format="csr")
     with pytest.raises(ValueError, match="formed for up to 5000 columns; X has 5001"):
@@ -132,17 +139,33 @@ def test_hetero_ranks_by_magnitude():
     hollow = S - np.diag(np.diag(S))
     values, vectors = np.linalg.eigh(hollow)
     assert -values[0] > values[-1]
-    ((_, found),) = HeteroRule(max_iter=1).subspaces(Rows(rows_with_covariance(S)).moments(), 1)
+    ((_, found),) = HeteroRule(max_iter=1).subspaces(HostRows(rows_with_covariance(S)).moments(), 1)
     assert sine(found.basis.T, slow_hetero(S, 1, 1)) < 1e-8
     assert sine(slow_hetero(S, 1, 1), vectors[:, -1:].T) > 0.5
 
 
-def test_a_rival_can_be_cross_validated_like_attenuation():
+@pytest.mark.parametrize(
+    ("rule", "model"),
+    [
+        (CorrelationRule(), CorrelationPCA(2)),
+        (HeteroRule(), HeteroPCA(2)),
+        (FactorAnalysisRule(), FactorAnalysisPCA(2)),
+        (ShrinkageRule(np.array([0.4])), DiagonalShrinkagePCA(2, intensity=0.4)),
+        (AsymmetricRule(np.array([0.4])), AsymmetricAutoencoder(2, mask_rate=0.4)),
+    ],
+    ids=["correlation", "hetero", "factor analysis", "shrinkage", "autoencoder"],
+)
+def test_a_rival_can_be_cross_validated_like_attenuation(rule, model):
     X = spiked_rows(40, 8)
     splits = [(np.arange(10, 40), np.arange(10)), (np.arange(30), np.arange(30, 40))]
-    result = Comparison(SplitMoments(Rows(X), splits), CorrelationRule(), 2).of_all()
-    expected = [-CorrelationPCA(2).fit(X[train]).score(X[held]) for train, held in splits]
-    np.testing.assert_allclose(result.risk_folds[:, 0], expected, rtol=1e-9)
+    result = Comparison(SplitMoments(HostRows(X), splits), rule, 2).of_all()
+    for risk, (train, held) in zip(result.risk_folds[:, 0], splits, strict=True):
+        ((_, subspace),) = rule.subspaces(HostRows(X[train]).moments(), 2)
+        centred = X[held] - X[train].mean(axis=0)
+        residual = centred - centred @ subspace.basis @ subspace.basis.T
+        assert risk == pytest.approx(np.mean(np.sum(residual**2, axis=1)), rel=1e-9)
+        if not isinstance(model, AsymmetricAutoencoder):  # its score is that of the map, not of its range
+            assert risk == pytest.approx(-clone(model).fit(X[train]).score(X[held]), rel=1e-6)
 
 
 # --- Shrinkage toward the diagonal ------------------------------------------------------------------------
@@ -168,13 +191,13 @@ def test_intensity_against_the_formula_pair_by_pair(shape, container):
     n, p = shape
     X = spiked_rows(n, p, rank=1, seed=1)
     X[:, 6:] = 0.0  # keeps the slow version short; columns without variance add nothing
-    assert shrinkage_intensity(Rows(container(X))) == pytest.approx(slow_intensity(X[:, :6]), rel=1e-8)
+    assert shrinkage_intensity(HostRows(container(X))) == pytest.approx(slow_intensity(X[:, :6]), rel=1e-8)
 
 
 def test_intensity_of_frequencies_is_that_of_repeated_rows():
     X = spiked_rows(20, 6)
     w = np.random.default_rng(0).integers(1, 4, 20)
-    weighted = shrinkage_intensity(Rows(X, w.astype(float)))
+    weighted = shrinkage_intensity(HostRows(X, w.astype(float)))
     assert weighted == pytest.approx(slow_intensity(np.repeat(X, w, axis=0)), rel=1e-10)
 
 
@@ -183,8 +206,8 @@ def test_intensity_is_one_where_nothing_is_correlated():
     design = np.array(list(itertools.product([-1.0, 1.0], repeat=4)))
     design[0, 0] += 0.01
     assert slow_intensity(design) == 1.0
-    assert shrinkage_intensity(Rows(design)) == 1.0
-    assert shrinkage_intensity(Rows(np.ones((5, 4)))) == 1.0
+    assert shrinkage_intensity(HostRows(design)) == 1.0
+    assert shrinkage_intensity(HostRows(np.ones((5, 4)))) == 1.0
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -196,7 +219,13 @@ def test_shrinkage_against_lapack(shape, intensity):
     weight = slow_intensity(X) if intensity == "auto" and X.shape[1] <= 80 else model.intensity_
     assert model.intensity_ == pytest.approx(weight, rel=1e-9)
     T = (1 - weight) * S + weight * np.diag(np.diag(S))
-    assert sine(model.components_, np.linalg.eigh(T)[1][:, ::-1][:, :3].T) < 1e-6
+    values = np.linalg.eigvalsh(T)[::-1]
+    lacks = values[:3].sum() - np.trace(model.components_ @ T @ model.components_.T)
+    assert lacks <= (model.shortfall_ + 1e-13) * np.trace(S)
+    assert model.shortfall_ <= 1e-8
+    # What a subspace lacks is at least its squared sines times the gap.
+    allowed = np.sqrt(model.shortfall_ * np.trace(S) / (values[2] - values[3]))
+    assert sine(model.components_, leading(T, 3)) < max(allowed, 1e-6)
 
 
 # --- Factor analysis --------------------------------------------------------------------------------------
@@ -222,3 +251,16 @@ def test_factor_analysis_fits_the_likelihood_equations():
     leading = np.linalg.eigh(scaled)[1][:, -2:]
     span = np.linalg.qr(np.sqrt(psi)[:, None] * leading)[0].T
     assert sine(model.components_, span) < 1e-4
+
+
+def test_hetero_where_arpack_does_not_converge(monkeypatch):
+    monkeypatch.setattr(hetero, "_WHOLE_SPECTRUM", 10)
+    X = spiked_rows(300, 120)
+    expected = HeteroPCA(3).fit(X)
+
+    def gives_up(*args, **kwargs):
+        raise ArpackNoConvergence("no convergence", np.empty(0), np.empty((0, 0)))
+
+    monkeypatch.setattr(hetero, "eigsh", gives_up)
+    found = HeteroPCA(3).fit(X)
+    assert sine(found.components_, expected.components_) < 1e-6

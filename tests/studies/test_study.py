@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.model_selection import KFold
 from typer.testing import CliRunner
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua._data.folds import make_splits
 from attenua.cli import app
-from attenua.folds import make_splits
 from attenua.studies import budget
 from attenua.studies.budget import (
     ORACLES,
@@ -91,6 +92,18 @@ def test_a_subsample_follows_the_protocol(stand_in):
     assert record["strength"] == model.alpha_
     for train, held in make_splits(5, 64, groups=speakers):
         assert not set(speakers[train]) & set(speakers[held])
+
+
+def test_folds_without_groups_are_consecutive_parts_of_the_subsample(stand_in, monkeypatch):
+    seen = []
+    resolve = budget.resolved_methods
+    monkeypatch.setattr(budget, "resolved_methods", lambda *a: (seen.append(a[1]), resolve(*a))[1])
+    settings = StudySettings(n_versions={"optdigits": 1}, methods=("direct attenuation",))
+    evaluate(("optdigits", 50, 0, 1), settings, stand_in)
+    (setting,) = seen
+    for splits in (setting.splits, setting.repeated_splits[:5]):
+        for (_, held), (_, expected) in zip(splits, KFold(5).split(np.empty(50)), strict=True):
+            np.testing.assert_array_equal(held, expected)
 
 
 def test_data_sets_as_the_paper_sets_them(stand_in):

@@ -93,7 +93,7 @@ def test_plug_in_bias_does_not_vanish_against_the_saving():
 def test_report_says_what_it_is_worth():
     X = draw_rows(moving(0), 60, random_state=0)
     plain = plug_in_report(X, 2, n_bootstrap=0)
-    assert "understate attenuation" in plain.worth
+    assert "understate attenuation" in plain.trust
     text = str(plug_in_report(X, 2, alphas=ALPHAS, n_bootstrap=20, random_state=0))
     for part in ("5 features, rank 2, n = 59", "vs PCA", "smallest risk at alpha", "four samples of five"):
         assert part in text

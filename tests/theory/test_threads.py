@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from attenua.sums import blas_threads
+from attenua._data.blas import blas_threads
 from attenua.theory import Population, _threads, plug_in_report
 
 

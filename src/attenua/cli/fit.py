@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from attenua._data.files import refuse_existing, write_all_whole
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain
 from attenua.cli.fitting import Request, as_record, describe, dump, fit_rows, load_rows, scores_of
 from attenua.cli.options import (
@@ -24,7 +25,6 @@ from attenua.cli.options import (
     Tempering,
 )
 from attenua.cli.output import components_csv, scores_csv
-from attenua.files import refuse_existing, write_all_whole
 from attenua.model_files import model_bytes
 from attenua.paired import paired_gain
 
@@ -78,7 +78,7 @@ def fit(
         fail(str(error))
     table = load_rows(request)
     model = fit_rows(table, request)
-    sure = paired_gain(model)
+    paired = paired_gain(model)
     contents: list[Any] = [
         components_csv(model, table.names),
         scores_csv(scores_of(model, table)),
@@ -93,7 +93,9 @@ def fit(
     except OSError as error:
         fail(str(error) if isinstance(error, FileExistsError) else f"{out} cannot be written to: {error}.")
     if as_json:
-        print_plain(dump(as_record(table, model, sure, request) | {"files": [str(path) for path in targets]}))
+        print_plain(
+            dump(as_record(table, model, paired, request) | {"files": [str(path) for path in targets]})
+        )
     else:
-        print_plain(describe(table, model, sure))
+        print_plain(describe(table, model, paired))
         print_plain("Written: " + ", ".join(str(path) for path in targets))

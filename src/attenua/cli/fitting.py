@@ -10,8 +10,8 @@ from sklearn.datasets import load_digits
 
 from attenua import AttenuatedPCACV
 from attenua.cli.base import fail, warn
+from attenua.cli.readers import Table, TableError, read_table
 from attenua.paired import PairedGain
-from attenua.readers import Table, TableError, read_table
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def scores_of(model: Any, table: Table) -> Any:
         return model.transform(table.X)
 
 
-def describe(table: Table, model: AttenuatedPCACV, sure: PairedGain) -> str:
+def describe(table: Table, model: AttenuatedPCACV, paired: PairedGain) -> str:
     """Say in a few lines which strengths were chosen, what they gain and how sure that is."""
     n, p = table.X.shape
     size = (
@@ -91,18 +91,18 @@ def describe(table: Table, model: AttenuatedPCACV, sure: PairedGain) -> str:
     if n_temperings > 1:
         chosen, kind = f"{chosen}, tempering {model.tempering_:g},", "pair"
         compared = f"of {n_alphas * n_temperings} pairs compared"
-    if sure.verdict == "pca":
-        return f"{size}.\nChosen: strength 0, ordinary PCA, {compared}.\n{sure.advice}"
-    low, high = sure.interval
+    if paired.verdict == "pca":
+        return f"{size}.\nChosen: strength 0, ordinary PCA, {compared}.\n{paired.advice}"
+    low, high = paired.interval
     return (
         f"{size}.\n"
         f"Chosen: {chosen} {compared}.\n"
-        f"Held-out risk: {percent(sure.gain)} less than PCA's, standard error "
-        f"{percent(sure.standard_error)}, 95% interval {percent(low)} to {percent(high)}; better in "
-        f"{sure.n_better} of {sure.n_splits} held-out parts.\n"
-        f"With the {kind} of each part chosen on the others: {percent(sure.crossed_gain)}, standard error "
-        f"{percent(sure.crossed_error)}.\n"
-        f"{sure.advice}"
+        f"Held-out risk: {percent(paired.gain)} less than PCA's, standard error "
+        f"{percent(paired.standard_error)}, 95% interval {percent(low)} to {percent(high)}; better in "
+        f"{paired.n_better} of {paired.n_splits} held-out parts.\n"
+        f"With the {kind} of each part chosen on the others: {percent(paired.crossed_gain)}, standard error "
+        f"{percent(paired.crossed_error)}.\n"
+        f"{paired.advice}"
     )
 
 
@@ -111,7 +111,7 @@ def percent(part: float) -> str:
     return f"{100 * part:.3g}%"
 
 
-def as_record(table: Table, model: AttenuatedPCACV, sure: PairedGain, request: Request) -> dict[str, Any]:
+def as_record(table: Table, model: AttenuatedPCACV, paired: PairedGain, request: Request) -> dict[str, Any]:
     """Return what `describe` says, and more, for ``--json``."""
     n, p = table.X.shape
     return {
@@ -121,15 +121,15 @@ def as_record(table: Table, model: AttenuatedPCACV, sure: PairedGain, request: R
         "n_components": model.n_components_,
         "alpha": model.alpha_,
         "tempering": model.tempering_,
-        "gain": sure.gain,
-        "gain_standard_error": _number(sure.standard_error),
-        "gain_interval_95": [_number(end) for end in sure.interval],
-        "gain_strength_chosen_elsewhere": sure.crossed_gain,
-        "gain_strength_chosen_elsewhere_standard_error": _number(sure.crossed_error),
-        "verdict": sure.verdict,
-        "n_splits": sure.n_splits,
-        "n_splits_better": sure.n_better,
-        "n_splits_worse": sure.n_worse,
+        "gain": paired.gain,
+        "gain_standard_error": _number(paired.standard_error),
+        "gain_interval_95": [_number(end) for end in paired.interval],
+        "gain_strength_chosen_elsewhere": paired.crossed_gain,
+        "gain_strength_chosen_elsewhere_standard_error": _number(paired.crossed_error),
+        "verdict": paired.verdict,
+        "n_splits": paired.n_splits,
+        "n_splits_better": paired.n_better,
+        "n_splits_worse": paired.n_worse,
         "alphas": model.alphas_.tolist(),
         "temperings": model.temperings_.tolist(),
         "cv_risk": model.cv_risk_.tolist(),

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from attenua.choice import SELECTIONS
+from attenua._select.guard import SELECTIONS
 
 FILE_HELP = (
     "Rows of numbers: .csv, .parquet, .feather, .npy, .npz or .h5ad; - for CSV on standard input. "
@@ -120,7 +120,7 @@ Repeats = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Shuffles the repetitions.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object in the place of sentences.", show_default=False)
+    bool, typer.Option("--json", help="Print one JSON object instead of sentences.", show_default=False)
 ]
 ImageShape = Annotated[
     Any,

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from attenua._data.files import refuse_existing, write_all_whole
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain
 from attenua.cli.fitting import Request, as_record, describe, dump, fit_rows, load_rows
 from attenua.cli.options import (
@@ -23,10 +24,9 @@ from attenua.cli.options import (
     Selection,
     Tempering,
 )
-from attenua.files import refuse_existing, write_all_whole
+from attenua.cli.readers import Table, TableError, read_table
 from attenua.model_files import ModelFileError, load_model
 from attenua.paired import paired_gain
-from attenua.readers import Table, TableError, read_table
 
 
 @app.command(epilog=EXIT_CODES)
@@ -43,7 +43,7 @@ def report(
     seed: Seed = 0,
     model: Annotated[
         Path | None,
-        typer.Option(help="A model.npz that attenua fit wrote on these rows, in the place of a new fit."),
+        typer.Option(help="A model.npz that attenua fit wrote on these rows, instead of a new fit."),
     ] = None,
     image_shape: ImageShape = None,
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
@@ -153,7 +153,7 @@ def _code(request: Request, image_shape: Any, model: Path | None) -> str:
         f"{shell}\n"
         "# or, in Python:\n"
         "from attenua import AttenuatedPCACV\n"
-        "from attenua.readers import read_table\n"
+        "from attenua.cli.readers import read_table\n"
         "from attenua.report import report\n\n"
         f"table = read_table({request.file!r}{options})\n"
         f"model = AttenuatedPCACV({request.k}, alphas={request.alphas!r}, tempering={request.tempering!r}, "

@@ -57,9 +57,9 @@ def study(
     if quick:
         full = StudySettings()
         print_plain(
-            f"Quick run, not the paper's: {settings.n_subsamples} subsamples in the place of "
+            f"Quick run, not the paper's: {settings.n_subsamples} subsamples instead of "
             f"{full.n_subsamples} in each cell, and {settings.n_versions['optdigits']} draws of patch "
-            f"locations in the place of {full.n_versions['optdigits']}."
+            f"locations instead of {full.n_versions['optdigits']}."
         )
     print_plain(f"Seed {seed}. Written to {out}:")
     print_plain("\n".join(f"  {path.name}" for path in write_study(summary, out)))

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
+from attenua._data.files import refuse_existing, write_all_whole
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain
 from attenua.cli.fitting import dump, scores_of
 from attenua.cli.options import COLUMNS_HELP, AsJson, Force
 from attenua.cli.output import scores_csv, scores_npy
-from attenua.files import refuse_existing, write_all_whole
+from attenua.cli.readers import TableError, read_table
 from attenua.model_files import ModelFileError, load_model
-from attenua.readers import TableError, read_table
 
 
 @app.command(epilog=EXIT_CODES)

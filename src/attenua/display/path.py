@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attenua._data.namespace import to_host
 from attenua.display.common import ACCENT, SHADES, axes_or_new, finish_strength_axis, shade_mask_range
 from attenua.path import AttenuationPath, attenuation_path
 
@@ -77,7 +78,7 @@ class AttenuationPathDisplay:
             raise ValueError(f"feature_names must name each of the {p} columns; got {len(names)} names.")
         return cls(
             alphas=path.alphas,
-            loadings=_followed(np.asarray(path.components, dtype=float)),
+            loadings=_followed(np.asarray(to_host(path.components), dtype=float)),
             captured=path.explained_variance_ratio.sum(axis=1),
             feature_names=names,
             tempering=path.tempering,

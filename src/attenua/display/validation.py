@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attenua._data.namespace import to_host
+from attenua.attenuation import AttenuatedPCACV
 from attenua.display.common import ACCENT, SHADES, axes_or_new, finish_strength_axis, shade_mask_range
-from attenua.estimators import AttenuatedPCACV
 from attenua.paired import paired_gain
 
 Array = NDArray[np.float64]
@@ -65,7 +66,7 @@ class ValidationCurveDisplay:
     >>> model = AttenuatedPCACV(3).fit(load_digits().data[:100])
     >>> display = ValidationCurveDisplay.from_estimator(model)
     >>> float(display.chosen_marker_.get_xdata()[0])
-    0.2
+    1.0
     """
 
     def __init__(
@@ -98,15 +99,15 @@ class ValidationCurveDisplay:
         **options
             As for `plot`.
         """
-        sure = paired_gain(estimator)
-        risk = np.asarray(estimator.cv_risk_, dtype=float)
+        paired = paired_gain(estimator)
+        risk = np.asarray(to_host(estimator.cv_risk_), dtype=float)
         return cls(
-            alphas=estimator.alphas_,
+            alphas=to_host(estimator.alphas_),
             change=risk / risk.flat[0] - 1 if risk.flat[0] > 0 else np.zeros_like(risk),
-            errors=sure.errors,
-            folds=sure.differences,
+            errors=paired.errors,
+            folds=paired.differences,
             alpha=float(estimator.alpha_),
-            temperings=estimator.temperings_,
+            temperings=to_host(estimator.temperings_),
             tempering=float(estimator.tempering_),
         ).plot(ax=ax, **options)
 

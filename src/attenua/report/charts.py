@@ -71,12 +71,12 @@ def _series(name: str, kind: str, role: str, x: Any, y: Any = None, **more: Any)
 
 def _validation(found: Findings) -> Chart:
     """Return the curve of one tempering; or the surface, followed by the curve of every tempering."""
-    model, sure = found.validation, found.sure
+    model, paired = found.validation, found.paired
     alphas, temperings = model.alphas_, model.temperings_
     risk = np.atleast_2d(model.cv_risk_)
     change = 100 * (risk / (risk[0, 0] or 1.0) - 1)
-    error = 100 * np.nan_to_num(np.atleast_2d(sure.errors))
-    folds = 100 * sure.differences.reshape(-1, *risk.shape)
+    error = 100 * np.nan_to_num(np.atleast_2d(paired.errors))
+    folds = 100 * paired.differences.reshape(-1, *risk.shape)
     views = [
         _curve_view(found, tempering, change[row], error[row], folds[:, row])
         for row, tempering in enumerate(temperings)

@@ -11,15 +11,18 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
-from attenua.axes import PrincipalAxes, in_data_units, principal_axes
-from attenua.feature_groups import column_labels
-from attenua.moments import Moments, Rows
+from attenua._correct.attenuation import corrected_families
+from attenua._correct.feature_groups import column_labels
+from attenua._data.checks import NAMED_STRENGTHS, checked_matrix
+from attenua._data.moments import Moments
+from attenua._data.rows import HostRows
+from attenua._estimate.axes import PrincipalAxes, principal_axes
+from attenua._select.comparison import in_data_units
+from attenua._select.rule import AttenuationRule
 from attenua.paired import PairedGain, paired_gain
 from attenua.report.leakage import Leakage, leakage
-from attenua.rules import AttenuationRule
 from attenua.theory import PlugInReport
 from attenua.theory.plugin import plug_in_report
-from attenua.validation import NAMED_STRENGTHS, checked_matrix
 
 Array = NDArray[np.float64]
 
@@ -74,7 +77,7 @@ class Findings:
     grouped: bool
     chosen_by_cv: bool
     validation: AttenuatedPCACV
-    sure: PairedGain
+    paired: PairedGain
     pca: PrincipalAxes
     attenuated: PrincipalAxes
     angles: Array
@@ -123,11 +126,10 @@ def find(
     check_is_fitted(estimator)
     rows, names = checked_matrix(X)
     names = _names(estimator, names, feature_names, rows.shape[1])
-    frame = Rows(rows, feature_names=names)
-    moments = frame.moments()
+    moments = HostRows(rows, feature_names=names).moments()
     _check_same_rows(estimator, moments, rows.shape)
     labels = column_labels(estimator.feature_groups, rows.shape[1])
-    validation, sure = _validation(estimator, rows, groups)
+    validation, paired = _validation(estimator, rows, groups)
     fit = strengths_of(estimator)
     shown = _best_but_pca(validation) if fit.is_pca else fit
     rank = int(estimator.n_components_)
@@ -150,15 +152,15 @@ def find(
         grouped=groups is not None,
         chosen_by_cv=isinstance(estimator, AttenuatedPCACV),
         validation=validation,
-        sure=sure,
+        paired=paired,
         pca=pca,
         attenuated=attenuated,
         angles=np.degrees(np.arcsin(np.clip(np.linalg.svd(outside, compute_uv=False), 0, 1))),
         spectrum_before=spectrum[0],
         spectrum_after=spectrum[1],
-        variances=in_data_units(moments.variances * n / (n - 1), moments),
+        variances=in_data_units(moments.variances * n / (n - 1), moments.unit),
         leakage=leakage(moments, found[0].basis, labels),
-        gap=float(in_data_units(found[0].gap, moments)),
+        gap=float(in_data_units(found[0].gap, moments.unit)),
         theory=theory,
         theory_note=note,
         examples=_examples(rows, groups, rank, shown, estimator.feature_groups, random_state),
@@ -232,11 +234,23 @@ def _spectra(
 ) -> tuple[Array, Array]:
     """Return the leading eigenvalues of S and of T, some beyond the cut. Tempering has units of its own."""
     count = min(max(2 * rank, rank + 10), max(rank, 60), moments.n_features, max(n - 1, rank))
-    found = dict(pair.subspaces(moments, count))
+    first, second = _leading_values(pair, moments, count)
     unbiased = n / (n - 1)
-    before = in_data_units(found[0].values * unbiased, moments)
+    before = in_data_units(first * unbiased, moments.unit)
     power = 1 - tempering
-    return before, in_data_units(found[1].values * unbiased**power, moments, power)
+    return before, in_data_units(second * unbiased**power, moments.unit, power)
+
+
+def _leading_values(pair: AttenuationRule, moments: Moments, count: int) -> list[Array]:
+    """Return the leading eigenvalues at every strength."""
+    values = {}
+    if count < moments.n_features:
+        values = {i: subspace.values for i, subspace in pair.subspaces(moments, count)}
+    else:  # nothing is cut off, so that no subspace need be found, and none is
+        for places, family in corrected_families(moments, pair.strengths, pair.labels):
+            for k, i in enumerate(places.tolist()):
+                values[i] = np.linalg.eigvalsh(family.member(k))[::-1]
+    return [values[i] for i in range(len(pair.strengths))]
 
 
 def _theory(

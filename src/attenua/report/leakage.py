@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.moments import Moments
+from attenua._data.moments import Moments
 
 Array = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ import sklearn
 from numpy.typing import ArrayLike
 
 import attenua
-from attenua.files import write_all_whole
+from attenua._data.files import write_all_whole
 from attenua.report.charts import all_charts, change_of, short
 from attenua.report.findings import Findings, find
 from attenua.report.images import grey_image, shape_from_names, signed_image
@@ -102,7 +102,7 @@ def report(
     environment.filters["short"] = short
     page = environment.from_string(_asset("page.html")).render(
         found=found,
-        sure=found.sure,
+        paired=found.paired,
         charts=charts,
         answer=_answer(found),
         pictures=None if shape is None else _pictures(found, shape),
@@ -145,14 +145,14 @@ def _image_shape(given: tuple[int, int] | None, found: Findings) -> tuple[int, i
 
 def _answer(found: Findings) -> tuple[str, str]:
     """Return the answer to the first question: in a word or two, and in sentences."""
-    sure = found.sure
-    if sure.verdict == "pca":
-        return "No: use ordinary PCA", sure.advice
-    if sure.verdict == "clear":
-        return "Yes", sure.advice
-    if sure.gain <= 0:
+    paired = found.paired
+    if paired.verdict == "pca":
+        return "No: use ordinary PCA", paired.advice
+    if paired.verdict == "clear":
+        return "Yes", paired.advice
+    if paired.gain <= 0:
         return "No", f"At {found.fit} held-out rows are reconstructed no better than by PCA."
-    return "Perhaps not", sure.advice
+    return "Perhaps not", paired.advice
 
 
 def _pictures(found: Findings, shape: tuple[int, int]) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def _settings(estimator: Any, found: Findings) -> list[tuple[str, str]]:
         *shown.items(),
         ("rows", f"{found.n_rows:,}" + (", in groups" if found.grouped else "")),
         ("columns", f"{len(found.names):,}"),
-        ("held-out parts", str(found.sure.n_splits)),
+        ("held-out parts", str(found.paired.n_splits)),
     ]
 
 

@@ -8,18 +8,20 @@ minimises the full-output loss :math:`\frac1n \sum_i E_W \|x_i - A W x_i\|^2` (e
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from attenua.affine import Convergence, Subspace
-from attenua.base import RowsTransformer
-from attenua.blocks import row_blocks
-from attenua.moments import Moments
-from attenua.rank import resolve_rank
+from attenua._data.blocks import row_blocks
+from attenua._data.moments import Moments
+from attenua._data.opening import checked_rows, open_for_fit
+from attenua._estimate.transformer import RowsTransformer
+from attenua._select.rank import resolve_rank
+from attenua._solve.subspace import Convergence, Subspace
 from attenua.rivals.common import formed_covariance, subspace_of_frame
 from attenua.rivals.masked_loss import checked_mask_rate
 
@@ -60,10 +62,14 @@ class MapRule:
     def maps(self, moments: Moments, rank: int) -> Iterator[tuple[int, LinearMap]]:
         """Yield ``(i, map at strengths[i])``."""
 
-    def subspaces(self, moments: Moments, rank: int) -> Iterator[tuple[int, Subspace]]:
+    def subspaces(self, moments: Moments, rank: int, *, exact: bool = True) -> Iterator[tuple[int, Subspace]]:
         """Yield ``(i, range of the map at strengths[i])``."""
         for i, found in self.maps(moments, rank):
-            yield i, subspace_of_frame(found.range, "map", convergence=found.convergence)
+            yield i, subspace_of_frame(found.range, convergence=found.convergence)
+
+    def with_strengths(self, strengths: Array) -> Self:
+        """Return the same rule at other mask rates."""
+        return replace(self, strengths=strengths)
 
 
 @dataclass(frozen=True)
@@ -160,17 +166,17 @@ class LinearAutoencoder(RowsTransformer):
         if checked_mask_rate(self.mask_rate) == 0:
             raise ValueError("mask_rate must be above 0; without masks the best linear map is that of PCA.")
         rule = self._rule(float(self.mask_rate))
-        rows = self._open(X, sample_weight)
-        moments = rows.moments()
-        rank = resolve_rank(self.n_components, moments, rows.n_samples)
+        data = open_for_fit(self, X, sample_weight)
+        moments = data.moments.total
+        rank = resolve_rank(self.n_components, data.moments, data.n_samples)
         ((_, found),) = rule.maps(moments, rank)
-        dtype = self._fit_dtype
+        dtype = data.dtype
         self.encoder_ = found.encoder.T.astype(dtype)
         self.decoder_ = found.decoder.T.astype(dtype)
         self.components_ = found.range.T.astype(dtype)
         self.mean_ = (moments.mean * moments.unit).astype(dtype)
-        self.n_components_ = self._n_features_out = rank
-        self.n_samples_ = rows.n_samples
+        self.n_components_ = rank
+        self.n_samples_ = data.n_samples
         self._store_map(found)
         return self
 
@@ -195,7 +201,8 @@ class LinearAutoencoder(RowsTransformer):
         ndarray of shape (n_samples, n_components)
             ``(X - mean_) @ encoder_.T``.
         """
-        X = self._checked_rows(X)
+        check_is_fitted(self)
+        X = checked_rows(self, X)
         return self._centred_product(X, self.encoder_.T)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray[Any]:
@@ -250,7 +257,8 @@ class LinearAutoencoder(RowsTransformer):
         float
             :math:`-\frac1n \sum_i \|(I - A)(x_i - \bar x)\|^2`, minus the clean map risk of the rows.
         """
-        X = self._checked_rows(X)
+        check_is_fitted(self)
+        X = checked_rows(self, X)
         total = 0.0
         for block in row_blocks(*X.shape):
             rows = X[block].toarray() if sp.issparse(X) else X[block]

@@ -1,15 +1,27 @@
 """What the rivals share: a covariance that may be formed, and a frame turned into a subspace."""
 
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.affine import Convergence, Subspace
-from attenua.moments import Moments
+from attenua._data.moments import Moments
+from attenua._solve.subspace import Convergence, Subspace
 
 Array = NDArray[np.float64]
 
 # A p-by-p matrix of doubles of this size takes 200 MB.
 MAX_FORMED = 5_000
+
+
+class OneCandidate:
+    """A rule with nothing to choose: its one strength is 0."""
+
+    strengths = np.zeros(1)
+
+    def with_strengths(self, strengths: Array) -> Self:
+        """Return this rule, which has no other strengths."""
+        return self
 
 
 def formed_covariance(moments: Moments, method: str) -> Array:
@@ -30,7 +42,6 @@ def formed_covariance(moments: Moments, method: str) -> Array:
 
 def subspace_of_frame(
     frame: Array,
-    solver: str,
     *,
     gap: float = np.nan,
     tied: bool = False,
@@ -48,4 +59,5 @@ def subspace_of_frame(
     # coordinates do: the order then depends on the subspace alone, and not on how it was computed.
     weights = np.linspace(1.0, 2.0, len(frame))[:, None]
     values, vectors = np.linalg.eigh(basis.T @ (weights * basis))
-    return Subspace(basis @ vectors[:, ::-1], values[::-1], gap, tied or bool(dependent), solver, convergence)
+    is_tied = tied or bool(dependent)
+    return Subspace(basis @ vectors[:, ::-1], None, values[::-1], gap, is_tied, convergence=convergence)

@@ -6,42 +6,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.affine import AffineFamily, Subspace
-from attenua.fitting import RuleTransformer
-from attenua.moments import Moments
-from attenua.rivals.common import subspace_of_frame
-from attenua.rules import tempered
-from attenua.spectrum import leading_subspaces
+from attenua._correct.family import MatrixFamily
+from attenua._correct.tempering import tempered
+from attenua._data.moments import Moments
+from attenua._estimate.fitting import RuleTransformer
+from attenua._solve.leading import leading_subspaces
+from attenua._solve.subspace import Subspace
+from attenua.rivals.common import OneCandidate, subspace_of_frame
 
 Array = NDArray[np.float64]
 
 
-class CorrelationRule:
+class CorrelationRule(OneCandidate):
     r"""Moments in, the span of :math:`D^{1/2} Q_d` out, with :math:`Q_d` of the correlation matrix.
 
     It has one strength, 0, because there is nothing to choose.
     """
 
-    strengths = np.zeros(1)
-
-    def subspaces(self, moments: Moments, rank: int) -> Iterator[tuple[int, Subspace]]:
+    def subspaces(self, moments: Moments, rank: int, *, exact: bool = True) -> Iterator[tuple[int, Subspace]]:
         """Yield the subspace."""
         # A constant column has no correlation with anything: its row and column are zero.
-        standardised = tempered(moments, 1.0)
-        nothing = np.zeros(moments.n_features)
-        family = AffineFamily(
-            moments.n_features,
-            standardised.apply,
-            np.zeros_like,
-            nothing,
-            lambda: (standardised.covariance, nothing),
-            at_hand=moments.forms_covariance,
-            scale=float(standardised.varies.any()),
-            start=standardised.leading if standardised.has_few_rows else None,
-        )
-        ((_, leading),) = leading_subspaces(family, [0.0], rank)
+        family = MatrixFamily(tempered(moments, 1.0), np.zeros(1))
+        (leading,) = leading_subspaces(family, rank, exact=exact)
         frame = np.sqrt(moments.variances)[:, None] * leading.basis
-        yield 0, subspace_of_frame(frame, leading.solver, gap=leading.gap, tied=leading.tied)
+        yield 0, subspace_of_frame(frame, gap=leading.gap, tied=leading.tied)
 
 
 class CorrelationPCA(RuleTransformer):

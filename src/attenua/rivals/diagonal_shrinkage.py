@@ -7,11 +7,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua.affine import AffineFamily, Subspace
-from attenua.base import SubspaceTransformer
-from attenua.moments import Moments, Rows
-from attenua.rank import resolve_rank
-from attenua.spectrum import leading_subspaces
+from attenua._correct.family import MatrixFamily
+from attenua._data.moments import Moments
+from attenua._data.opening import open_rows
+from attenua._data.rows import HostRows
+from attenua._data.splits import FoldMoments
+from attenua._estimate.transformer import SubspaceTransformer
+from attenua._select.rank import resolve_rank
+from attenua._solve.leading import leading_subspaces
+from attenua._solve.subspace import Subspace, cut
 
 Array = NDArray[np.float64]
 
@@ -28,31 +32,31 @@ class ShrinkageRule:
 
     strengths: Array
 
-    def subspaces(self, moments: Moments, rank: int) -> Iterator[tuple[int, Subspace]]:
+    def subspaces(self, moments: Moments, rank: int, *, exact: bool = True) -> Iterator[tuple[int, Subspace]]:
         """Yield ``(i, subspace at strengths[i])``, in any order."""
-        D = moments.variances
+        some = np.flatnonzero(self.strengths < 1)
+        part = 1 - self.strengths[some]
+        # (1 - λ) S + λ D = (1 - λ) (S - α D) with α = -λ / (1 - λ).
+        family = MatrixFamily(moments, -self.strengths[some] / part)
+        for i, factor, subspace in zip(some, part, leading_subspaces(family, rank, exact=exact), strict=True):
+            yield int(i), subspace._replace(values=factor * subspace.values, gap=factor * subspace.gap)
+        for i in np.flatnonzero(self.strengths == 1):
+            yield int(i), _largest_variances(moments.variances, rank)
 
-        def between(V: Array) -> Array:
-            return moments.apply(V) - D[:, None] * V
-
-        def matrices() -> tuple[Array, Array]:
-            S = moments.covariance
-            return S, S - np.diag(D)
-
-        # (1 - λ) S + λ D = S - λ (S - D): the family of attenuation with the other part weakened.
-        family = AffineFamily(
-            len(D),
-            moments.apply,
-            between,
-            np.zeros_like(D),
-            matrices,
-            at_hand=moments.forms_covariance,
-            scale=float(D.max()),
-        )
-        return leading_subspaces(family, self.strengths, rank)
+    def with_strengths(self, strengths: Array) -> "ShrinkageRule":
+        """Return the same rule at other intensities."""
+        return ShrinkageRule(strengths)
 
 
-def shrinkage_intensity(rows: Rows) -> float:
+def _largest_variances(variances: Array, rank: int) -> Subspace:
+    """Return the leading subspace of a diagonal matrix: axes."""
+    order = np.argsort(-variances, kind="stable")[: rank + 1]
+    axes = np.zeros((len(variances), len(order)))
+    axes[order, np.arange(len(order))] = 1.0
+    return cut(variances[order], axes, rank, float(variances.max()))
+
+
+def shrinkage_intensity(rows: HostRows) -> float:
     r"""Return Schaefer and Strimmer's intensity of shrinkage toward the diagonal.
 
     .. math::
@@ -68,15 +72,15 @@ def shrinkage_intensity(rows: Rows) -> float:
 
     Parameters
     ----------
-    rows : Rows
+    rows : HostRows
         The data.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from attenua.moments import Rows
+    >>> from attenua._data.rows import HostRows
     >>> from attenua.rivals import shrinkage_intensity
-    >>> round(shrinkage_intensity(Rows(load_iris().data[:20])), 4)
+    >>> round(shrinkage_intensity(HostRows(load_iris().data[:20])), 4)
     0.0922
     """
     moments = rows.moments()
@@ -160,15 +164,15 @@ class DiagonalShrinkagePCA(SubspaceTransformer):
         -------
         self
         """
-        rows = self._open(X, sample_weight)
+        rows = open_rows(self, X, sample_weight)
         self.intensity_ = self._intensity(rows)
         moments = rows.moments()
-        rank = resolve_rank(self.n_components, moments, rows.n_samples)
+        rank = resolve_rank(self.n_components, FoldMoments([moments]), rows.n_samples)
         ((_, subspace),) = ShrinkageRule(np.array([self.intensity_])).subspaces(moments, rank)
-        self._store(moments, subspace, rows.n_samples)
+        self._store(moments, subspace, rows.n_samples, rows.dtype)
         return self
 
-    def _intensity(self, rows: Rows) -> float:
+    def _intensity(self, rows: HostRows) -> float:
         if isinstance(self.intensity, str) and self.intensity == "auto":
             return shrinkage_intensity(rows)
         is_number = isinstance(self.intensity, (int, float, np.number)) and not isinstance(

@@ -8,15 +8,15 @@ import numpy as np
 from sklearn.decomposition import FactorAnalysis
 from sklearn.exceptions import ConvergenceWarning
 
-from attenua.affine import Convergence, Subspace
-from attenua.fitting import RuleTransformer
-from attenua.moments import Moments
-from attenua.rivals.common import formed_covariance, subspace_of_frame
-from attenua.validation import checked_count, checked_positive
+from attenua._data.checks import checked_count, checked_positive
+from attenua._data.moments import Moments
+from attenua._estimate.fitting import RuleTransformer
+from attenua._solve.subspace import Convergence, Subspace
+from attenua.rivals.common import OneCandidate, formed_covariance, subspace_of_frame
 
 
 @dataclass(frozen=True)
-class FactorAnalysisRule:
+class FactorAnalysisRule(OneCandidate):
     """Moments in, the span of the maximum-likelihood loadings out. Its one strength is 0.
 
     Parameters
@@ -27,16 +27,15 @@ class FactorAnalysisRule:
 
     max_iter: int = 1000
     tol: float = 1e-2
-    strengths = np.zeros(1)
 
-    def subspaces(self, moments: Moments, rank: int) -> Iterator[tuple[int, Subspace]]:
+    def subspaces(self, moments: Moments, rank: int, *, exact: bool = True) -> Iterator[tuple[int, Subspace]]:
         """Yield the subspace."""
         values, vectors = np.linalg.eigh(formed_covariance(moments, "factor analysis"))
         root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
         # More factors than the rank of S have an infinite likelihood; those beyond it get no loadings.
         n_factors = min(rank, int(np.sum(values > len(values) * np.finfo(float).eps * values[-1])))
         if n_factors == 0:
-            yield 0, subspace_of_frame(np.zeros((len(root), rank)), "em", convergence=Convergence(1, True))
+            yield 0, subspace_of_frame(np.zeros((len(root), rank)), convergence=Convergence(1, True))
             return
         # Rows of mean zero whose covariance is S; the likelihood knows the data through S alone.
         rows = np.sqrt(len(root)) * np.concatenate([root, -root])
@@ -50,7 +49,7 @@ class FactorAnalysisRule:
         convergence = Convergence(model.n_iter_, model.n_iter_ < self.max_iter)
         loadings = np.zeros((len(root), rank))
         loadings[:, :n_factors] = model.components_.T
-        yield 0, subspace_of_frame(loadings, "em", convergence=convergence)
+        yield 0, subspace_of_frame(loadings, convergence=convergence)
 
 
 class FactorAnalysisPCA(RuleTransformer):

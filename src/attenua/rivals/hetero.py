@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from attenua.affine import Convergence, Subspace, rounding
-from attenua.fitting import RuleTransformer
-from attenua.moments import Moments
-from attenua.rivals.common import formed_covariance, subspace_of_frame
-from attenua.validation import checked_count, checked_positive
+from attenua._data.checks import checked_count, checked_positive
+from attenua._data.moments import Moments
+from attenua._estimate.fitting import RuleTransformer
+from attenua._solve.subspace import Convergence, Subspace, rounding
+from attenua.rivals.common import OneCandidate, formed_covariance, subspace_of_frame
 
 Array = NDArray[np.float64]
 # Values and vectors of the eigenpairs of largest magnitude, given the diagonal and where to start.
@@ -23,7 +23,7 @@ _WHOLE_SPECTRUM = 100
 
 
 @dataclass(frozen=True)
-class HeteroRule:
+class HeteroRule(OneCandidate):
     """Moments in, the subspace at which the imputed diagonal settles out. Its one strength is 0.
 
     Parameters
@@ -34,9 +34,8 @@ class HeteroRule:
 
     max_iter: int = 200
     tol: float = 1e-7
-    strengths = np.zeros(1)
 
-    def subspaces(self, moments: Moments, rank: int) -> Iterator[tuple[int, Subspace]]:
+    def subspaces(self, moments: Moments, rank: int, *, exact: bool = True) -> Iterator[tuple[int, Subspace]]:
         """Yield the subspace."""
         size = moments.n_features
         # One eigenpair more than the rank says whether the cut is well defined.
@@ -61,7 +60,6 @@ class HeteroRule:
             0,
             subspace_of_frame(
                 vectors[:, :rank],
-                "hetero",
                 gap=gap,
                 tied=gap <= rounding(size, abs(values[0])),
                 convergence=Convergence(n_iter, converged),
@@ -70,7 +68,9 @@ class HeteroRule:
 
 
 def _by_lapack(moments: Moments, count: int) -> Solver:
-    S = formed_covariance(moments, "HeteroPCA with a quarter of all components or more").copy()
+    S = formed_covariance(
+        moments, "HeteroPCA with a quarter of all components or more, or of a flat spectrum,"
+    ).copy()
 
     def solve(diagonal: Array, start: Array | None) -> tuple[Array, Array]:
         np.fill_diagonal(S, diagonal)
@@ -98,7 +98,10 @@ def _by_arpack(moments: Moments, count: int) -> Solver:
             # A random vector is mapped to zero by the zero matrix only, which ARPACK cannot start on.
             return np.zeros(count), np.eye(size, count)
         width = min(size - 1, max(2 * count + 10, 20))
-        values, vectors = eigsh(operator, k=count, which="LM", v0=first, ncv=width, maxiter=50 * size)
+        try:
+            values, vectors = eigsh(operator, k=count, which="LM", v0=first, ncv=width, maxiter=50 * size)
+        except ArpackNoConvergence:  # a flat spectrum
+            return _by_lapack(moments, count)(diagonal, start)
         return _largest_magnitude(values, vectors, count)
 
     return solve
@@ -114,9 +117,9 @@ class HeteroPCA(RuleTransformer):
 
     Starting from :math:`N^{(0)} = S - \mathrm{diag}(S)`, every iteration takes the best approximation of
     rank :math:`d` of :math:`N^{(t)}` (its truncated SVD: eigenvalues of largest magnitude, since the matrix
-    is indefinite) and puts the diagonal of that in the place of the diagonal of :math:`N^{(t)}`. It ends
-    when the norm of the change of the diagonal is at most `tol` times the norm of the diagonal. The
-    components span the eigenvectors of largest magnitude of the last :math:`N^{(t)}` [1]_.
+    is indefinite) and replaces the diagonal of :math:`N^{(t)}` by the diagonal of that. It ends when the norm
+    of the change of the diagonal is at most `tol` times the norm of the diagonal. The components span the
+    eigenvectors of largest magnitude of the last :math:`N^{(t)}` [1]_.
 
     Parameters
     ----------

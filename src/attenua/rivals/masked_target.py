@@ -1,22 +1,24 @@
 """Masked-target PCA: the projector that best predicts hidden coordinates from the visible ones."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua.affine import Convergence, Subspace
-from attenua.comparison import CrossValidation
-from attenua.feature_groups import column_labels
-from attenua.fitting import RuleTransformer, RuleTransformerCV
-from attenua.moments import Moments
+from attenua._correct.family import MatrixFamily
+from attenua._correct.feature_groups import column_labels
+from attenua._data.checks import checked_count, checked_positive
+from attenua._data.moments import Moments
+from attenua._estimate.fitted import Kind
+from attenua._estimate.fitting import RuleTransformer, RuleTransformerCV
+from attenua._select.comparison import CrossValidation
+from attenua._solve.leading import leading_subspaces
+from attenua._solve.subspace import Convergence, Subspace
 from attenua.rivals.common import formed_covariance, subspace_of_frame
 from attenua.rivals.manifold import MAX_ITER, TOLERANCE, Minima, grassmann_tangent, minimise, polar_retraction
 from attenua.rivals.masked_loss import MaskedTargetLosses, checked_mask_rate
-from attenua.rules import AttenuationRule
-from attenua.validation import checked_count, checked_positive
 
 Array = NDArray[np.float64]
 
@@ -36,7 +38,7 @@ class MaskedTargetRule:
     strengths : ndarray
         Mask rates.
     labels : ndarray of shape (n_features,), optional
-        Group of every column; hides whole groups in the place of single columns.
+        Group of every column; hides whole groups instead of single columns.
     max_iter, tol : int, float
         When to stop; see :func:`attenua.rivals.manifold.minimise`.
     """
@@ -46,12 +48,12 @@ class MaskedTargetRule:
     max_iter: int = MAX_ITER
     tol: float = TOLERANCE
 
-    def subspaces(self, moments: Moments, rank: int) -> Iterator[tuple[int, Subspace]]:
+    def subspaces(self, moments: Moments, rank: int, *, exact: bool = True) -> Iterator[tuple[int, Subspace]]:
         """Yield ``(i, subspace at strengths[i])``. All rates and starts are minimised as one batch."""
         masked = np.flatnonzero(self.strengths)
         rates = self.strengths[masked]
         alphas = np.append(0.0, rates / (1 + rates))
-        spectral = dict(AttenuationRule(alphas, self.labels).subspaces(moments, rank))
+        spectral = leading_subspaces(MatrixFamily(moments, alphas, self.labels), rank, exact=exact)
         pca = spectral[0]
         for i in np.flatnonzero(self.strengths == 0):
             yield int(i), pca._replace(convergence=Convergence(1, True, STARTS[0]))
@@ -68,7 +70,11 @@ class MaskedTargetRule:
                 int(minima.n_iter[best]), bool(minima.converged[best]), STARTS[best // len(rates)]
             )
             frame = losses.to_outer(minima.frames[best])
-            yield int(i), subspace_of_frame(frame, "l-bfgs", convergence=convergence)
+            yield int(i), subspace_of_frame(frame, convergence=convergence)
+
+    def with_strengths(self, strengths: Array) -> "MaskedTargetRule":
+        """Return the same rule at other mask rates."""
+        return replace(self, strengths=strengths)
 
 
 def _turned(frames: Array) -> Array:
@@ -236,8 +242,15 @@ class MaskedTargetPCACV(RuleTransformerCV):
     >>> X = draw_rows(np.eye(8) + 0.5 * np.ones((8, 8)), 40, random_state=0)
     >>> model = MaskedTargetPCACV(1).fit(X)
     >>> model.mask_rate_, round(model.gain_, 3)
-    (0.9, 0.023)
+    (0.9, 0.009)
     """
+
+    _fitted: ClassVar[dict[str, Kind]] = RuleTransformerCV._fitted | {
+        "mask_rates_": Kind.GRID,
+        "mask_rate_": Kind.NUMBER,
+        "cv_risk_": Kind.GRID,
+        "cv_risk_folds_": Kind.GRID,
+    }
 
     def __init__(
         self,
@@ -278,14 +291,16 @@ class MaskedTargetPCACV(RuleTransformerCV):
             raise ValueError(f"mask_rates must be at least 0 and below 1; got {bad[0]:g}.")
         return np.unique(np.append(rates, 0.0))
 
-    def _rule(self, strengths: Array, n_features: int) -> MaskedTargetRule:
-        return _checked_rule(self, strengths, n_features)
+    def _rule(self, n_features: int) -> MaskedTargetRule:
+        return _checked_rule(self, self._strengths(), n_features)
 
-    def _store_choice(self, result: CrossValidation) -> None:
-        self.mask_rates_ = result.strengths
-        self.mask_rate_ = float(result.chosen[0])
-        self.cv_risk_ = result.risk
-        self.cv_risk_folds_ = result.risk_folds
+    def _choice(self, result: CrossValidation) -> dict[str, Any]:
+        return {
+            "mask_rates_": result.strengths,
+            "mask_rate_": result.chosen[0],
+            "cv_risk_": result.risk,
+            "cv_risk_folds_": result.risk_folds,
+        }
 
 
 def _checked_rule(

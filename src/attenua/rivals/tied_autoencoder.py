@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from attenua.affine import Convergence
-from attenua.moments import Moments
+from attenua._data.checks import checked_count, checked_positive
+from attenua._data.moments import Moments
+from attenua._solve.decompose import leading_of_matrix
+from attenua._solve.subspace import Convergence
 from attenua.rivals.autoencoder import LinearAutoencoder, LinearMap, MapRule, column_signs
 from attenua.rivals.common import formed_covariance
 from attenua.rivals.manifold import (
@@ -20,8 +22,6 @@ from attenua.rivals.manifold import (
     stiefel_tangent,
     transposed,
 )
-from attenua.spectrum import dense_leading_subspace
-from attenua.validation import checked_count, checked_positive
 
 Array = NDArray[np.float64]
 
@@ -144,8 +144,8 @@ class TiedRule(MapRule):
     def _starts(self, S: Array, m: float, rank: int) -> Array:
         D = np.diag(np.diag(S))
         named = [
-            dense_leading_subspace(S, rank, D.max()).basis,
-            dense_leading_subspace(S - m / (1 + m) * D, rank, D.max()).basis,
+            leading_of_matrix(S, rank, D.max()).basis,
+            leading_of_matrix(S - m / (1 + m) * D, rank, D.max()).basis,
             np.linalg.svd(S @ np.linalg.inv((1 - m) * S + m * D) @ S)[0][:, :rank],
         ]
         random = np.random.default_rng(self.seed).standard_normal((self.n_random, len(S), rank))

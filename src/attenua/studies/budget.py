@@ -15,8 +15,8 @@ import sklearn
 from numpy.typing import NDArray
 
 import attenua
-from attenua.estimators import AttenuatedPCA
-from attenua.folds import make_splits, repeated_splits
+from attenua._data.folds import repeated_splits
+from attenua.attenuation import AttenuatedPCA
 from attenua.studies.compare import METHODS, Judge, Setting, fit_and_judge, resolved_methods
 from attenua.studies.gain import excess_risk_removed
 from attenua.studies.hindsight import ALPHAS, TEMPERINGS, HeldMoments, risks_on_test
@@ -164,7 +164,8 @@ def evaluate(
     """Fit all methods to one subsample and judge them on the official test set."""
     data, budget, version, _ = key
     full, X, groups = draw_subsample(key, settings.seed, data_home)
-    splits = make_splits(settings.n_folds, budget, groups=groups)
+    # Without groups, consecutive fifths of the subsample, whose rows come in a random order.
+    splits = repeated_splits(settings.n_folds, budget, groups, 1)
     pca = AttenuatedPCA(full.rank, alpha=0.0).fit(X)
     judge = Judge(pca, full.X_test, X.shape[1])
     repeated = repeated_splits(settings.n_folds, budget, groups, settings.n_repeats[data])

@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from attenua.axes import in_data_units
-from attenua.base import RowsTransformer
-from attenua.estimators import AttenuatedPCA, AttenuatedPCACV
-from attenua.folds import is_number_of_folds, make_splits, repeated_splits
-from attenua.moments import Rows
+from attenua._data.checks import checked_matrix
+from attenua._data.folds import is_number_of_folds, make_splits, repeated_splits
+from attenua._data.rows import HostRows
+from attenua._estimate.transformer import RowsTransformer
+from attenua._select.comparison import in_data_units, reconstruction_errors
+from attenua._select.rule import pca_subspace
+from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.rivals import (
     CorrelationPCA,
     DiagonalShrinkagePCA,
@@ -23,9 +25,7 @@ from attenua.rivals import (
     HeteroPCA,
     MaskedTargetPCACV,
 )
-from attenua.rules import AttenuationRule
 from attenua.studies.gain import excess_risk_removed
-from attenua.validation import checked_matrix
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -174,7 +174,7 @@ def compare(
         - ``strength``: the strength, mask rate or intensity chosen, NaN where there is none;
         - ``tempering``: the tempering chosen, NaN where there is none;
         - ``fallback``: whether cross-validation fell back on PCA;
-        - ``converged``: whether its final fit did (in the place of a warning);
+        - ``converged``: whether its final fit did (instead of a warning);
         - ``cv_risk``: mean squared error of held-out rows on the common folds (or their repetitions), at the
           chosen strength (so a little optimistic for a method that chose one);
         - ``test_risk``: mean squared error of a test row (NaN without test rows);
@@ -200,7 +200,8 @@ def compare(
     pca = AttenuatedPCA(n_components, alpha=0.0).fit(X)
     repeated = splits
     if is_number_of_folds(cv) and n_repeats == 1:
-        repeated = repeated_splits(cv, X.shape[0], groups, N_REPEATS, random_state)
+        shuffled = repeated_splits(cv, X.shape[0], groups, N_REPEATS, random_state)[len(splits) :]
+        repeated = [*splits, *shuffled]
     setting = Setting(pca.n_components_, splits, feature_groups, repeated)
     judge = Judge(pca, X_test, X.shape[1])
     records = []
@@ -248,11 +249,10 @@ class Judge:
         self.X_test, _ = checked_matrix(X_test)
         if self.X_test.shape[1] != n_features:
             raise ValueError(f"X_test has {self.X_test.shape[1]} columns, but X has {n_features}.")
-        moments = Rows(self.X_test).moments()
-        rank = pca.n_components_
-        ((_, best),) = AttenuationRule(np.zeros(1)).subspaces(moments, rank)
-        (least,), _ = moments.reconstruction_errors([best.basis], moments.mean)
-        self.reference = in_data_units(least, moments)
+        moments = HostRows(self.X_test).moments()
+        best = pca_subspace(moments, pca.n_components_)
+        (least,) = reconstruction_errors(moments, [best], moments.mean)
+        self.reference = in_data_units(least, moments.unit)
         self.pca_risk = _risk(pca, self.X_test)
 
     def __call__(self, model: Any) -> dict[str, float]:

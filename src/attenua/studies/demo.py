@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from attenua.estimators import AttenuatedPCA, AttenuatedPCACV
-from attenua.files import write_whole
+from attenua._data.files import write_whole
+from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.studies.gain import best_affine_risk, excess_risk_removed, mean_and_interval
 from attenua.studies.patches import draw_patches
 

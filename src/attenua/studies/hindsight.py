@@ -5,16 +5,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.moments import ScatterMoments
-from attenua.rules import AttenuationRule, pairs
-from attenua.validation import checked_strengths
+from attenua._correct.attenuation import pairs
+from attenua._data.checks import checked_strengths
+from attenua._data.moments import ScatterMoments
+from attenua._select.rule import AttenuationRule
 
 Array = NDArray[np.float64]
 
 ALPHAS = checked_strengths("direct")
 TEMPERINGS = np.arange(9) / 8
-# Accuracy of the subspaces, where they are found by iteration.
-_SINE = 1e-7
 
 
 class HeldMoments(NamedTuple):
@@ -61,7 +60,7 @@ def moments_of(X: Array) -> tuple[Array, Array]:
 def subspaces(covariance: Array, rank: int, temperings: Array = TEMPERINGS) -> Array:
     """Return the leading subspaces at every pair, of shape (n_temperings, n_alphas, n_features, rank)."""
     p = len(covariance)
-    rule = AttenuationRule(pairs(ALPHAS, temperings), sine=_SINE)
+    rule = AttenuationRule(pairs(ALPHAS, temperings))
     bases = np.empty((len(rule.strengths), p, rank))
     for i, subspace in rule.subspaces(ScatterMoments(1.0, np.zeros(p), covariance, np.zeros(p)), rank):
         bases[i] = subspace.basis

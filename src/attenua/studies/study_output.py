@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from attenua.files import write_whole
+from attenua._data.files import write_whole
 from attenua.studies.budget import ORACLES, RESULTS_FILE
 from attenua.studies.comparison_figure import comparison_figure
 from attenua.studies.published import STRENGTHS

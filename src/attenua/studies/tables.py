@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from attenua.files import write_whole
+from attenua._data.files import write_whole
 from attenua.studies.budget import ORACLES
 from attenua.studies.published import STRENGTHS
 from attenua.studies.real_data import TITLES

@@ -2,7 +2,7 @@
 
 from contextlib import AbstractContextManager, nullcontext
 
-from attenua.sums import blas_limit
+from attenua._data.blas import blas_limit
 
 # From about here on a second thread makes one eigendecomposition faster (by a quarter at 512 columns). Below,
 # it gains nothing, and on a shared machine it waits for its turn thousands of times.

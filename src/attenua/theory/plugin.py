@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from attenua.repr_html import result_html
+from attenua._estimate.html import result_html
 from attenua.theory._checks import as_rank, as_rows, as_strength, as_strengths
 from attenua.theory._threads import threads_for
 from attenua.theory.cutoff import Array, cut, excess_risk
@@ -16,7 +16,7 @@ from attenua.theory.oracle import default_strengths
 from attenua.theory.population import Population
 from attenua.theory.surface import RiskSurface
 
-_WORTH = """\
+_TRUST = """\
 What this is worth: to order 1/n the formulas hold for a Gaussian population that has this sample
 covariance. Of the population behind the data they are an estimate, and not a sharp one. Sample
 eigenvalues are more spread than the population's, and a sample covariance never has exactly balanced
@@ -119,17 +119,17 @@ class PlugInReport:
         return self.population.risk_surface(self.n, alphas=self.alphas, temperings=temperings)
 
     @property
-    def worth(self) -> str:
+    def trust(self) -> str:
         """What a plug-in is worth, in words, with this report's own figures where it has a bootstrap."""
         if self.bootstrap is None:
-            return _WORTH
+            return _TRUST
         best = int(np.argmin(self.risk))
         drift = np.median(self.bootstrap.curves[:, best]) / self.risk[best] - 1
         expansion = self.risk[best] / self.bootstrap.simulated_risk[best] - 1
         chosen = self.alphas[np.argmin(self.bootstrap.curves, axis=1)]
         low, high = np.quantile(chosen, [0.1, 0.9])
         return (
-            f"{_WORTH}\nHere, for samples of this size from the plug-in population: the plug-in curve at "
+            f"{_TRUST}\nHere, for samples of this size from the plug-in population: the plug-in curve at "
             f"alpha = {self.alphas[best]:g} has a median {drift:+.0%} off the one it estimates, the plug-in "
             f"oracle falls between {low:g} and {high:g} in four samples of five, and the order-1/n formula "
             f"is {expansion:+.0%} off the simulated risk."
@@ -149,7 +149,7 @@ class PlugInReport:
                 *([("tempering", f"{self.tempering:g}")] if self.tempering else []),
                 ("smallest risk at", f"alpha = {self.oracle():g}; in the mask range {self.oracle('mask'):g}"),
                 *([("fitted with", f"alpha = {given}")] if given else []),
-                ("worth", "an estimate, not a sharp one: see .worth"),
+                ("trust", "an estimate, not a sharp one: see .trust"),
             ],
             ["alpha", "bias", "sampling", "risk", "vs PCA, %", "low", "high"],
             [
@@ -177,7 +177,7 @@ class PlugInReport:
         )
         if self.fitted_alpha is not None:
             lines.append(f"the estimator was fitted with alpha = {self.fitted_alpha:g}")
-        return "\n".join([*lines, "", self.worth])
+        return "\n".join([*lines, "", self.trust])
 
 
 def plug_in_report(
@@ -215,7 +215,7 @@ def plug_in_report(
     Returns
     -------
     PlugInReport
-        Its `worth` says in words how far to trust it; printing it prints that too.
+        Its `trust` says in words how far to trust it; printing it prints that too.
 
     Examples
     --------

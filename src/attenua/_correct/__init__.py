@@ -1,0 +1,1 @@
+"""Corrections: the matrix that stands for the covariance at some strengths. Each has a file of its own."""

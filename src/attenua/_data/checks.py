@@ -1,0 +1,169 @@
+"""Checks of what users pass in; every error names the argument and what was expected."""
+
+import numbers
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+
+from attenua._data.namespace import check_host
+
+Array = NDArray[np.float64]
+
+_GRID = np.sort(np.append(np.round(np.arange(0, 1.0001, 0.05), 2), 0.49))
+NAMED_STRENGTHS = {"direct": _GRID, "mask": _GRID[_GRID <= 0.49]}
+AUTO_TEMPERINGS = np.arange(9) / 8
+
+
+def checked_strength(value: Any, name: str = "alpha") -> float:
+    """Return one strength as a float in [0, 1]."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= value <= 1:
+        raise ValueError(f"{name} must be a number from 0 to 1; got {value!r}.")
+    return float(value)
+
+
+def checked_strengths(alphas: str | ArrayLike) -> Array:
+    """Return a named or given grid of strengths, sorted, without repeats, and with 0 in it."""
+    if isinstance(alphas, str) and alphas in NAMED_STRENGTHS:
+        return NAMED_STRENGTHS[alphas].copy()
+    return _checked_grid(alphas, "alphas", "'direct', 'mask' or an array of numbers")
+
+
+def checked_temperings(tempering: str | float | ArrayLike) -> Array:
+    """Return the temperings that may be compared, sorted, without repeats, and with 0 among them.
+
+    For "auto" these are all that its two rounds can reach; see :class:`attenua.AttenuatedPCACV`.
+    """
+    if isinstance(tempering, str) and tempering == "auto":
+        return AUTO_TEMPERINGS.copy()
+    if isinstance(tempering, numbers.Real) and not isinstance(tempering, bool):
+        tempering = [tempering]
+    return _checked_grid(tempering, "tempering", "'auto', a number or an array of numbers")
+
+
+def _checked_grid(values: Any, name: str, expected: str) -> Array:
+    """Return numbers from 0 to 1, sorted, without repeats, and with 0 among them."""
+    try:
+        grid = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be {expected}; got {values!r}.") from None
+    if grid.ndim != 1 or grid.size == 0:
+        raise ValueError(f"{name} must be one-dimensional, with at least one number; got {values!r}.")
+    bad = grid[~((grid >= 0) & (grid <= 1))]
+    if bad.size:
+        raise ValueError(f"{name} must lie from 0 to 1; got {bad[0]:g}.")
+    return np.unique(np.append(grid, 0.0))
+
+
+def checked_matrix(X: Any) -> tuple[Any, list[str] | None]:
+    """Return X as a dense array or csr matrix, of any real type, with its column names if it has any."""
+    check_host(X, "This function")
+    columns = getattr(X, "columns", None)
+    names = None if columns is None else [str(name) for name in columns]
+    return check_array(X, **matrix_requirements(), estimator="attenua", input_name="X"), names
+
+
+def matrix_requirements() -> dict[str, Any]:
+    """Return what every data matrix must be, as options of scikit-learn's validation.
+
+    Finiteness is checked with the pass over the data that measures its size, which can name the column;
+    integers are converted block by block, so that a large memory map is never copied whole.
+    """
+    return {
+        "accept_sparse": "csr",
+        "dtype": "numeric",
+        "ensure_all_finite": False,
+        "ensure_min_samples": 2,
+    }
+
+
+def encode_labels(labels: NDArray[Any], name: str) -> NDArray[np.intp]:
+    """Return labels as 0, 1, ... in sorted order."""
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError(f"{name} holds a label that is NaN or infinite.")
+    try:
+        return np.unique(labels, return_inverse=True)[1].reshape(-1)
+    except TypeError:
+        raise ValueError(f"{name} mixes labels that cannot be compared, such as numbers and None.") from None
+
+
+def checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | None:
+    """Return frequencies of rows as an array, or None."""
+    weights = checked_batch_weights(sample_weight, n_samples)
+    if weights is not None:
+        check_total_weight(float(weights.sum()))
+    return weights
+
+
+def checked_batch_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | None:
+    """Return frequencies of some of the rows as an array, or None."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Real):
+        sample_weight = np.full(n_samples, float(sample_weight))
+    try:
+        weights = np.asarray(sample_weight, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must be an array of numbers.") from None
+    if weights.ndim != 1:
+        raise ValueError(f"sample_weight must be 1D array or scalar, one number a row; got {weights.ndim}D.")
+    if len(weights) != n_samples:
+        raise ValueError(f"sample_weight has {len(weights)} entries, but X has {n_samples} rows.")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("sample_weight must be finite and nonnegative.")
+    return weights
+
+
+def check_total_weight(total: float) -> None:
+    """Raise unless frequencies sum to more than one row."""
+    if total == 0:
+        raise ValueError("sample_weight must not be zero for every row.")
+    if total <= 1:
+        raise ValueError(
+            "sample_weight must sum to more than 1: a weight counts how often a row was seen. "
+            f"They sum to {total:g}; normalised weights times the number of rows will do."
+        )
+
+
+def check_names(estimator: Any, names: list[str], *, reset: bool) -> None:
+    """Note or compare the columns of data whose names scikit-learn's validation cannot read."""
+    if reset:
+        estimator.n_features_in_ = len(names)
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
+        return
+    known = getattr(estimator, "feature_names_in_", None)
+    if len(names) != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {len(names)} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+    if known is not None and list(known) != list(names):
+        other = next(pair for pair in zip(names, known, strict=True) if pair[0] != pair[1])
+        raise ValueError(
+            "The feature names should match those that were passed during fit, in the same order: got "
+            f"{other[0]!r} where {other[1]!r} was fitted."
+        )
+
+
+def checked_count(value: Any, name: str, least: int = 1) -> int:
+    """Return an integer of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}.")
+    return int(value)
+
+
+def checked_positive(value: Any, name: str) -> float:
+    """Return a finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < np.inf:
+        raise ValueError(f"{name} must be a positive number; got {value!r}.")
+    return float(value)
+
+
+def caller_level() -> int:
+    """Return the ``stacklevel`` with which a warning points at the first line outside this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "attenua":
+        level, frame = level + 1, frame.f_back
+    return level

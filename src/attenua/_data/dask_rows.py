@@ -1,0 +1,190 @@
+"""Dask arrays and data frames: sums on the workers, combined in a tree, without gathering rows.
+
+Every partition becomes one :class:`~attenua._data.streams.RowStream`, numbered from its own first row and
+in a frame of its own. Neighbours combine in order: the folds of the second are turned by the number of rows
+of the first, so row numbers need no pass of their own, and chunks may be uneven or of unknown length. The
+sums of a partition depend on its rows alone and the tree is fixed, so work that is repeated after a worker is
+lost gives the same result.
+"""
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from attenua._data.checks import check_names, checked_batch_weights, matrix_requirements
+from attenua._data.namespace import library_of, refuse_other_kinds
+from attenua._data.streams import RowStream
+
+# How many neighbours one task combines.
+_SPLIT_EVERY = 4
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a dask array or data frame."""
+    return library_of(X) in ("dask", "dask_expr") and hasattr(X, "to_delayed")
+
+
+def dask_stream(
+    estimator: Any, X: Any, n_folds: int, *, groups: Any = None, sample_weight: Any = None
+) -> RowStream:
+    """Return the sums of the rows of a dask collection, one set per fold, and note its columns.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets ``n_features_in_`` and ``feature_names_in_``.
+    X : dask array or data frame
+        Rows; blocks may be sparse.
+    n_folds : int
+        Number of folds.
+    groups, sample_weight : dask array or series, array-like, or str
+        Aligned with the rows of X; or the name of a column of a data frame, which is then not a feature.
+    """
+    import dask
+
+    X, groups = _without_label_column(X, groups, "groups")
+    X, sample_weight = _without_label_column(X, sample_weight, "sample_weight")
+    _note_columns(estimator, X, reset=True)
+    X = _whole_rows(X)
+    names = getattr(estimator, "feature_names_in_", None)
+    partitions = X.to_delayed().ravel().tolist() if hasattr(X, "chunks") else X.to_delayed()
+    labels = _aligned(groups, X, len(partitions), "groups")
+    weights = _aligned(sample_weight, X, len(partitions), "sample_weight")
+    known = _known_lengths(X)
+    read = dask.delayed(_partition)
+    parts = [
+        read(*of_one, n_folds, names, 0 if known is None else sum(known))
+        for of_one in zip(partitions, labels, weights, strict=True)
+    ]
+    combine = dask.delayed(_combine)
+    while len(parts) > 1:
+        parts = [combine(parts[i : i + _SPLIT_EVERY]) for i in range(0, len(parts), _SPLIT_EVERY)]
+    (stream,) = dask.compute(parts[0])
+    return stream
+
+
+def _partition(
+    rows: Any, groups: Any, sample_weight: Any, n_folds: int, names: Any, expected_rows: int
+) -> RowStream:
+    """Return the sums of one partition; runs on a worker."""
+    stream = RowStream(n_folds, names, expected_rows)
+    rows = check_array(rows, **(matrix_requirements() | {"ensure_min_samples": 0}))
+    if rows.shape[0]:
+        weights = checked_batch_weights(sample_weight, rows.shape[0])
+        stream.add(rows, groups=groups, sample_weight=weights)
+    return stream
+
+
+def _combine(parts: list[RowStream]) -> RowStream:
+    """Return the sums of neighbouring partitions; runs on a worker and leaves the parts as they are."""
+    return parts[0].followed_by(parts[1:])
+
+
+def _known_lengths(X: Any) -> tuple[int, ...] | None:
+    """Return the number of rows of every block, or None where dask does not know it."""
+    chunks = X.chunks[0] if hasattr(X, "chunks") else (np.nan,)
+    return None if np.isnan(chunks).any() else chunks
+
+
+def _without_label_column(X: Any, labels: Any, argument: str) -> tuple[Any, Any]:
+    if not isinstance(labels, str):
+        return X, labels
+    if labels not in list(getattr(X, "columns", [])):
+        raise ValueError(f"{argument}={labels!r} is no column of X.")
+    return X.drop(columns=[labels]), X[labels]
+
+
+def _note_columns(estimator: Any, X: Any, *, reset: bool) -> None:
+    refuse_other_kinds(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions; got a dask collection with {X.ndim}.")
+    names = list(getattr(X, "columns", []))
+    if names and all(isinstance(name, str) for name in names):  # other names are none, as in scikit-learn
+        check_names(estimator, names, reset=reset)
+        return
+    if reset:
+        vars(estimator).pop("feature_names_in_", None)
+        estimator.n_features_in_ = X.shape[1]
+    elif X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+
+
+def _whole_rows(X: Any) -> Any:
+    """Return X with all columns of a row in one block."""
+    return X.rechunk({1: -1}) if hasattr(X, "chunks") and len(X.chunks[1]) > 1 else X
+
+
+def _aligned(labels: Any, X: Any, n_partitions: int, argument: str) -> list[Any]:
+    """Return what belongs to every partition of X."""
+    if labels is None:
+        return [None] * n_partitions
+    chunks = _known_lengths(X)
+    if not is_dask(labels):
+        if chunks is None:
+            raise ValueError(
+                f"{argument} must be a dask collection with the partitions of X, because the number of rows "
+                "of each partition is not known."
+            )
+        labels = np.asarray(labels)
+        _check_length(len(labels), sum(chunks), argument)
+        return np.split(labels, np.cumsum(chunks)[:-1])
+    if chunks is not None and _known_lengths(labels) is not None:
+        _check_length(labels.shape[0], sum(chunks), argument)
+        labels = labels.rechunk((chunks,))
+    parts = labels.to_delayed()
+    parts = parts.ravel().tolist() if hasattr(parts, "ravel") else list(parts)
+    if len(parts) != n_partitions:
+        raise ValueError(f"{argument} has {len(parts)} partitions, but X has {n_partitions}.")
+    return parts
+
+
+def _check_length(found: int, expected: int, argument: str) -> None:
+    if found != expected:
+        raise ValueError(f"{argument} holds {found} entries, but X has {expected} rows.")
+
+
+def _light(estimator: Any) -> Any:
+    """Return a copy to send to workers: without the sums, and without names, which were compared already."""
+    light = copy(estimator)
+    for name in ("_stream", "feature_names_in_"):
+        vars(light).pop(name, None)
+    return light.set_output(transform="default")
+
+
+def lazy_rows(estimator: Any, X: Any, method: str, n_columns: int) -> Any:
+    """Return a lazy dask array of what a method makes of every block of rows."""
+    if method != "inverse_transform":
+        _note_columns(estimator, X, reset=False)
+    X = _whole_rows(X.to_dask_array() if hasattr(X, "to_dask_array") else X)
+    dtype = np.float32 if X.dtype == estimator.components_.dtype == np.float32 else np.float64
+    nothing = np.empty((0, n_columns), dtype=dtype)
+    chunks = (X.chunks[0], (n_columns,))
+    return X.map_blocks(_apply, _light(estimator), method, nothing, dtype=dtype, chunks=chunks, meta=nothing)
+
+
+def _apply(rows: Any, estimator: Any, method: str, nothing: Any) -> Any:
+    return getattr(estimator, method)(rows) if rows.shape[0] else nothing
+
+
+def dask_mean_score(estimator: Any, X: Any) -> float:
+    """Return the mean over all rows of the score of a row, computed block by block on the workers."""
+    import dask
+
+    _note_columns(estimator, X, reset=False)
+    X = _whole_rows(X)
+    partitions = X.to_delayed().ravel().tolist() if hasattr(X, "chunks") else X.to_delayed()
+    score = dask.delayed(_score)
+    light = dask.delayed(_light(estimator))
+    found = dask.compute(*(score(rows, light) for rows in partitions))
+    return sum(total for total, _ in found) / sum(n for _, n in found)
+
+
+def _score(rows: Any, estimator: Any) -> tuple[float, int]:
+    rows = rows.to_numpy() if hasattr(rows, "to_numpy") else rows
+    n = rows.shape[0]
+    return (n * estimator.score(rows) if n else 0.0), n

@@ -1,0 +1,252 @@
+"""Which rows are held out: splits from a number, a splitter or a list, checked before any work is done.
+
+A number of folds means the same for rows in memory, in batches and in Dask partitions: row i is held out in
+fold ``i % n_folds``. It needs no count of the rows beforehand, and rows that are sorted, by class or by time,
+are spread over all folds. Groups of rows stay together: in memory they are dealt out so that folds are even
+(scikit-learn's GroupKFold); of a stream, which is seen once, a fixed hash of the label names the fold.
+"""
+
+import hashlib
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import GroupKFold, KFold
+from sklearn.utils import check_random_state
+
+from attenua._data.checks import encode_labels
+
+Indices = NDArray[np.intp]
+Split = tuple[Indices, Indices]
+
+
+def make_splits(
+    cv: Any,
+    n_samples: int,
+    *,
+    X: Any = None,
+    y: Any = None,
+    groups: ArrayLike | None = None,
+    n_repeats: int = 1,
+    random_state: Any = None,
+) -> list[Split]:
+    """Return the (training rows, held-out rows) of every split.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable
+        A number of folds: row i is in fold ``i % cv``, or, with groups, whole groups are in a fold. A
+        splitter of scikit-learn. Or pairs of index arrays.
+    n_samples : int
+        Number of rows.
+    X, y : optional
+        Data and targets, for a splitter that looks at them.
+    groups : array-like of shape (n_samples,), optional
+        Label of every row; rows that share a label are never on both sides of a split.
+    n_repeats : int
+        Repetitions, each with the rows (or groups) reshuffled if there is more than one.
+    random_state : int, RandomState or None
+        Shuffles the repetitions.
+    """
+    labels = _checked_groups(groups, n_samples)
+    check_repeats(n_repeats)
+    if is_number_of_folds(cv):
+        splits = _folds(int(cv), n_samples, labels, int(n_repeats), random_state)
+    elif n_repeats > 1:
+        raise ValueError(
+            "n_repeats above 1 needs cv to be a number of folds; a splitter or list of splits holds its own "
+            "repetitions (for example sklearn.model_selection.RepeatedKFold)."
+        )
+    elif hasattr(cv, "split") and not isinstance(cv, str):
+        splits = list(cv.split(np.empty((n_samples, 0)) if X is None else X, y, groups))
+    elif hasattr(cv, "__iter__") and not isinstance(cv, str):
+        splits = list(cv)
+    else:
+        raise ValueError(f"cv must be a number of folds, a splitter or an iterable of splits; got {cv!r}.")
+    if not splits:
+        raise ValueError("cv gave no splits.")
+    return [_checked_split(number, split, n_samples, labels) for number, split in enumerate(splits)]
+
+
+def repeated_splits(
+    n_folds: int, n_samples: int, groups: ArrayLike | None, n_repeats: int, random_state: Any = 0
+) -> list[Split]:
+    """Return folds of consecutive rows, and after them shuffled ones: fewer repetitions are a part of more.
+
+    Parameters
+    ----------
+    n_folds : int
+        Folds of one repetition.
+    n_samples : int
+        Number of rows.
+    groups : array-like of shape (n_samples,), optional
+        Label of every row.
+    n_repeats : int
+        Repetitions, the consecutive folds among them.
+    random_state : int, RandomState or None
+        Shuffles the others.
+    """
+    splits = make_splits(KFold(n_folds) if groups is None else n_folds, n_samples, groups=groups)
+    random = check_random_state(random_state)
+    for _ in range(n_repeats - 1):
+        # make_splits shuffles two repetitions or more; the second of each pair goes unused.
+        splits += make_splits(n_folds, n_samples, groups=groups, n_repeats=2, random_state=random)[:n_folds]
+    return splits
+
+
+def is_number_of_folds(cv: Any) -> bool:
+    """Whether cv is a number, and not a splitter or a list of splits."""
+    return isinstance(cv, numbers.Integral) and not isinstance(cv, bool)
+
+
+def interleaved_folds(n_folds: int, n_samples: int) -> list[slice]:
+    """Return the held-out rows of a number of folds, as slices: row i is held out in fold ``i % n_folds``."""
+    _check_number(n_folds, n_samples)
+    return [slice(fold, n_samples, n_folds) for fold in range(n_folds)]
+
+
+def checked_stream_folds(cv: Any, n_repeats: Any) -> int:
+    """Return the number of folds of a stream, whose rows are seen once, in one arrangement."""
+    if not is_number_of_folds(cv) or n_repeats != 1:
+        raise ValueError(
+            "rows that come in batches or partitions are seen once, so cv must be a number of folds and "
+            f"n_repeats must be 1; got cv={cv!r} and n_repeats={n_repeats!r}."
+        )
+    if cv < 2:
+        raise ValueError(f"cv={cv} must be at least 2 folds.")
+    return int(cv)
+
+
+def folds_by_group(groups: ArrayLike, n_folds: int) -> NDArray[np.intp]:
+    """Return the fold of every row of a stream with groups: a hash of the row's label, modulo `n_folds`.
+
+    The hash depends on the label alone: not on the batch, the order, the process or the machine, nor on how
+    whole numbers are stored (1, 1.0 and True are one label, "1" is another).
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_samples,)
+        Labels: numbers, strings or anything with a fixed ``str``.
+    n_folds : int
+        Number of folds.
+
+    Examples
+    --------
+    >>> from attenua._data.folds import folds_by_group
+    >>> folds_by_group(["ann", "bea", "ann"], 5).tolist()
+    [2, 3, 2]
+    """
+    labels = np.asarray(groups)
+    if labels.ndim != 1:
+        raise ValueError(f"groups must hold one label a row; got shape {labels.shape}.")
+    if labels.dtype.kind in "iub":
+        return _folds_of_numbers(labels, n_folds)
+    if labels.dtype.kind == "f":
+        if not np.isfinite(labels).all():
+            raise ValueError("groups holds a label that is NaN or infinite.")
+        if (labels == np.trunc(labels)).all() and np.abs(labels).max(initial=0) < 2**53:
+            return _folds_of_numbers(labels.astype(np.int64), n_folds)
+    known: dict[Any, int] = {}
+    for label in labels.tolist():
+        if label not in known:
+            known[label] = _fold_of(label, n_folds)
+    return np.array([known[label] for label in labels.tolist()], dtype=np.intp)
+
+
+def _fold_of(label: Any, n_folds: int) -> int:
+    if label is None or label != label:
+        raise ValueError("groups holds a missing label.")
+    if isinstance(label, numbers.Real) and label == np.trunc(label):
+        return int(_folds_of_numbers(np.array([int(label) % 2**64], dtype=np.uint64), n_folds)[0])
+    digest = hashlib.blake2b(str(label).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") % n_folds
+
+
+def _folds_of_numbers(labels: NDArray[Any], n_folds: int) -> NDArray[np.intp]:
+    """Scatter whole numbers over the folds by the finaliser of SplitMix64 (Steele, Lea and Flood, 2014)."""
+    z = labels.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((z ^ (z >> np.uint64(31))) % np.uint64(n_folds)).astype(np.intp)
+
+
+def _check_number(n_folds: int, n_samples: int, labels: Indices | None = None) -> None:
+    if n_folds < 2:
+        raise ValueError(f"cv={n_folds} must be at least 2 folds.")
+    if labels is None and n_folds > n_samples:
+        raise ValueError(f"cv={n_folds} folds need at least as many rows; got n_samples={n_samples}.")
+    if labels is not None and n_folds > labels.max() + 1:
+        raise ValueError(f"cv={n_folds} folds need at least as many groups; got {labels.max() + 1} groups.")
+
+
+def _folds(
+    n_folds: int, n_samples: int, labels: Indices | None, n_repeats: int, random_state: Any
+) -> list[Split]:
+    if labels is None and n_repeats == 1:
+        rows = np.arange(n_samples)
+        held = [rows[fold] for fold in interleaved_folds(n_folds, n_samples)]
+        return [(np.setdiff1d(rows, some, assume_unique=True), some) for some in held]
+    _check_number(n_folds, n_samples, labels)
+    splitter = KFold if labels is None else GroupKFold
+    if n_repeats == 1:
+        return list(splitter(n_folds).split(np.empty(n_samples), groups=labels))
+    random = check_random_state(random_state)
+    seeds = random.randint(np.iinfo(np.int32).max, size=n_repeats)
+    repetitions = (splitter(n_folds, shuffle=True, random_state=int(seed)) for seed in seeds)
+    return [split for r in repetitions for split in r.split(np.empty(n_samples), groups=labels)]
+
+
+def check_repeats(n_repeats: Any) -> None:
+    """Raise unless n_repeats is a positive whole number."""
+    if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
+        raise ValueError(f"n_repeats must be an integer of at least 1; got {n_repeats!r}.")
+
+
+def _checked_groups(groups: ArrayLike | None, n_samples: int) -> Indices | None:
+    if groups is None:
+        return None
+    labels = np.asarray(groups)
+    if labels.ndim != 1 or len(labels) != n_samples:
+        raise ValueError(
+            f"groups must hold one label for each of the {n_samples} rows; got shape {labels.shape}."
+        )
+    return encode_labels(labels, "groups")
+
+
+def _checked_split(number: int, split: Any, n_samples: int, labels: Indices | None) -> Split:
+    try:
+        train, held = (_as_rows(part, n_samples) for part in split)
+    except (TypeError, ValueError, IndexError):
+        raise ValueError(
+            f"split {number} of cv must be a pair (training rows, held-out rows) of indices below "
+            f"{n_samples}; got {split!r}."
+        ) from None
+    for rows, name in ((train, "training rows"), (held, "held-out rows")):
+        if rows.size == 0:
+            raise ValueError(f"split {number} of cv has no {name}.")
+    if len(train) < 2:
+        raise ValueError(f"split {number} of cv has one training row; a covariance needs at least two.")
+    if labels is not None:
+        shared = np.intersect1d(labels[train], labels[held])
+        if shared.size:
+            raise ValueError(
+                f"split {number} of cv puts rows of one group on both sides; use a splitter that keeps "
+                "groups whole, such as sklearn.model_selection.GroupKFold, or a number of folds."
+            )
+    return train, held
+
+
+def _as_rows(part: Any, n_samples: int) -> Indices:
+    indices = np.asarray(part)
+    if indices.dtype == bool:
+        if indices.shape != (n_samples,):
+            raise IndexError
+        return np.flatnonzero(indices)
+    if indices.size == 0:
+        return np.empty(0, dtype=np.intp)
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise TypeError
+    if indices.min() < 0 or indices.max() >= n_samples:
+        raise IndexError
+    return indices.astype(np.intp)

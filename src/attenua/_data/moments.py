@@ -1,0 +1,345 @@
+"""What may be asked of the moments of any rows, however they are held; and two ways of holding them as sums.
+
+Everything after this room knows data only through :class:`Moments`: weight, mean and covariance of some rows.
+:class:`ScatterMoments` holds the p-by-p scatter matrix; :class:`~attenua._data.row_moments.RowMoments` keeps
+the rows and multiplies by the covariance through them. Arrays are of numpy, or of the library and on the
+device that the rows came from.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attenua._data.blocks import row_blocks
+from attenua._data.namespace import array_namespace, beside, clipped
+
+# A column whose squares are all but this part of what they were added up from does not vary.
+CONSTANT = 1e-12
+
+
+class Moments(ABC):
+    """Weight, mean and covariance :math:`S` (divided by the weight) of some rows.
+
+    Attributes
+    ----------
+    weight : float
+        Number of rows, or the sum of their weights.
+    unit : float
+        A value in these moments times `unit` is a value in the data's own units.
+    mean, variances : array of shape (n_features,)
+        Mean and diagonal of the covariance.
+    forms_covariance : bool
+        Whether a p-by-p matrix is at hand; if not, it is only multiplied by.
+    has_few_rows : bool
+        Whether the rows are few enough to find the eigenvectors of S by their inner products: then there are
+        ``row_space`` and ``spectrum``.
+    """
+
+    weight: float
+    unit: float
+    forms_covariance: bool
+    has_few_rows = False
+
+    @property
+    @abstractmethod
+    def mean(self) -> Any:
+        """Mean of the rows."""
+
+    @property
+    @abstractmethod
+    def variances(self) -> Any:
+        """Diagonal of S."""
+
+    @property
+    @abstractmethod
+    def varies(self) -> Any:
+        """Whether each column varies by more than rounding."""
+
+    @property
+    @abstractmethod
+    def covariance(self) -> Any:
+        """S as a p-by-p matrix."""
+
+    @property
+    def xp(self) -> Any:
+        """Namespace of the arrays."""
+        return array_namespace(self.mean)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.mean.shape[0]
+
+    @property
+    def product_work(self) -> int:
+        """Number of multiplications of a product of S and a vector."""
+        return self.n_features**2
+
+    @property
+    def total_variance(self) -> float:
+        """Trace of the covariance."""
+        return float(self.xp.sum(self.variances))
+
+    def image(self, V: Any) -> Any:
+        """Return what ``lift`` makes ``S @ V`` of, and ``inner`` takes: by default S @ V itself."""
+        return self.covariance @ V
+
+    def lift(self, image: Any) -> Any:
+        """Return ``S @ V`` from the image of V."""
+        return image
+
+    def inner(self, V: Any, V_image: Any, W_image: Any) -> Any:
+        """Return ``V.T @ S @ W`` from V and the images of V and W."""
+        return V.T @ W_image
+
+    def apply(self, V: Any) -> Any:
+        """Return ``S @ V``."""
+        return self.lift(self.image(V))
+
+    @abstractmethod
+    def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
+        """Return a function that multiplies by D, which keeps the blocks of S within groups of columns."""
+
+    def compress(self, U: Any) -> Any:
+        """Return ``U.T @ S @ U``."""
+        image = self.image(U)
+        return self.inner(U, image, image)
+
+    def compress_about(self, U: Any, centre: Any) -> Any:
+        """Return ``U.T @ M @ U`` with the second moment M of the rows about a centre."""
+        along = (self.mean - centre) @ U
+        return self.compress(U) + along[:, None] * along[None, :]
+
+    def total_about(self, centre: Any) -> float:
+        """Return the trace of the second moment about a centre."""
+        offset = self.mean - centre
+        return self.total_variance + float(offset @ offset)
+
+    @property
+    def squared_norm(self) -> float:
+        """Sum of the squared entries of S."""
+        return float(self.xp.sum(self.covariance**2))
+
+    def scaled(self, factors: Any) -> "ScaledMoments":
+        """Return the moments of the columns, each multiplied by a factor. The rows are not copied."""
+        return ScaledMoments(self, factors)
+
+
+class ScatterMoments(Moments):
+    """Moments that hold sums about a fixed origin, so that those of disjoint subsets add up.
+
+    Parameters
+    ----------
+    weight : float
+        Sum of the weights.
+    total : array of shape (n_features,)
+        Weighted sum of ``x - origin``.
+    scatter : array of shape (n_features, n_features)
+        Weighted sum of ``(x - origin)(x - origin).T``.
+    origin : array of shape (n_features,)
+        Common to all moments that are added.
+    unit : float
+        Size of one unit in the data's own units.
+    owned : bool
+        Whether the scatter is nobody else's, so that the covariance may take its memory.
+    """
+
+    forms_covariance = True
+
+    def __init__(
+        self, weight: float, total: Any, scatter: Any, origin: Any, unit: float = 1.0, *, owned: bool = False
+    ):
+        self.weight = weight
+        self.unit = unit
+        self._total = total
+        self._scatter = scatter
+        self._origin = origin
+        self._owned = owned
+        self._squares = array_namespace(scatter).linalg.diagonal(scatter)
+        if owned:
+            self._squares = self._squares + 0.0  # a copy: the scatter will be overwritten
+
+    def shared(self) -> "ScatterMoments":
+        """Return the same moments, whose scatter others may read too."""
+        return ScatterMoments(self.weight, self._total, self._scatter, self._origin, self.unit)
+
+    def in_unit(self, unit: float) -> "ScatterMoments":
+        """Return the same moments in another unit; exact, since units are powers of two."""
+        ratio = self.unit / unit
+        if ratio == 1.0:
+            return self
+        total, scatter, origin = self._total * ratio, self._scatter * ratio * ratio, self._origin * ratio
+        return ScatterMoments(self.weight, total, scatter, origin, unit, owned=True)
+
+    @staticmethod
+    def sum(parts: "Sequence[ScatterMoments]") -> "ScatterMoments":
+        """Add up the moments of disjoint subsets."""
+        if len(parts) == 1:
+            return parts[0]
+        unit = common_unit(parts)
+        first, *others = (part.in_unit(unit) for part in parts)
+        scatter, total, weight = first._scatter + others[0]._scatter, first._total, first.weight
+        for part in others:
+            if part is not others[0]:
+                scatter += part._scatter
+            total, weight = total + part._total, weight + part.weight
+        return ScatterMoments(weight, total, scatter, first._origin, first.unit, owned=True)
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether all rows lie at the origin."""
+        return not bool(self.xp.any(self._squares != 0))
+
+    @property
+    def _offset(self) -> Any:
+        return self._total / self.weight
+
+    @cached_property
+    def mean(self) -> Any:
+        """Mean of the rows."""
+        return self._origin + self._offset
+
+    @cached_property
+    def variances(self) -> Any:
+        """Diagonal of S."""
+        return clipped(self._squares / self.weight - self._offset**2)
+
+    @property
+    def varies(self) -> Any:
+        """Whether each column varies by more than rounding."""
+        return self.weight * self.variances > CONSTANT * self._squares
+
+    @cached_property
+    def covariance(self) -> Any:
+        """S as a p-by-p matrix."""
+        offset, variances = self._offset, self.variances
+        S, self._scatter = self._scatter, self._scatter if not self._owned else None
+        if self._owned:
+            S /= self.weight
+        else:
+            S = S / self.weight
+        for rows in row_blocks(*S.shape):  # so that the outer product is never held whole
+            S[rows, :] -= offset[rows, None] * offset[None, :]
+        return with_diagonal(S, variances)
+
+    def image(self, V: Any) -> Any:
+        """Return ``S @ V``, by the scatter where the covariance was not formed."""
+        if self._scatter is None or "covariance" in vars(self):
+            return self.covariance @ V
+        product = self._scatter @ V
+        product /= self.weight
+        product -= self._offset[:, None] * (self._offset @ V)[None, :]
+        return product
+
+    def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
+        """Return a function that multiplies by D, the within-group blocks of S."""
+        return within_groups(self.covariance, labels).__matmul__
+
+
+class ScaledMoments(Moments):
+    r"""Moments of columns that are each multiplied by a factor: the covariance is :math:`G S G`.
+
+    Parameters
+    ----------
+    base : Moments
+        Moments of the columns as they are.
+    factors : array of shape (n_features,)
+        Diagonal of G.
+    """
+
+    def __init__(self, base: Moments, factors: Any):
+        self.weight = base.weight
+        self.unit = base.unit
+        self.forms_covariance = base.forms_covariance
+        self.has_few_rows = base.has_few_rows
+        self._base = base
+        self._factors = factors
+        self._column = factors[:, None]
+
+    @cached_property
+    def mean(self) -> Any:
+        """Mean of the rows."""
+        return self._factors * self._base.mean
+
+    @cached_property
+    def variances(self) -> Any:
+        """Diagonal of the covariance."""
+        return self._factors * self._base.variances * self._factors
+
+    @property
+    def varies(self) -> Any:
+        """Whether each column varies by more than rounding."""
+        return self._base.varies & (self._factors != 0)
+
+    @property
+    def product_work(self) -> int:
+        """Number of multiplications of a product of the covariance and a vector."""
+        return self._base.product_work
+
+    @cached_property
+    def covariance(self) -> Any:
+        """The covariance as a p-by-p matrix."""
+        scaled = self._column * self._base.covariance
+        scaled *= self._factors[None, :]
+        return scaled
+
+    def image(self, V: Any) -> Any:
+        """Return the image of ``G @ V`` under the covariance of the columns as they are."""
+        return self._base.image(self._column * V)
+
+    def lift(self, image: Any) -> Any:
+        """Return ``G @ S @ G @ V`` from the image of V."""
+        return self._column * self._base.lift(image)
+
+    def inner(self, V: Any, V_image: Any, W_image: Any) -> Any:
+        """Return ``V.T @ G @ S @ G @ W`` from V and the images of V and W."""
+        return self._base.inner(self._column * V, V_image, W_image)
+
+    def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
+        """Return a function that multiplies by the within-group blocks of the covariance."""
+        multiply = self._base.within(labels)
+        return lambda V: self._column * multiply(self._column * V)
+
+    @cached_property
+    def _gram(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self._base.gram(self._factors)
+
+    def spectrum(self) -> NDArray[np.float64]:
+        """Return all eigenvalues that can differ from zero, decreasing."""
+        return np.maximum(self._gram[0], 0.0)
+
+    def row_space(self, start: int, stop: int) -> Any:
+        """Return leading eigenvectors, not normalised, as columns."""
+        return self._column * self._base.combined(self._gram[1][:, start:stop])
+
+
+def common_unit(parts: "Sequence[ScatterMoments]") -> float:
+    """Return the largest unit; sums that are all zero have none of their own."""
+    units = {part.unit for part in parts}
+    if len(units) > 1:
+        units = {part.unit for part in parts if not part.is_zero} or units
+    return max(units)
+
+
+def with_diagonal(matrix: Any, diagonal: Any) -> Any:
+    """Write a diagonal into a square matrix, and return it."""
+    if array_namespace(matrix) is np:
+        np.fill_diagonal(matrix, diagonal)
+        return matrix
+    xp = array_namespace(matrix)
+    numbers = xp.arange(matrix.shape[0], device=matrix.device)
+    for rows in row_blocks(*matrix.shape):
+        is_diagonal = numbers[rows, None] == numbers[None, :]
+        matrix[rows, :] = xp.where(is_diagonal, diagonal[None, :], matrix[rows, :])
+    return matrix
+
+
+def within_groups(matrix: Any, labels: NDArray[np.intp] | None) -> Any:
+    """Keep the diagonal of a matrix (labels None), or its within-group blocks; zero elsewhere."""
+    labels = np.arange(matrix.shape[0]) if labels is None else labels
+    xp, labels = array_namespace(matrix), beside(matrix, labels)
+    return xp.where(labels[:, None] == labels[None, :], matrix, xp.zeros_like(matrix))

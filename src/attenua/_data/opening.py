@@ -1,0 +1,216 @@
+"""The way in: whatever holds rows is opened here, and becomes moments of folds.
+
+This is the only place that asks what kind of container it was given. After it, rows in memory, memory maps,
+batches, Arrow data, Dask collections and arrays on a device are all :class:`FitData`.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import get_tags
+from sklearn.utils.validation import validate_data
+
+from attenua._data.batches import Batch, arrow_batch, batches_of, is_arrow_table, is_batches
+from attenua._data.blocks import magnitude
+from attenua._data.checks import (
+    check_names,
+    checked_batch_weights,
+    checked_weights,
+    matrix_requirements,
+)
+from attenua._data.dask_rows import dask_stream, is_dask
+from attenua._data.device_rows import DeviceRows, device_magnitude
+from attenua._data.folds import (
+    check_repeats,
+    checked_stream_folds,
+    interleaved_folds,
+    is_number_of_folds,
+    make_splits,
+)
+from attenua._data.namespace import array_namespace, beside, described, is_foreign, namespace_of, to_host
+from attenua._data.rows import HostRows
+from attenua._data.splits import FoldMoments, SplitMoments
+from attenua._data.streams import RowStream
+
+
+class FitData(NamedTuple):
+    """What a fit knows of its rows.
+
+    Attributes
+    ----------
+    moments : FoldMoments or SplitMoments
+        Moments of all rows, and of both sides of every split.
+    n_samples : int
+        Number of rows that count.
+    fewest_training_rows : int
+        Rows of the smallest training set.
+    dtype : type
+        ``numpy.float32`` or ``numpy.float64``: the type of what is fitted.
+    folds : str
+        Which rows are held out together, in words.
+    stream : RowStream or None
+        Sums that ``partial_fit`` can go on from.
+    """
+
+    moments: FoldMoments | SplitMoments
+    n_samples: int
+    fewest_training_rows: int
+    dtype: type
+    folds: str = ""
+    stream: RowStream | None = None
+
+
+def open_rows(estimator: Any, X: Any, sample_weight: ArrayLike | None = None) -> HostRows | DeviceRows:
+    """Check rows in memory or on a device, note their columns, and put them in a frame."""
+    xp = namespace_of(X)
+    if xp is not None and not get_tags(estimator).array_api_support:
+        raise TypeError(
+            f"{type(estimator).__name__} takes arrays in the host's memory; X is {described(X)}. Arrays of "
+            "other libraries are taken by AttenuatedPCA, AttenuatedPCACV and attenuation_path."
+        )
+    X = validate_data(estimator, X, **matrix_requirements())
+    if xp is None:
+        weights = checked_weights(sample_weight, X.shape[0])
+        return HostRows(X, weights, getattr(estimator, "feature_names_in_", None))
+    if xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError(f"Complex data not supported: X has the type {X.dtype}.")
+    return DeviceRows(xp, X, _device_weights(X, sample_weight))
+
+
+def _device_weights(X: Any, sample_weight: Any) -> Any:
+    weights = checked_weights(to_host(sample_weight), X.shape[0])
+    return None if weights is None else beside(X, weights)
+
+
+def open_for_fit(estimator: Any, X: Any, sample_weight: Any = None) -> FitData:
+    """Open rows of which none are held out."""
+    if is_dask(X):
+        return stream_data(dask_stream(estimator, X, 1, sample_weight=sample_weight))
+    if is_batches(X):
+        return _open_batches(estimator, X, 1, "sample_weight", sample_weight)
+    rows = open_rows(estimator, X, sample_weight)
+    return FitData(FoldMoments([rows.moments()]), rows.n_samples, rows.n_samples, rows.dtype)
+
+
+def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> FitData:
+    """Open rows and split them as the parameters ``cv``, ``n_repeats`` and ``random_state`` say."""
+    cv, n_repeats = estimator.cv, estimator.n_repeats
+    if is_dask(X):
+        n_folds = checked_stream_folds(cv, n_repeats)
+        return stream_data(dask_stream(estimator, X, n_folds, groups=groups))
+    if is_batches(X):
+        return _open_batches(estimator, X, checked_stream_folds(cv, n_repeats), "groups", groups)
+    rows = open_rows(estimator, X)
+    n = rows.n_samples
+    check_repeats(n_repeats)
+    if groups is None and n_repeats == 1 and is_number_of_folds(cv) and rows.forms_scatter:
+        # The folds that make_splits would give, without lists of row numbers as long as the data.
+        folds = interleaved_folds(int(cv), n)
+        fewest = n - len(range(n)[folds[0]])
+        if fewest < 2:
+            raise ValueError("split 0 of cv has one training row; a covariance needs at least two.")
+        moments = FoldMoments([rows.moments(fold) for fold in folds])
+        return FitData(moments, n, fewest, rows.dtype, _INTERLEAVED)
+    splits = make_splits(
+        cv,
+        n,
+        X=None if is_foreign(X) else X,
+        y=to_host(y),
+        groups=to_host(groups),
+        n_repeats=n_repeats,
+        random_state=estimator.random_state,
+    )
+    fewest = min(len(training) for training, _ in splits)
+    return FitData(SplitMoments(rows, splits), n, fewest, rows.dtype, _folds_in_words(cv, n_repeats, groups))
+
+
+_INTERLEAVED = "row i is held out in fold i % cv"
+
+
+def _folds_in_words(cv: Any, n_repeats: int, groups: Any) -> str:
+    if not is_number_of_folds(cv):
+        return "the splits of cv"
+    if n_repeats > 1:
+        return "shuffled groups" if groups is not None else "shuffled rows"
+    return "groups dealt out evenly" if groups is not None else _INTERLEAVED
+
+
+def _open_batches(estimator: Any, X: Any, n_folds: int, argument: str, labels: Any) -> FitData:
+    """Add up all batches; ``argument`` says what the labels of their rows are."""
+    stream = None
+    for batch in batches_of(X, labels, argument):
+        stream = with_batch(estimator, stream, batch, n_folds, **{argument: batch.labels}, min_samples=0)
+    if stream is None:
+        raise ValueError("Found 0 sample(s): X gave no rows, while at least 2 are required.")
+    return stream_data(stream)
+
+
+def with_batch(
+    estimator: Any,
+    stream: RowStream | None,
+    batch: Batch,
+    n_folds: int,
+    *,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    min_samples: int = 1,
+) -> RowStream | None:
+    """Check a batch of rows and return the stream with it, or raise and leave everything as it was.
+
+    The first batch makes the stream, and its columns are those of the estimator.
+    """
+    if stream is not None and stream.n_folds != n_folds:
+        raise ValueError(f"cv was {stream.n_folds} for the first batch and is {n_folds} now.")
+    rows = _checked_batch(estimator, batch, stream is None, min_samples)
+    if rows.shape[0] == 0:
+        return stream
+    weights = checked_batch_weights(to_host(sample_weight), rows.shape[0])
+    if stream is None:
+        stream = RowStream(n_folds, getattr(estimator, "feature_names_in_", None))
+    stream.add(rows, groups=to_host(groups), sample_weight=weights)
+    return stream
+
+
+def _checked_batch(estimator: Any, batch: Batch, first: bool, min_samples: int) -> Any:
+    if batch.names is not None:
+        check_names(estimator, batch.names, reset=first)
+        return batch.rows
+    requirements = matrix_requirements() | {"ensure_min_samples": min_samples}
+    # The sums of a stream are kept on the host, so a batch on a device comes there.
+    return validate_data(estimator, to_host(batch.rows), reset=first, **requirements)
+
+
+def stream_data(stream: RowStream) -> FitData:
+    """Return what is known of the rows of a stream."""
+    if stream.n_rows + stream.n_left_out == 0:
+        raise ValueError("Found 0 sample(s): X has no rows, while at least 2 are required.")
+    moments = stream.moments()
+    n = stream.n_rows
+    fewest = int(n - stream.counts.max()) if stream.n_folds > 1 else n
+    dtype = np.float32 if stream.is_float32 else np.float64
+    folds = "a hash of the group's label names its fold" if stream.has_groups else _INTERLEAVED
+    return FitData(moments, n, fewest, dtype, folds, stream)
+
+
+def checked_rows(estimator: Any, X: Any) -> Any:
+    """Check rows that a fitted estimator is applied to: an array or sparse matrix comes back."""
+    if is_arrow_table(X):
+        X, _, names = arrow_batch(X)
+        check_names(estimator, names, reset=False)
+        magnitude(X, names)
+        return X
+    if is_batches(X):
+        raise TypeError("X holds batches of rows; give them one by one.")
+    namespace_of(X)  # refuses what cannot be used, in words of its own
+    X = validate_data(estimator, X, reset=False, **(matrix_requirements() | {"ensure_min_samples": 1}))
+    check_finite(X, getattr(estimator, "feature_names_in_", None))
+    return X
+
+
+def check_finite(X: Any, names: Any = None) -> None:
+    """Raise if a value is not finite, naming the first such column."""
+    if is_foreign(X):
+        device_magnitude(array_namespace(X), X)
+    else:
+        magnitude(X, names)

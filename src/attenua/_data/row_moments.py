@@ -1,0 +1,276 @@
+"""Moments of weighted rows that are kept as rows: nothing p-by-p is formed.
+
+Where the rows are few, their inner products know the whole spectrum of the covariance.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from attenua._data.blocks import row_blocks
+from attenua._data.moments import CONSTANT, Moments
+from attenua._data.namespace import array_namespace, beside, clipped, to_host
+
+Array = NDArray[np.float64]
+
+# Groups of more columns than this are multiplied by through their rows.
+_LARGE_GROUP = 256
+# The Gram matrix of more rows than this is too large to decompose.
+_GRAM_LIMIT = 3_000
+
+
+class RowMoments(Moments):
+    r"""Moments of weighted rows that are kept as rows; the covariance is only ever multiplied by.
+
+    With the centred rows times the roots of their shares as the matrix A, :math:`S = A^\top A`, and the
+    image of V is A V.
+
+    Parameters
+    ----------
+    rows : array or csr_matrix of shape (n_samples, n_features)
+        Rows, in the common frame. Sparse rows stay sparse and are centred implicitly.
+    weights : array of shape (n_samples,)
+        Weights; zero leaves a row out.
+    origin : array of shape (n_features,)
+        What was subtracted from the rows.
+    unit : float
+        Size of one unit in the data's own units.
+    products : ndarray of shape (n_samples, n_samples), optional
+        Inner products of all rows, where several moments of the same few rows share them.
+    """
+
+    forms_covariance = False
+
+    def __init__(
+        self, rows: Any, weights: Any, origin: Any, unit: float = 1.0, products: Array | None = None
+    ):
+        self._all_rows = rows
+        self._all_weights = weights
+        self._products = products
+        self._origin = origin
+        self.unit = unit
+        self.weight = float(array_namespace(weights).sum(weights))
+
+    def shared(self) -> "RowMoments":
+        """Return these moments: rows are only ever read."""
+        return self
+
+    def in_unit(self, unit: float) -> "RowMoments":
+        """Return the same moments in another unit."""
+        ratio = self.unit / unit
+        if ratio == 1.0:
+            return self
+        products = None if self._products is None else self._products * ratio * ratio
+        return RowMoments(self._all_rows * ratio, self._all_weights, self._origin * ratio, unit, products)
+
+    @cached_property
+    def _positions(self) -> slice | Any:
+        """Rows that count; all of them where few are left out, since copying costs more than multiplying."""
+        xp = array_namespace(self._all_weights)
+        counted = xp.nonzero(self._all_weights)[0]
+        return slice(None) if 2 * counted.shape[0] > self._all_weights.shape[0] else counted
+
+    @cached_property
+    def _used(self) -> tuple[Any, Any]:
+        """Rows and weights that count."""
+        used = self._positions
+        if isinstance(used, slice):
+            return self._all_rows, self._all_weights  # a slice of sparse rows would be a copy
+        if sp.issparse(self._all_rows):
+            return self._all_rows[used], self._all_weights[used]
+        xp = array_namespace(self._all_rows)
+        return xp.take(self._all_rows, used, axis=0), xp.take(self._all_weights, used)
+
+    @cached_property
+    def _roots(self) -> Any:
+        """Roots of the shares of the rows, as a column."""
+        weights = self._used[1]
+        return array_namespace(weights).sqrt(weights / self.weight)[:, None]
+
+    @cached_property
+    def _offset(self) -> Any:
+        rows, weights = self._used
+        return rows.T @ weights / self.weight
+
+    @cached_property
+    def mean(self) -> Any:
+        """Mean of the rows."""
+        return self._origin + self._offset
+
+    @cached_property
+    def variances(self) -> Any:
+        """Diagonal of S."""
+        rows, weights = self._used
+        if sp.issparse(rows):
+            return self._sparse_variances(rows, weights)
+        sums = array_namespace(rows).zeros_like(self._offset)
+        for block in row_blocks(*rows.shape):
+            sums += weights[block] @ (rows[block, :] - self._offset) ** 2
+        return clipped(sums / self.weight)
+
+    def _sparse_variances(self, rows: Any, weights: Array) -> Array:
+        # Sum over the stored entries of (x - m)^2, plus m^2 for the zeros: no cancellation.
+        entry_weights = np.repeat(weights, np.diff(rows.indptr))
+        centred = rows.data - self._offset[rows.indices]
+        sums = np.bincount(rows.indices, entry_weights * centred**2, rows.shape[1])
+        stored = np.bincount(rows.indices, entry_weights, rows.shape[1])
+        # Not +=: counts of nothing are integers.
+        sums = sums + (self.weight - stored) * self._offset**2
+        return np.maximum(sums / self.weight, 0.0)
+
+    @property
+    def varies(self) -> Any:
+        """Whether each column varies by more than rounding."""
+        # The rows are centred before they are squared, so rounding errors are those of their mean.
+        return self.variances > (CONSTANT * self._offset) ** 2
+
+    @property
+    def product_work(self) -> int:
+        """Number of multiplications of a product of S and a vector."""
+        rows, _ = self._used
+        if sp.issparse(rows):
+            return 16 * rows.nnz  # each takes as long as eight of a dense product
+        return 2 * rows.shape[0] * rows.shape[1]
+
+    def image(self, V: Any) -> Any:
+        """Return A @ V: centred and weighted rows times V, without centring the rows."""
+        rows, _ = self._used
+        product = rows @ V
+        product -= self._offset @ V
+        product *= self._roots
+        return product
+
+    def lift(self, image: Any) -> Any:
+        """Return A.T @ image."""
+        rows, _ = self._used
+        weighted = image * self._roots
+        product = rows.T @ weighted
+        product -= self._offset[:, None] * array_namespace(weighted).sum(weighted, axis=0)[None, :]
+        return product
+
+    def inner(self, V: Any, V_image: Any, W_image: Any) -> Any:
+        """Return ``V.T @ S @ W`` from the images."""
+        return V_image.T @ W_image
+
+    def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
+        """Return a function that multiplies by D, the within-group blocks of S.
+
+        On the host, blocks of small groups are formed once, as one sparse matrix; a large group, and any
+        group on a device, is multiplied by through its rows.
+        """
+        order = np.argsort(labels, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+        on_host = array_namespace(self._origin) is np
+        small = [columns for columns in groups if on_host and len(columns) <= _LARGE_GROUP]
+        large = [columns for columns in groups if not on_host or len(columns) > _LARGE_GROUP]
+        parts = [(columns, self._of_columns(columns).apply) for columns in large]
+        if small:
+            parts.append((np.concatenate(small), self._block_diagonal(small).__matmul__))
+        back = beside(self._origin, np.argsort(np.concatenate([columns for columns, _ in parts])))
+        parts = [(beside(self._origin, columns), multiply) for columns, multiply in parts]
+
+        def multiply(V: Any) -> Any:
+            xp = array_namespace(V)
+            pieces = [block(xp.take(V, columns, axis=0)) for columns, block in parts]
+            return xp.take(xp.concat(pieces, axis=0), back, axis=0)
+
+        return multiply
+
+    def _of_columns(self, columns: NDArray[np.intp]) -> "RowMoments":
+        rows, weights = self._used
+        if sp.issparse(rows):
+            return RowMoments(rows[:, columns], weights, self._origin[columns])
+        xp, columns = array_namespace(rows), beside(rows, columns)
+        return RowMoments(xp.take(rows, columns, axis=1), weights, xp.take(self._origin, columns))
+
+    def _block_diagonal(self, groups: list[NDArray[np.intp]]) -> Any:
+        """Return the blocks of S of some groups of columns, one after another, as a sparse matrix."""
+        rows, weights = self._used
+        by_columns = RowMoments(rows.tocsc() if sp.issparse(rows) else rows, weights, self._origin)
+        blocks = [sp.csr_array(by_columns._of_columns(columns).covariance) for columns in groups]
+        return sp.block_diag(blocks, "csr")
+
+    @cached_property
+    def covariance(self) -> Any:
+        """S as a p-by-p matrix."""
+        rows, weights = self._used
+        if sp.issparse(rows):
+            S = (rows.multiply(weights[:, None]).T @ rows).toarray() / self.weight
+            S -= np.outer(self._offset, self._offset)
+            return S
+        A = (rows - self._offset) * self._roots
+        return A.T @ A
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether the Gram matrix of the rows is small enough to find the leading eigenvectors of S by."""
+        return has_few_rows(self._all_rows)
+
+    def gram(self, factors: Any = None) -> tuple[Array, Array]:
+        """Return eigenvalues (decreasing) and eigenvectors of the inner products A @ A.T, on the host.
+
+        With factors, of the rows whose columns are multiplied by them.
+        """
+        rows, _ = self._used
+        centre = self._offset
+        if factors is not None:
+            rows = rows.multiply(factors).tocsr() if sp.issparse(rows) else rows * factors
+            centre = centre * factors
+        if factors is not None or self._products is None:
+            products = inner_products(rows)
+        else:
+            used = self._positions if isinstance(self._positions, slice) else to_host(self._positions)
+            products = self._products[used][:, used]
+        cross, roots = to_host(rows @ centre), to_host(self._roots)
+        products = products - cross[:, None] - cross + float(centre @ centre)
+        values, vectors = np.linalg.eigh(products * roots * roots.T)
+        return values[::-1], vectors[:, ::-1]
+
+    @cached_property
+    def _gram(self) -> tuple[Array, Array]:
+        return self.gram()
+
+    def spectrum(self) -> Array:
+        """Return all eigenvalues of S that can differ from zero, decreasing."""
+        return np.maximum(self._gram[0], 0.0)
+
+    def row_space(self, start: int, stop: int) -> Any:
+        """Return leading eigenvectors of S, not normalised, as columns; there is at most one for each row."""
+        return self.combined(self._gram[1][:, start:stop])
+
+    def combined(self, vectors: Array) -> Any:
+        """Return combinations of the centred weighted rows, as columns."""
+        return self.lift(beside(self._origin, vectors))
+
+    @property
+    def squared_norm(self) -> float:
+        """Sum of the squared entries of S, by columns of S or by inner products of rows: the fewer."""
+        rows, weights = self._used
+        n, p = rows.shape
+        total = 0.0
+        if p <= n:
+            for block in row_blocks(p, n):
+                columns = np.zeros((p, block.stop - block.start))
+                columns[np.arange(block.start, block.stop), np.arange(columns.shape[1])] = 1.0
+                total += float(np.sum(self.apply(columns) ** 2))
+            return total
+        for block in row_blocks(n, p):
+            some = rows[block].toarray() if sp.issparse(rows) else rows[block]
+            images = self.image((some - self._offset).T)
+            total += float(np.sum(images**2 @ weights[block]))
+        return total / self.weight
+
+
+def has_few_rows(rows: Any) -> bool:
+    """Whether inner products of the rows are few beside the rows themselves."""
+    return rows.shape[0] <= min(rows.shape[1] // 4, _GRAM_LIMIT)
+
+
+def inner_products(rows: Any) -> Array:
+    """Return the Gram matrix of rows, on the host."""
+    products = rows @ rows.T
+    return products.toarray() if sp.issparse(products) else to_host(products)

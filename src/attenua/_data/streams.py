@@ -1,0 +1,193 @@
+"""Rows that are seen once: their sums, one set per fold, in bounded memory.
+
+Row number i of a stream, counted from 0 over all batches, belongs to fold ``i % n_folds``; with groups, a row
+belongs to the fold that a fixed hash of its label gives (:func:`folds_by_group`).
+"""
+
+from collections.abc import Iterable, Iterator
+from copy import copy
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from attenua._data.blocks import magnitude
+from attenua._data.checks import check_total_weight
+from attenua._data.folds import folds_by_group
+from attenua._data.rows import scatter_moments
+from attenua._data.splits import FoldMoments
+from attenua._data.sums import (
+    SINGLE_PRECISION_ROWS,
+    FoldSums,
+    Frame,
+    frame_of,
+    product_blocks,
+    representable,
+)
+
+Array = NDArray[np.float64]
+
+
+class RowStream:
+    """Sums of the rows of a stream, one set per fold.
+
+    Parameters
+    ----------
+    n_folds : int
+        Number of folds; 1 where nothing is held out.
+    feature_names : sequence of str, optional
+        Names that an error about a column uses.
+    expected_rows : int
+        How many rows there will be, where that is known; decides when single precision is enough.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows seen, those of no weight left out.
+    n_left_out : int
+        Number of rows of no weight.
+    is_float32 : bool
+        Whether all of them were float32.
+    has_groups : bool or None
+        Whether labels decide the folds; None before the first batch.
+    """
+
+    def __init__(self, n_folds: int = 1, feature_names: Any = None, expected_rows: int = 0):
+        self.n_folds = n_folds
+        self.counts = np.zeros(n_folds, dtype=int)
+        self.n_left_out = 0
+        self.is_float32 = True
+        self._names = feature_names
+        self._expected_rows = expected_rows
+        self._sums: FoldSums | None = None
+        self._rows_at_origin = 0
+        self.has_groups: bool | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows seen, those of no weight left out."""
+        return int(self.counts.sum())
+
+    def add(self, X: Any, *, groups: ArrayLike | None = None, sample_weight: Array | None = None) -> None:
+        """Add a batch, or raise before anything is added.
+
+        Parameters
+        ----------
+        X : ndarray or csr_matrix of shape (n_samples, n_features)
+            Rows.
+        groups : array-like of shape (n_samples,), optional
+            Labels: for all batches or for none.
+        sample_weight : ndarray of shape (n_samples,), optional
+            Frequencies. A row of weight zero is left out as if it had not come.
+        """
+        n = X.shape[0]
+        if self.has_groups not in (None, groups is not None):
+            raise ValueError("groups must be given with every batch or with none.")
+        folds = None if groups is None else folds_by_group(groups, self.n_folds)
+        if folds is not None and len(folds) != n:
+            raise ValueError(f"groups must hold one label for each of the {n} rows; got {len(folds)}.")
+        left_out = 0
+        if sample_weight is not None and not sample_weight.all():
+            # A row that counts nothing must not choose the frame either.
+            counted = sample_weight > 0
+            X, sample_weight = X[counted], sample_weight[counted]
+            folds = None if folds is None else folds[counted]
+            left_out, n = n - X.shape[0], X.shape[0]
+        if n:
+            self._add_rows(X, folds, sample_weight)
+        self.n_left_out += left_out
+        self.is_float32 &= X.dtype == np.float32
+        self.has_groups = groups is not None
+
+    def _add_rows(self, X: Any, folds: NDArray[np.intp] | None, sample_weight: Array | None) -> None:
+        """Sum the rows up by themselves, then take over the new sums: all of the batch, or nothing."""
+        n = X.shape[0]
+        largest = magnitude(X, self._names)
+        if sp.issparse(X) and not X.has_canonical_format:
+            X = X.copy()  # the caller's matrix stays as it is
+            X.sum_duplicates()
+        frame = self._frame_for(X, largest)
+        batch = FoldSums(frame, self.n_folds, self._names)
+        single = max(self.n_rows + n, self._expected_rows) >= SINGLE_PRECISION_ROWS
+        parts = list(self._parts(n, X.shape[1], folds))
+        batch.add(X, parts, sample_weight=sample_weight, single=single, largest=largest)
+        if self._sums is not None:
+            batch = self._sums.followed_by(batch, origin=frame.origin * frame.unit)
+        if folds is None:
+            folds = (self.n_rows + np.arange(n)) % self.n_folds
+        counts = self.counts + np.bincount(folds, minlength=self.n_folds)
+        moved = self._sums is None or not np.array_equal(self._sums.frame.origin, batch.frame.origin)
+        self._sums, self.counts = batch, counts
+        if moved:
+            self._rows_at_origin = self.n_rows
+
+    def _frame_for(self, X: Any, largest: float) -> Frame:
+        """Return the frame that a batch is summed up in.
+
+        The origin follows the mean whenever the rows double, before they are squared, so that an odd start
+        costs no digits. Sparse rows are counted from zero.
+        """
+        n, sums = X.shape[0], self._sums
+        own = frame_of(X, self._names, largest)
+        if sums is None or sp.issparse(X):
+            return own
+        frame = sums.frame.covering(largest)
+        if self.n_rows + n < 2 * self._rows_at_origin:
+            return frame
+        if n >= self.n_rows:
+            origin = own.origin * own.unit
+        else:
+            origin = (sums.frame.origin + sums.totals.sum(axis=0) / sums.weights.sum()) * sums.frame.unit
+        origin = origin / frame.unit
+        return frame._replace(origin=representable(origin) if self.is_float32 else origin)
+
+    def _parts(self, n: int, p: int, folds: NDArray[np.intp] | None) -> Iterator[tuple[int, Any]]:
+        """Yield the rows of a batch fold by fold; row numbers modulo the folds are strided slices."""
+        for fold in range(self.n_folds):
+            if folds is None:
+                first = (fold - self.n_rows) % self.n_folds
+                yield from ((fold, block) for block in product_blocks(first, n, p, self.n_folds))
+            else:
+                rows = np.flatnonzero(folds == fold)
+                yield from ((fold, rows[block]) for block in product_blocks(0, len(rows), p))
+
+    def followed_by(self, others: Iterable["RowStream"]) -> "RowStream":
+        """Return the stream of these rows and then those of others; all stay as they are."""
+        result = copy(self)  # sums are replaced, never changed
+        for other in others:
+            result._append(other)
+        return result
+
+    def _append(self, other: "RowStream") -> None:
+        self.n_left_out += other.n_left_out
+        self.is_float32 = self.is_float32 and other.is_float32
+        if other._sums is None:
+            return
+        # The other counted its rows from 0, but they come after these.
+        shift = 0 if other.has_groups else self.n_rows % self.n_folds
+        self._sums = other._sums if self._sums is None else self._sums.followed_by(other._sums, shift)
+        self.counts = self.counts + np.roll(other.counts, shift)
+        self.has_groups = other.has_groups
+        self._rows_at_origin = self.n_rows
+
+    def moments(self) -> FoldMoments:
+        """Return the moments of every fold; raise where they do not exist yet."""
+        n = self.n_rows + self.n_left_out
+        if n < 2:
+            raise ValueError(f"Found {n} sample(s) in all batches, but at least 2 are required.")
+        check_total_weight(0.0 if self._sums is None else float(self._sums.weights.sum()))
+        empty = np.flatnonzero(self.counts == 0)
+        if self.n_folds > 1 and empty.size:
+            raise ValueError(self._why_empty(int(empty[0])))
+        if self.n_folds > 1 and self.n_rows - self.counts.max() < 2:
+            raise ValueError("a training set has one row only; a covariance needs at least two.")
+        return FoldMoments(scatter_moments(self._sums))
+
+    def _why_empty(self, fold: int) -> str:
+        if not self.has_groups:
+            return f"cv={self.n_folds} folds need at least as many rows; got n_samples={self.n_rows}."
+        return (
+            f"fold {fold} of cv={self.n_folds} has no rows. In a stream a group's fold is a hash of its "
+            "label, which can miss a fold when groups are few: use fewer folds, or collect more groups."
+        )

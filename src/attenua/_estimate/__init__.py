@@ -1,0 +1,1 @@
+"""From one subspace to a fitted estimator: components, transform, inverse_transform, score."""

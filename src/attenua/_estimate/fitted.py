@@ -1,0 +1,71 @@
+"""The fitted attributes, in one table: what each is, and how it is stored.
+
+Whoever sets, forgets, computes late, saves or loads fitted attributes reads this table. A new attribute is
+one new entry.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from attenua._data.namespace import array_namespace, beside
+
+
+class Kind(Enum):
+    """How a fitted attribute is held."""
+
+    DATA = "array of the type, library and device of the data"
+    SCALAR = "one number of the type of the data"
+    GRID = "array of doubles, of the library and device of the data"
+    NUMBER = "float"
+    COUNT = "int"
+    TEXT = "str"
+
+
+SUBSPACE = {
+    "components_": Kind.DATA,
+    "mean_": Kind.DATA,
+    "explained_variance_": Kind.DATA,
+    "explained_variance_ratio_": Kind.DATA,
+    "singular_values_": Kind.DATA,
+    "noise_variance_": Kind.SCALAR,
+    "n_components_": Kind.COUNT,
+    "n_samples_": Kind.COUNT,
+    "shortfall_": Kind.NUMBER,
+}
+
+
+def store(estimator: Any, values: Mapping[str, Any], like: Any, dtype: type) -> None:
+    """Set fitted attributes, each as its kind says.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its class has the table ``_fitted``.
+    values : mapping of str to array or number
+        Attributes and their values.
+    like : array
+        Of the library and on the device that arrays are to be of.
+    dtype : type
+        ``numpy.float32`` or ``numpy.float64``.
+    """
+    table = type(estimator)._fitted
+    for name, value in values.items():
+        setattr(estimator, name, _as_kind(table[name], value, like, dtype))
+
+
+def forget(estimator: Any) -> None:
+    """Delete all fitted attributes of the table, and the sums of batches."""
+    for name in (*type(estimator)._fitted, "_stream"):
+        vars(estimator).pop(name, None)
+
+
+def _as_kind(kind: Kind, value: Any, like: Any, dtype: type) -> Any:
+    if kind in (Kind.DATA, Kind.GRID):
+        xp = array_namespace(like)
+        wanted = xp.float32 if kind is Kind.DATA and dtype is np.float32 else xp.float64
+        value = beside(like, value)
+        return value if value.dtype == wanted else xp.astype(value, wanted)
+    return {Kind.SCALAR: dtype, Kind.NUMBER: float, Kind.COUNT: int, Kind.TEXT: str}[kind](value)

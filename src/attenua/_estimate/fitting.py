@@ -1,0 +1,120 @@
+"""The two ways an estimator is fitted to a rule: at one strength, or at one chosen by cross-validation."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+from numpy.typing import ArrayLike
+
+from attenua._data.opening import FitData, open_for_cv, open_for_fit
+from attenua._estimate.fitted import SUBSPACE, Kind, forget, store
+from attenua._estimate.transformer import SubspaceTransformer
+from attenua._select.comparison import Comparison, CrossValidation
+from attenua._select.rank import resolve_rank
+from attenua._select.rule import Rule
+
+
+class RuleTransformer(SubspaceTransformer):
+    """The subspace of a rule with one strength. A subclass says which rule its parameters stand for."""
+
+    @abstractmethod
+    def _rule(self, n_features: int) -> Rule:
+        """Check the parameters and return a rule of one strength."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the subspace.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data. Sparse data are never made dense; float32 data give float32 results.
+        y : ignored
+            Here for scikit-learn.
+        sample_weight : array-like of shape (n_samples,), optional
+            Frequencies: a row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        self
+        """
+        forget(self)
+        self._settle(open_for_fit(self, X, sample_weight))
+        return self
+
+    def _settle(self, data: FitData) -> None:
+        """Find the subspace from the moments and set the fitted attributes."""
+        rule = self._rule(data.moments.n_features)
+        rank = resolve_rank(self.n_components, data.moments, data.n_samples)
+        total = data.moments.total
+        ((_, subspace),) = rule.subspaces(total, rank)
+        self._store(total, subspace, data.n_samples, data.dtype)
+
+
+class RuleTransformerCV(SubspaceTransformer):
+    """The subspace of a rule at the strength that reconstructs held-out rows best, PCA among them.
+
+    A subclass has the parameters ``cv``, ``n_repeats``, ``n_jobs`` and ``random_state``, and says which rule
+    its other parameters stand for.
+    """
+
+    cv: Any
+    n_repeats: int
+    n_jobs: int | None
+    random_state: Any
+    _fitted: ClassVar[dict[str, Kind]] = SUBSPACE | {"gain_": Kind.NUMBER, "folds_": Kind.TEXT}
+
+    @abstractmethod
+    def _rule(self, n_features: int) -> Rule:
+        """Check the parameters and return the rule with all candidates, the first PCA."""
+
+    def _compare(self, comparison: Comparison) -> CrossValidation:
+        """Compare the candidates and choose one."""
+        return comparison.of_all()
+
+    @abstractmethod
+    def _choice(self, result: CrossValidation) -> dict[str, Any]:
+        """Return the fitted attributes that hold candidates and their risks."""
+
+    def fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
+        """Choose a strength by cross-validation and fit it to all rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data. Sparse data are never made dense; float32 data give float32 results.
+        y : ignored
+            Here for scikit-learn.
+        groups : array-like of shape (n_samples,), optional
+            Labels of the rows, such as subjects; rows of one group are never split.
+
+        Returns
+        -------
+        self
+        """
+        forget(self)
+        self._settle(open_for_cv(self, X, y, groups))
+        return self
+
+    def _settle(self, data: FitData) -> None:
+        """Choose a strength and find its subspace from the moments, and set the fitted attributes."""
+        rule = self._rule(data.moments.n_features)
+        rank = self._rank(data)
+        result = self._compare(Comparison(data.moments, rule, rank, self.n_jobs))
+        total = data.moments.total
+        ((_, subspace),) = rule.with_strengths(result.chosen).subspaces(total, rank)
+        self._store(total, subspace, data.n_samples, data.dtype)
+        choice = self._choice(result) | {"gain_": result.gain, "folds_": data.folds}
+        store(self, choice, total.mean, data.dtype)
+
+    def _rank(self, data: FitData) -> int:
+        rank, fewest = (
+            resolve_rank(self.n_components, data.moments, data.n_samples),
+            data.fewest_training_rows,
+        )
+        if self.n_components is None:
+            return max(min(rank, fewest - 1), 1)  # centred rows span one direction less than they are
+        if rank > fewest:
+            raise ValueError(
+                f"n_components={self.n_components} asks for {rank} components, but the smallest training set "
+                f"of cv has only {fewest} rows."
+            )
+        return rank

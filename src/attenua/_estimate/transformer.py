@@ -1,0 +1,259 @@
+"""What every estimator of a subspace shares once the subspace is known."""
+
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from attenua._data.blocks import row_blocks
+from attenua._data.checks import caller_level
+from attenua._data.dask_rows import dask_mean_score, is_dask, lazy_rows
+from attenua._data.moments import Moments
+from attenua._data.namespace import array_namespace, beside, check_same_place, clipped, namespace_of
+from attenua._data.opening import check_finite, checked_rows
+from attenua._estimate.axes import principal_axes, unbiased_total, warn_of_tie
+from attenua._estimate.fitted import SUBSPACE, Kind, store
+from attenua._select.comparison import in_data_units
+from attenua._solve.subspace import Convergence, Subspace
+
+
+class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What every transformer of this package does with rows: check them, centre them, multiply them."""
+
+    mean_: NDArray[Any]
+    n_components_: int
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def _centred_product(self, X: Any, W: Any) -> Any:
+        """Return ``(X - mean_) @ W``, in blocks of rows."""
+        xp = array_namespace(W)
+        dtype = xp.float32 if X.dtype == W.dtype == xp.float32 else xp.float64
+        mean, W = xp.astype(self.mean_, dtype), xp.astype(W, dtype)
+        if sp.issparse(X):
+            return X @ W - mean @ W
+        # Dense rows are centred before the product, so that a large mean costs no digits.
+        blocks = [(xp.astype(X[block, :], dtype) - mean) @ W for block in row_blocks(*X.shape)]
+        return blocks[0] if len(blocks) == 1 else xp.concat(blocks, axis=0)
+
+    def _checked_scores(self, X: ArrayLike) -> Any:
+        """Validate what ``inverse_transform`` is given."""
+        check_is_fitted(self)
+        xp = namespace_of(X) or np
+        scores = check_array(X, dtype=[xp.float64, xp.float32], ensure_all_finite=False, input_name="X")
+        check_finite(scores)
+        if scores.shape[1] != self.n_components_:
+            raise ValueError(
+                f"X has {scores.shape[1]} columns, but {type(self).__name__} has {self.n_components_} "
+                "components; inverse_transform takes scores."
+            )
+        return scores
+
+    def _store_convergence(self, convergence: Convergence) -> None:
+        self.n_iter_ = convergence.n_iter
+        self.converged_ = convergence.converged
+        if convergence.start is not None:
+            self.start_ = convergence.start
+        if not convergence.converged:
+            warnings.warn(
+                f"{type(self).__name__} did not converge in {convergence.n_iter} iterations; the last "
+                "iterate was kept.",
+                ConvergenceWarning,
+                stacklevel=caller_level(),
+            )
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to rows; every subclass says how."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class SubspaceTransformer(RowsTransformer):
+    """Project on an estimated subspace and back, in the manner of scikit-learn's PCA.
+
+    A subclass has the parameters ``n_components`` and ``whiten``; its ``fit`` opens the rows, finds a
+    subspace and calls ``_store``.
+    """
+
+    n_components: Any
+    whiten: bool
+    _fitted: ClassVar[dict[str, Kind]] = SUBSPACE
+
+    def _store(self, moments: Moments, subspace: Subspace, n_samples: int, dtype: type) -> None:
+        """Set the fitted attributes from a subspace and the moments that it was found from."""
+        axes = principal_axes(moments, subspace)
+        rank = axes.components.shape[0]
+        # As many further eigenvalues as PCA's spectrum has, zeros included: scikit-learn's convention.
+        left_over = min(moments.n_features, max(int(moments.weight), 1)) - rank
+        unexplained = max(1 - axes.explained_variance_ratio.sum(), 0) * unbiased_total(moments)
+        values = {
+            "components_": axes.components,
+            "mean_": moments.mean * moments.unit,
+            "explained_variance_": axes.explained_variance,
+            "explained_variance_ratio_": axes.explained_variance_ratio,
+            "singular_values_": np.sqrt(axes.explained_variance * (moments.weight - 1)),
+            "noise_variance_": in_data_units(unexplained / left_over, moments.unit) if left_over > 0 else 0,
+            "n_components_": rank,
+            "n_samples_": n_samples,
+            "shortfall_": subspace.shortfall,
+        }
+        store(self, values, moments.mean, dtype)
+        if subspace.convergence is not None:
+            self._store_convergence(subspace.convergence)
+        # With n_components=None the user made no cut, so there is nothing to warn of.
+        if subspace.tied and self.n_components is not None:
+            warn_of_tie(rank)
+
+    def _scale(self) -> Any:
+        """Return what whitening divides by; a component without variance is left alone."""
+        xp = array_namespace(self.explained_variance_)
+        scale = xp.sqrt(self.explained_variance_)
+        smallest = float(xp.finfo(scale.dtype).eps) * xp.max(scale)
+        return xp.where(scale > smallest, scale, xp.ones_like(scale))
+
+    def transform(self, X: Any) -> Any:
+        """Return the scores of rows on the components.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, Arrow table or dask collection of shape (n_samples, n_features)
+            Rows with the columns seen in ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components), or lazy dask array
+            ``(X - mean_) @ components_.T``, divided by the standard deviations if ``whiten``.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            return lazy_rows(self, X, "transform", self.n_components_)
+        check_same_place(self, X, "transform")
+        scores = self._centred_product(checked_rows(self, X), self.components_.T)
+        return scores / beside(scores, self._scale(), scores.dtype) if self.whiten else scores
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Return the rows that scores stand for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Scores, as from ``transform``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            Points of the fitted subspace, ``X @ components_ + mean_``.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            return lazy_rows(self, X, "inverse_transform", self.n_features_in_)
+        check_same_place(self, X, "inverse_transform")
+        scores = self._checked_scores(X)
+        xp = array_namespace(scores)
+        dtype = xp.float32 if scores.dtype == self.components_.dtype == xp.float32 else xp.float64
+        scores, W, mean = (xp.astype(a, dtype) for a in (scores, self.components_, self.mean_))
+        return (scores * xp.astype(self._scale(), dtype) if self.whiten else scores) @ W + mean
+
+    def score_samples(self, X: Any) -> Any:
+        r"""Return minus the squared reconstruction error of every row; larger is better.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows, usually held out.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            :math:`-\|(I - P)(x_i - \bar x)\|^2`.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            raise TypeError("score_samples takes rows in memory; score takes a dask collection.")
+        return self._row_scores(X, "score_samples")
+
+    def _row_scores(self, X: Any, method: str) -> Any:
+        """Return the score of every row; an error names the method that was called."""
+        check_same_place(self, X, method)
+        X = checked_rows(self, X)
+        xp = array_namespace(self.components_)
+        W, mean = (xp.astype(a, xp.float64) for a in (self.components_, self.mean_))
+        errors = []
+        for block in row_blocks(*X.shape):
+            if sp.issparse(X):
+                rows = X[block].astype(float)
+                lengths = (
+                    np.asarray(rows.multiply(rows).sum(axis=1)).ravel() - 2 * (rows @ mean) + mean @ mean
+                )
+                errors.append(np.maximum(lengths - np.sum((rows @ W.T - W @ mean) ** 2, axis=1), 0.0))
+            else:
+                centred = xp.astype(X[block, :], xp.float64) - mean
+                errors.append(xp.sum((centred - (centred @ W.T) @ W) ** 2, axis=1))
+        return -xp.concat(errors)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        r"""Return minus the mean squared reconstruction error of a row; larger is better.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
+            Rows, usually held out.
+        y : ignored
+            Here for scikit-learn.
+
+        Returns
+        -------
+        float
+            :math:`-\frac1n \sum_i \|(I - P)(x_i - \bar x)\|^2`. It grows with the number of components,
+            so compare it at a fixed ``n_components``.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            return dask_mean_score(self, X)
+        scores = self._row_scores(X, "score")
+        return float(array_namespace(scores).mean(scores))
+
+    def get_covariance(self) -> Any:
+        r"""Return the covariance of the probabilistic model on this subspace.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+            :math:`W^\top (\Lambda - \sigma^2 I) W + \sigma^2 I` with the components :math:`W`, explained
+            variances :math:`\Lambda` and noise variance :math:`\sigma^2`.
+        """
+        check_is_fitted(self)
+        W, noise = self.components_, float(self.noise_variance_)
+        return (W.T * clipped(self.explained_variance_ - noise)) @ W + noise * self._identity()
+
+    def get_precision(self) -> Any:
+        """Return the inverse of ``get_covariance()``.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+            The inverse, or the pseudo-inverse where the model has no noise.
+        """
+        check_is_fitted(self)
+        W, noise = self.components_, float(self.noise_variance_)
+        if noise == 0:
+            return array_namespace(W).linalg.pinv(self.get_covariance())
+        model = clipped(self.explained_variance_ - noise) + noise
+        return (W.T * (1 / model - 1 / noise)) @ W + self._identity() / noise
+
+    def _identity(self) -> Any:
+        W = self.components_
+        return array_namespace(W).eye(W.shape[1], dtype=W.dtype, device=W.device)

@@ -1,0 +1,216 @@
+"""Candidates of a rule compared by cross-validation: how well each reconstructs rows it was not fitted to.
+
+Ordinary PCA is always the first candidate, and ties go to the first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
+
+from attenua._data.blas import blas_limit, blas_threads
+from attenua._data.moments import Moments
+from attenua._data.namespace import to_host
+from attenua._data.splits import FoldMoments, SplitMoments, SplitPair
+from attenua._select.rule import Rule
+from attenua._solve.subspace import Subspace
+
+Array = NDArray[np.float64]
+
+# Risks closer than this part of the total variance differ by rounding only.
+ROUNDING = 1e-13
+# Up to this many columns, threads cost more than they save.
+_SMALL_PROBLEM = 64
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Held-out reconstruction risks of every candidate.
+
+    Attributes
+    ----------
+    strengths : ndarray of shape (n_candidates, ...)
+        The candidates that were compared.
+    risk : ndarray of shape (n_candidates,)
+        Mean over all held-out rows.
+    risk_folds : ndarray of shape (n_splits, n_candidates)
+        Mean over the held-out rows of each split.
+    held_to_training : float
+        Held-out rows of a split divided by its training rows, on average.
+    best : int
+        Position of the chosen candidate.
+    gains : ndarray of shape (n_candidates,)
+        The part of the risk of PCA, the first candidate, that each removes.
+    """
+
+    strengths: Array
+    risk: Array
+    risk_folds: Array
+    held_to_training: float
+    best: int
+    gains: Array
+
+    @property
+    def chosen(self) -> Array:
+        """The chosen candidate, as the only one of an array."""
+        return self.strengths[[self.best]]
+
+    @property
+    def gain(self) -> float:
+        """The part of the risk of PCA that the chosen candidate removes."""
+        return float(self.gains[self.best])
+
+
+class Comparison:
+    """Candidates of a rule, compared by reconstruction of held-out rows: all at once, or in rounds.
+
+    Parameters
+    ----------
+    moments : SplitMoments or FoldMoments
+        Moments of both sides of every split.
+    rule : Rule
+        All candidates that may be compared; the first is ordinary PCA.
+    rank : int
+        Dimension of the subspaces.
+    n_jobs : int, optional
+        Splits that run side by side.
+    """
+
+    def __init__(self, moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any = None):
+        self._moments = moments
+        self._rule = rule
+        self._rank = rank
+        self._n_jobs = n_jobs
+        self._risk_folds = np.full((moments.n_splits, len(rule.strengths)), np.inf)
+        self._held = np.ones(moments.n_splits)
+        self._training = np.ones(moments.n_splits)
+
+    @property
+    def strengths(self) -> Array:
+        """All candidates that may be compared."""
+        return self._rule.strengths
+
+    @property
+    def total(self) -> Moments:
+        """Moments of all rows."""
+        return self._moments.total
+
+    @property
+    def risk(self) -> Array:
+        """Mean over all held-out rows, for every candidate; infinite for those not compared yet."""
+        return self._held @ self._risk_folds / self._held.sum()
+
+    @property
+    def best(self) -> int:
+        """Position of the first candidate whose risk is the least, up to rounding."""
+        return smallest_strength_at_minimum(self.risk, self.total.total_variance)
+
+    def add(self, places: NDArray[np.intp]) -> None:
+        """Compare the candidates at some positions with those that came before."""
+        if not len(places):
+            return
+        rule = self._rule.with_strengths(self.strengths[places])
+        for fold in held_out_risks(self._moments, rule, self._rank, self._n_jobs):
+            self._risk_folds[fold.number, places] = fold.risk
+            self._held[fold.number], self._training[fold.number] = fold.held, fold.training
+
+    def of_all(self) -> CrossValidation:
+        """Compare all candidates at once and return what came out."""
+        self.add(np.arange(len(self.strengths)))
+        return self.result()
+
+    def result(self) -> CrossValidation:
+        """Return the risks of the candidates compared so far, and the choice among them."""
+        risk, unit = self.risk, self.total.unit
+        compared = np.flatnonzero(risk != np.inf)
+        return CrossValidation(
+            self.strengths[compared],
+            in_data_units(risk[compared], unit),
+            in_data_units(self._risk_folds[:, compared], unit),
+            float(np.mean(self._held / self._training)),
+            int(np.searchsorted(compared, self.best)),
+            1 - risk[compared] / risk[0] if risk[0] > 0 else np.zeros(len(compared)),
+        )
+
+
+class FoldRisk(NamedTuple):
+    """What one split says: the risk of every candidate, and the weights of both sides."""
+
+    number: int
+    risk: Array
+    held: float
+    training: float
+
+
+def held_out_risks(
+    moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any = None
+) -> list[FoldRisk]:
+    """Judge the candidates on every split, several splits side by side.
+
+    Left to itself BLAS spreads every small product over its threads, which costs more than it saves; the same
+    threads, one or a few for each split, are used better.
+    """
+    threads, n_splits = blas_threads(), moments.n_splits
+    side_by_side = min(threads, n_splits) if n_jobs is None else effective_n_jobs(n_jobs)
+    if n_jobs is None and (moments.n_features <= _SMALL_PROBLEM or moments.on_device):
+        threads = side_by_side = 1  # a device is kept busy by one thread
+    with blas_limit(max(threads // side_by_side, 1)):
+        # Threads are a hint: another backend that the user asked for gets the moments sent.
+        return Parallel(n_jobs=side_by_side, prefer="threads", pre_dispatch=side_by_side, batch_size=1)(
+            delayed(_held_out_risk)(pair, rule, rank) for pair in moments.pairs()
+        )
+
+
+def _held_out_risk(pair: SplitPair, rule: Rule, rank: int) -> FoldRisk:
+    """Judge every candidate by the held-out rows of a split."""
+    training, held = pair.training, pair.held_out
+    weights = (held.weight, training.weight)
+    if rank == training.n_features:
+        # Nothing is cut off, so that every candidate reconstructs every row.
+        return FoldRisk(pair.number, np.zeros(len(rule.strengths)), *weights)
+    places, subspaces = zip(*rule.subspaces(training, rank, exact=False), strict=True)
+    risk = np.empty(len(rule.strengths))
+    risk[list(places)] = reconstruction_errors(held, subspaces, training.mean)
+    return FoldRisk(pair.number, risk, *weights)
+
+
+def reconstruction_errors(rows: Moments, subspaces: Sequence[Subspace], centre: Any) -> Array:
+    r"""Return the mean over rows of :math:`\|(I - UU^\top)(x - c)\|^2` for every subspace.
+
+    Parameters
+    ----------
+    rows : Moments
+        Moments of the rows.
+    subspaces : sequence of Subspace
+        With bases U. The rows are projected once on a frame that several of them share.
+    centre : array of shape (n_features,)
+        Centre c of the reconstruction.
+    """
+    total = rows.total_about(centre)
+    within: dict[int, Array] = {}
+    errors = np.empty(len(subspaces))
+    for i, subspace in enumerate(subspaces):
+        key = id(subspace.frame)
+        if key not in within:
+            within[key] = to_host(rows.compress_about(subspace.frame, centre))
+        Y = subspace.coordinates
+        captured = np.trace(within[key]) if Y is None else np.sum(Y * (within[key] @ Y))
+        # The sums agree to rounding when the subspace holds everything; an error is never negative.
+        errors[i] = max(total - captured, 0.0)
+    return errors
+
+
+def smallest_strength_at_minimum(risk: Array, total_variance: float) -> int:
+    """Return the first position whose risk is the least, up to rounding."""
+    return int(np.argmax(risk <= risk.min() + ROUNDING * total_variance))
+
+
+def in_data_units(squares: Any, unit: float, power: float = 1.0) -> Any:
+    """Return variances or risks, or a power of them, in the data's own units; beyond 1e308, infinity."""
+    factor = np.float64(unit) ** power
+    with np.errstate(over="ignore", under="ignore"):
+        return squares * factor * factor

@@ -1,0 +1,1 @@
+"""Leading subspaces of the matrices of a family, accurate in the variance that they explain."""

@@ -1,0 +1,149 @@
+r"""How far Ritz vectors are from what is wanted.
+
+A Ritz value :math:`\theta` is never above its eigenvalue, and below it by at most the norm :math:`r` of its
+residual, or by :math:`r^2 / \delta` where the next eigenvalue is :math:`\delta` away. The sum of these is the
+bound of what the subspace explains too little.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attenua._correct.family import MatrixFamily
+from attenua._data.namespace import array_namespace, beside, to_host
+from attenua._solve.basis import Basis
+from attenua._solve.subspace import rounding
+
+Array = NDArray[np.float64]
+
+# What the explained variance of a subspace may lack, as a part of the total variance.
+SHORTFALL = 1e-8
+# Largest residual relative to the distance from the mean of the unwanted eigenvalues. To compare candidates,
+# this part of the distance by which they differ is enough; alone, angles are to be accurate too.
+ROUGH = 1e-2
+FINE = 1e-10
+# The distance by which candidates differ counts at least and at most so much.
+_DIFFERENCE = (1e-6, 1.0)
+# Largest residual of a direction without variance, relative to the median variance, to compare candidates.
+_EMPTY = 0.1
+# The distance from the unwanted eigenvalues counts at least this part of the median variance.
+_LEAST_DISTANCE = 1e-2
+
+
+@dataclass(frozen=True)
+class Look:
+    """Ritz vectors of one member of a family, and what they lack.
+
+    Attributes
+    ----------
+    member : int
+        Its number.
+    values : ndarray of shape (width,)
+        All Ritz values, decreasing.
+    coordinates : ndarray of shape (width, width)
+        All Ritz vectors, within the basis.
+    residuals : array of shape (size, rank)
+        Those of the wanted vectors.
+    excess : ndarray of shape (rank,)
+        Their norms over what is allowed: enough where none is above 1.
+    shortfall : float
+        Bound of what the subspace explains too little, as a part of the total variance.
+    shortfall_of_rest : float
+        The same as a part of the variance that all but the last of the vectors leave: a few directions may
+        hold nearly all variance, and the others are to be accurate too.
+    sine : float
+        Estimate of the sine of the angle to the exact subspace, directions without variance left out.
+    """
+
+    member: int
+    values: Array
+    coordinates: Array
+    residuals: Any
+    excess: Array
+    shortfall: float
+    shortfall_of_rest: float
+    sine: float
+
+    @property
+    def worst(self) -> float:
+        """The largest excess."""
+        return float(self.excess.max())
+
+
+class Observer:
+    """Looks at Ritz vectors.
+
+    Parameters
+    ----------
+    family : MatrixFamily
+        The matrices.
+    rank : int
+        Number of wanted vectors.
+    fine : float or None
+        Largest residual relative to the distance from the unwanted eigenvalues; None to ask only for what a
+        comparison of the members needs.
+    """
+
+    def __init__(self, family: MatrixFamily, rank: int, fine: float | None):
+        self._family, self._rank, self._fine = family, rank, fine
+        self._indistinct = rounding(family.size, family.scale)
+        self._difference = 1.0
+
+    def look(self, basis: Basis, member: int, values: Array, coordinates: Array) -> Look:
+        """Return what the Ritz vectors of a member lack."""
+        family, rank, xp = self._family, self._rank, array_namespace(basis.Q)
+        strength, theta = float(family.strengths[member]), values[:rank]
+        V = basis.vectors(coordinates[:, :rank])
+        residuals = basis.times_S(coordinates[:, :rank])
+        residuals -= V * beside(V, theta)
+        if strength:
+            residuals -= strength * family.part(V)
+        sizes = to_host(xp.linalg.vector_norm(residuals, axis=0))
+        empty = theta <= self._indistinct
+        gaps = theta - (values[rank] if len(values) > rank else -np.inf) - sizes.max()
+        # The next eigenvalue is known only as well as its own Ritz value: a gap must stand out to count.
+        by_gap = np.divide(sizes**2, gaps, out=sizes.copy(), where=gaps > 4 * sizes.max())
+        lacking = float(np.minimum(sizes, by_gap).sum())
+        rest = max(family.total - float(theta[:-1].sum()), self._indistinct)
+        sines = np.divide(sizes, gaps, out=np.ones_like(sizes), where=gaps > sizes)
+        return Look(
+            member,
+            values,
+            coordinates,
+            residuals,
+            sizes / self._allowed(theta, empty, self._distance(theta, strength)),
+            lacking / family.total,
+            lacking / min(rest, family.total),
+            float(np.where(empty, 0.0, sines).max()),
+        )
+
+    def measure_difference(self, basis: Basis, member: int, values: Array, coordinates: Array) -> None:
+        """Measure, to first order, how far the members of the family turn the Ritz vectors of one of them."""
+        V = basis.vectors(coordinates[:, : self._rank])
+        part = self._family.part(V)
+        turning = array_namespace(V).linalg.vector_norm(part - V @ (V.T @ part), axis=0)
+        distance = self._distance(values[: self._rank], float(self._family.strengths[member]))
+        turns = float(np.ptp(self._family.strengths)) * to_host(turning) / distance
+        self._difference = float(np.clip(np.sqrt(np.mean(turns**2)), *_DIFFERENCE))
+
+    def _distance(self, theta: Array, strength: float) -> Array:
+        """Return the distances of eigenvalues from the mean of the unwanted ones."""
+        family = self._family
+        unwanted = (family.total * (1 - strength) - theta.sum()) / (family.size - self._rank)
+        least = max(_LEAST_DISTANCE * family.median_variance, self._indistinct)
+        return np.maximum(theta - unwanted, least)
+
+    def _allowed(self, theta: Array, empty: NDArray[np.bool_], distance: Array) -> Array:
+        """Return the largest residuals that are small enough."""
+        tolerance = ROUGH * self._difference if self._fine is None else self._fine
+        allowed = np.maximum(tolerance * distance, 4 * self._indistinct)
+        if not empty.any():
+            return allowed
+        # Directions in which S has no variance left: which of them are taken changes next to nothing.
+        if self._fine is None:
+            little = _EMPTY * self._family.median_variance
+        else:
+            little = SHORTFALL * self._family.total / empty.sum()
+        return np.where(empty, np.maximum(allowed, little), allowed)

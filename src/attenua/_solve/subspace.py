@@ -1,0 +1,112 @@
+"""What comes out of a solver: a subspace, how well it is known, and how ties are broken."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attenua._data.namespace import beside
+
+Array = NDArray[np.float64]
+
+
+class Convergence(NamedTuple):
+    """How an iteration ended.
+
+    Attributes
+    ----------
+    n_iter : int
+        Iterations done.
+    converged : bool
+        Whether its own criterion was met, rather than the cap on iterations.
+    start : str or None
+        The start that won, where there were several.
+    """
+
+    n_iter: int
+    converged: bool
+    start: str | None = None
+
+
+class Subspace(NamedTuple):
+    """The leading subspace of one matrix, or the subspace that a rival of it chose.
+
+    Attributes
+    ----------
+    frame : array of shape (size, width)
+        Orthonormal columns. Subspaces of several candidates may share one frame.
+    coordinates : ndarray of shape (width, rank) or None
+        Orthonormal columns: the basis within the frame, in decreasing order of eigenvalue. None if the frame
+        is the basis itself.
+    values : ndarray of shape (rank,)
+        The leading eigenvalues; of a subspace that no eigenvalues define, what orders components that
+        explain the same variance.
+    gap : float
+        Distance from the last of them to the next eigenvalue; infinite if the rank is the size, NaN for a
+        subspace that no eigenvalues define.
+    tied : bool
+        Whether the gap is zero to rounding, so that the subspace is one choice among many.
+    shortfall : float
+        Bound of what the best subspace explains more than this one, as a part of the total variance.
+    convergence : Convergence or None
+        How the iteration ended, where there was one that may fail.
+    """
+
+    frame: Any
+    coordinates: Array | None
+    values: Array
+    gap: float
+    tied: bool
+    shortfall: float = 0.0
+    convergence: Convergence | None = None
+
+    @property
+    def basis(self) -> Any:
+        """Orthonormal columns that span the subspace, of shape (size, rank)."""
+        if self.coordinates is None:
+            return self.frame
+        return self.frame @ beside(self.frame, self.coordinates)
+
+
+def rounding(size: int, scale: float) -> float:
+    """Return the distance below which two eigenvalues cannot be told apart in double precision."""
+    return 8 * np.finfo(float).eps * np.sqrt(max(size, 16)) * scale
+
+
+def cut(values: Array, vectors: Array, rank: int, scale: float) -> Subspace:
+    """Return the leading part of an eigendecomposition on the host.
+
+    Parameters
+    ----------
+    values, vectors : ndarray
+        Eigenvalues, decreasing, and eigenvectors; where the cut falls on a tie, all tied ones.
+    rank : int
+        Dimension of the subspace.
+    scale : float
+        What rounding errors are relative to, if that is more than the largest eigenvalue.
+    """
+    if rank == len(values):
+        return Subspace(vectors, None, values, np.inf, False)
+    gap = float(values[rank - 1] - values[rank])
+    indistinct = rounding(len(vectors), max(scale, np.abs(values).max()))
+    tied = gap <= indistinct
+    if tied:
+        vectors = _canonical_in_tie(values, vectors, rank, indistinct)
+    return Subspace(vectors[:, :rank], None, values[:rank], gap, tied)
+
+
+def _canonical_in_tie(values: Array, vectors: Array, rank: int, indistinct: float) -> Array:
+    """Rotate a tied eigenspace so that its first vectors do not depend on rounding.
+
+    The projections of the coordinate axes that lie closest to the eigenspace come first.
+    """
+    tied = np.flatnonzero(np.abs(values - values[rank - 1]) <= indistinct)
+    E = vectors[:, tied].copy()
+    chosen: list[Array] = []
+    for _ in range(rank - tied[0]):
+        lengths = np.round(np.sum(E**2, axis=1), 6)  # the rounding lets equal lengths tie exactly
+        axis = E[np.argmax(lengths)]
+        axis = axis / np.linalg.norm(axis)
+        chosen.append(E @ axis)
+        E = E - np.outer(E @ axis, axis)
+    return np.column_stack([vectors[:, : tied[0]], *chosen])

@@ -1,0 +1,94 @@
+"""Matrices without column names: npy, npz and sparse npz; and h5ad, which has names."""
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from attenua.cli.readers.source import Source, TableError
+
+
+class MatrixSource(Source):
+    """A dense or sparse matrix, its columns with or without names."""
+
+    def __init__(self, X: Any, source: str, names: list[str] | None = None, beside: Any = None):
+        self.source, self.names, self._beside = source, names, beside
+        if X.ndim != 2:
+            raise TableError(f"{source} must hold a matrix, rows by columns; it has shape {X.shape}.")
+        if X.dtype.kind not in "fiub":
+            raise TableError(f"{source} must hold real numbers; its type is {X.dtype}.")
+        self._X = X.tocsr() if sp.issparse(X) else X
+        self.n_columns = X.shape[1]
+        self.check_names()
+
+    def numbers(self, positions: list[int]) -> Any:
+        """Return columns; all of them are not copied."""
+        if positions == list(range(self.n_columns)):
+            return self._X
+        return self._X[:, positions]
+
+    def labels(self, position: int) -> NDArray[Any]:
+        """Return a column as labels."""
+        column = self._X[:, [position]]
+        return np.asarray(column.todense() if sp.issparse(column) else column).ravel()
+
+    def outside_labels(self, name: str) -> NDArray[Any] | None:
+        """Return a column of the annotations of rows."""
+        if self._beside is None or name not in self._beside:
+            return None
+        column = self._beside[name]
+        empty = np.flatnonzero(np.asarray(column.isna()))
+        if empty.size:
+            raise TableError(f"{self.source}: row {empty[0] + 1}, {name!r} has no label of a group.")
+        return np.asarray(column.astype(str) if column.dtype.kind not in "iub" else column)
+
+
+def npy_source(path: Path, source: str) -> MatrixSource:
+    """Open an npy file without reading it into memory."""
+    try:
+        return MatrixSource(np.load(path, mmap_mode="r", allow_pickle=False), source)
+    except (ValueError, EOFError) as error:
+        if isinstance(error, TableError):
+            raise
+        raise TableError(f"{source} cannot be read as npy: {_first_line(error)}.") from None
+
+
+def npz_source(path: Path, source: str) -> MatrixSource:
+    """Open the matrix of an npz file: the only one, or the one called X; or a scipy sparse matrix."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            names = archive.files
+            if {"format", "shape", "data"} <= set(names):
+                return MatrixSource(sp.load_npz(path), source)
+            arrays = {name: archive[name] for name in names if name == "X" or "X" not in names}
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile, AttributeError) as error:
+        if isinstance(error, TableError):
+            raise
+        raise TableError(f"{source} cannot be read as npz: {_first_line(error)}.") from None
+    matrices = [name for name, array in arrays.items() if getattr(array, "ndim", 0) == 2]
+    if len(matrices) != 1:
+        found = ", ".join(names) or "nothing"
+        raise TableError(f"{source} must hold one matrix, or one called X; it holds {found}.")
+    return MatrixSource(arrays[matrices[0]], source)
+
+
+def h5ad_source(path: Path, source: str) -> MatrixSource:
+    """Open the matrix X of annotated data; its row annotations can label groups."""
+    try:
+        import anndata
+    except ModuleNotFoundError:
+        raise TableError(f"{source}: h5ad files need anndata: pip install 'attenua[h5ad]'.") from None
+    try:
+        data = anndata.read_h5ad(path)
+    except Exception as error:  # anndata passes on whatever h5py and its own readers raise
+        raise TableError(f"{source} cannot be read as h5ad: {_first_line(error)}.") from None
+    if data.X is None:
+        raise TableError(f"{source} has no matrix X.")
+    return MatrixSource(data.X, source, [str(name) for name in data.var_names], data.obs)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,6 +1,0 @@
-"""Tables from files: CSV, parquet, feather, npy, npz and h5ad, with errors that name file, row and column."""
-
-from attenua.readers.reading import read_table
-from attenua.readers.source import Table, TableError
-
-__all__ = ["Table", "TableError", "read_table"]

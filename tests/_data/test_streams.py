@@ -1,0 +1,464 @@
+"""Rows in batches: the same answer as one fit in memory with the same folds, whatever the batches."""
+
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua._data import blas, sums
+from attenua._data.folds import folds_by_group
+from attenua._data.rows import HostRows
+from attenua._data.streams import RowStream
+from attenua._estimate.fitting import RuleTransformerCV
+from tests.helpers import covariance, spiked_rows
+
+X = spiked_rows(203, 6)
+GROUPS = np.random.default_rng(1).integers(0, 40, len(X))
+NAMES = list("abcdef")
+ALPHAS = [0, 0.4, 0.8]
+
+
+def splits_of(folds):
+    return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(folds.max() + 1)]
+
+
+def batches(X, size=31):
+    return [X[i : i + size] for i in range(0, X.shape[0], size)]
+
+
+FOLDS = np.arange(len(X)) % 5
+
+
+def in_memory(folds=None, X=X):
+    """The fit to rows in memory: with the same number of folds, or with the same folds one by one."""
+    cv = 5 if folds is None else splits_of(folds)
+    return AttenuatedPCACV(2, alphas=ALPHAS, cv=cv).fit(X)
+
+
+def assert_same_fit(one, two, rtol=1e-9):
+    assert one.n_samples_ == two.n_samples_
+    assert one.components_.dtype == two.components_.dtype
+    for name in ("components_", "mean_", "explained_variance_", "explained_variance_ratio_"):
+        np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=rtol, atol=1e-9)
+    assert one.noise_variance_ == pytest.approx(two.noise_variance_, rel=rtol)
+    if hasattr(one, "cv_risk_"):
+        np.testing.assert_allclose(one.cv_risk_folds_, two.cv_risk_folds_, rtol=rtol)
+        np.testing.assert_allclose(one.cv_risk_, two.cv_risk_, rtol=rtol)
+        assert one.alpha_ == two.alpha_
+
+
+# --- Against the fit in memory ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 203])
+def test_partial_fit_is_the_fit_in_memory_with_the_same_folds(size):
+    model, fixed = AttenuatedPCACV(2, alphas=ALPHAS), AttenuatedPCA(2)
+    for batch in batches(X, size):
+        model.partial_fit(batch)
+        fixed.partial_fit(batch)
+    assert_same_fit(model, in_memory())
+    assert_same_fit(fixed, AttenuatedPCA(2).fit(X))
+
+
+@pytest.mark.parametrize("order", [np.arange(7), np.array([3, 6, 0, 5, 1, 4, 2])])
+def test_groups_stay_whole_over_batches_in_any_order(order):
+    model = AttenuatedPCACV(2, alphas=ALPHAS)
+    for i in order:
+        rows = slice(31 * i, 31 * i + 31)
+        model.partial_fit(X[rows], groups=GROUPS[rows])
+    assert_same_fit(model, in_memory(folds_by_group(GROUPS, 5)))
+
+
+SOURCES = {
+    "generator": lambda: (batch for batch in batches(X)),
+    "list": lambda: batches(X),
+    "uneven, with empty ones": lambda: iter([X[:0], X[:1], X[1:150], X[150:150], X[150:]]),
+    "frames": lambda: (pd.DataFrame(batch, columns=NAMES) for batch in batches(X)),
+    "polars": lambda: (pl.DataFrame(batch, schema=NAMES) for batch in batches(X)),
+    "sparse": lambda: (sp.csr_array(batch) for batch in batches(X)),
+    "dense and sparse": lambda: (
+        f(b) for f, b in zip([np.asarray, sp.csc_matrix] * 4, batches(X), strict=False)
+    ),
+    "Fortran order": lambda: map(np.asfortranarray, batches(X)),
+    "lists of numbers": lambda: (batch.tolist() for batch in batches(X)),
+    "Arrow table": lambda: arrow_table(),
+    "Arrow reader": lambda: arrow_table().to_reader(max_chunksize=50),
+    "Arrow batches": lambda: iter(arrow_table().to_batches(max_chunksize=50)),
+}
+
+
+def arrow_table(X=X, **columns):
+    return pa.table({name: X[:, i] for i, name in enumerate(NAMES)} | columns)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_fit_from_batches_of_any_kind(source):
+    assert_same_fit(AttenuatedPCACV(2, alphas=ALPHAS).fit(SOURCES[source]()), in_memory())
+    assert_same_fit(AttenuatedPCA(2).fit(SOURCES[source]()), AttenuatedPCA(2).fit(X))
+
+
+def test_parquet_dataset(tmp_path):
+    table = arrow_table(subject=[f"s{g}" for g in GROUPS], w=GROUPS % 3)
+    pa.dataset.write_dataset(table, tmp_path, format="parquet", max_rows_per_file=60, max_rows_per_group=30)
+    data = pa.dataset.dataset(tmp_path)
+    by_group = AttenuatedPCACV(2, alphas=ALPHAS).fit(
+        data.scanner(columns=[*NAMES, "subject"]), groups="subject"
+    )
+    assert_same_fit(by_group, in_memory(folds_by_group([f"s{g}" for g in GROUPS], 5)))
+    assert list(by_group.feature_names_in_) == NAMES
+    features = pa.dataset.dataset(data.to_table(columns=[*NAMES, "w"]))
+    weighted = AttenuatedPCA(2).fit(features, sample_weight="w")
+    assert_same_fit(weighted, AttenuatedPCA(2).fit(X, sample_weight=GROUPS % 3))
+    np.testing.assert_allclose(
+        by_group.transform(arrow_table()),
+        in_memory(folds_by_group([f"s{g}" for g in GROUPS], 5)).transform(X),
+        atol=1e-8,
+    )
+
+
+def test_labels_for_all_rows_or_batch_by_batch():
+    expected = in_memory(folds_by_group(GROUPS, 5))
+    for groups in (GROUPS, GROUPS.tolist(), pd.Series(GROUPS), batches(GROUPS), iter(batches(GROUPS))):
+        assert_same_fit(AttenuatedPCACV(2, alphas=ALPHAS).fit(iter(batches(X)), groups=groups), expected)
+    weights = GROUPS % 4
+    for sample_weight in (weights, batches(weights)):
+        weighted = AttenuatedPCA(2).fit(batches(X), sample_weight=sample_weight)
+        assert_same_fit(weighted, AttenuatedPCA(2).fit(X, sample_weight=weights))
+
+
+def test_rows_of_no_weight_have_no_influence():
+    weights = np.ones(len(X))
+    weights[[0, 40, 41]] = 0
+    weights[62:93] = 0  # a whole batch
+    far = X.copy()
+    far[weights == 0] = np.array([[np.nan], [1e12], [-1e300], *([[7.0]] * 31)])
+    found = AttenuatedPCA(2).fit(batches(far), sample_weight=weights)
+    assert_same_fit(found, AttenuatedPCA(2).fit(X[weights > 0]))
+
+
+def test_an_outlier_that_is_held_out_does_not_reach_the_training_rows():
+    far = X.copy()
+    far[100] += 1e6
+    stream = RowStream(5)
+    for batch in batches(far):
+        stream.add(batch)
+    for number, train, _ in stream.moments().pairs():
+        if number == 0:  # row 100 is held out here
+            np.testing.assert_allclose(train.covariance, covariance(far[FOLDS != 0]), rtol=1e-6)
+
+
+def test_fit_then_partial_fit_goes_on():
+    model = AttenuatedPCACV(2, alphas=ALPHAS).fit([X[:100]])
+    assert model.n_samples_ == 100
+    assert_same_fit(model.partial_fit(X[100:]), in_memory())
+
+
+# --- When things are computed -----------------------------------------------------------------------------
+
+
+def test_the_subspace_is_computed_when_it_is_used(monkeypatch):
+    counted = []
+    settle = RuleTransformerCV._settle
+    monkeypatch.setattr(
+        RuleTransformerCV, "_settle", lambda self, *a: (counted.append(a[0].n_samples), settle(self, *a))
+    )
+    model = AttenuatedPCACV(2, alphas=ALPHAS)
+    for batch in batches(X):
+        model.partial_fit(batch)
+        check_is_fitted(model)
+    assert counted == []
+    model.transform(X)
+    assert model.alpha_ in ALPHAS
+    assert model.get_feature_names_out().shape == (2,)
+    assert counted == [203]
+    model.partial_fit(X[:10])
+    assert model.n_samples_ == 213
+    assert counted == [203, 213]
+
+
+def test_pickle_midway_goes_on():
+    model = AttenuatedPCACV(2, alphas=ALPHAS).partial_fit(X[:90])
+    for read_between in (False, True):
+        if read_between:
+            assert model.n_samples_ == 90
+        assert_same_fit(pickle.loads(pickle.dumps(model)).partial_fit(X[90:]), in_memory())
+    assert not hasattr(clone(model), "components_")
+
+
+def test_fit_starts_anew():
+    model = AttenuatedPCACV(2, alphas=ALPHAS).partial_fit(100 * X[:, :3])
+    assert_same_fit(model.fit(batches(X)), in_memory())
+    model = AttenuatedPCACV(2, alphas=ALPHAS, cv=splits_of(np.arange(203) % 5))
+    model.set_params(cv=4).partial_fit(X[:50])
+    assert_same_fit(model.set_params(cv=splits_of(np.arange(203) % 5)).fit(X), in_memory())
+    assert "_stream" not in vars(model)
+    with pytest.warns(
+        UserWarning, match="partial_fit starts again: this estimator was fitted to rows in memory"
+    ):
+        model.set_params(cv=5).partial_fit(X)
+    assert_same_fit(model, in_memory())
+
+
+def test_too_few_rows_so_far():
+    model = AttenuatedPCACV(3).partial_fit(X[:1])
+    with pytest.raises(NotFittedError, match=r"components_ cannot be computed yet: Found 1 sample\(s\)"):
+        model.components_  # noqa: B018
+    assert not hasattr(model, "components_")
+    model.partial_fit(X[1:4])
+    with pytest.raises(NotFittedError, match="cv=5 folds need at least as many rows; got n_samples=4"):
+        model.transform(X)
+    assert model.partial_fit(X[4:10]).transform(X).shape == (203, 3)
+    with pytest.raises(NotFittedError, match="n_components=3 must be between 1 and 2"):
+        AttenuatedPCA(3).partial_fit(X[:2]).mean_  # noqa: B018
+
+
+# --- Folds ------------------------------------------------------------------------------------------------
+
+
+def test_a_group_has_one_fold_however_it_is_stored():
+    folds = folds_by_group(np.arange(-500, 500), 5)
+    np.testing.assert_array_equal(folds, folds_by_group(np.arange(-500, 500, dtype=np.int16), 5))
+    np.testing.assert_array_equal(folds, folds_by_group(np.arange(-500.0, 500.0), 5))
+    np.testing.assert_array_equal(
+        folds, folds_by_group(np.array([*range(-500, 500), "x"], dtype=object), 5)[:-1]
+    )
+    np.testing.assert_array_equal(folds, folds_by_group(np.array([*range(-500, 500), 0.5]), 5)[:-1])
+    # A chi-square statistic with 4 degrees of freedom exceeds 18.5 once in a thousand.
+    for labels in (np.arange(5000), np.arange(0, 50_000, 10), np.array([f"s{i}" for i in range(5000)])):
+        counts = np.bincount(folds_by_group(labels, 5), minlength=5)
+        assert np.sum((counts - 1000) ** 2 / 1000) < 18.5
+
+
+@pytest.mark.slow
+def test_a_group_has_one_fold_in_every_process():
+    code = (
+        "from attenua._data.folds import folds_by_group as f\n"
+        "print(f(['ann', 'bob', 'x', 'y'], 7), f(range(9), 7))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert found == {f"{folds_by_group(['ann', 'bob', 'x', 'y'], 7)} {folds_by_group(range(9), 7)}\n"}
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        (AttenuatedPCACV(2, cv=splits_of(np.arange(203) % 5)), {}, "cv must be a number of folds"),
+        (AttenuatedPCACV(2, n_repeats=2), {}, "n_repeats must be 1"),
+        (AttenuatedPCACV(2, cv=1), {}, "cv=1 must be at least 2 folds"),
+        (
+            AttenuatedPCACV(2),
+            {"groups": np.zeros(203)},
+            "fold 1 of cv=5 has no rows. In a stream a group's fold",
+        ),
+        (AttenuatedPCACV(2), {"groups": np.zeros(204)}, "groups holds 204 entries, but X has 203 rows"),
+        (AttenuatedPCACV(2), {"groups": np.zeros(202)}, "groups holds 202 entries, but X has more rows"),
+        (AttenuatedPCACV(2), {"groups": [np.zeros(31)]}, "groups has 1 batches, but X has more"),
+        (AttenuatedPCACV(2), {"groups": [np.zeros(30)] * 7}, "one label for each of the 31 rows; got 30"),
+        (AttenuatedPCACV(2), {"groups": np.full(203, np.nan)}, "groups holds a label that is NaN"),
+        (AttenuatedPCACV(2), {"groups": [None] * 203}, "groups holds a missing label"),
+        (AttenuatedPCACV(2), {"groups": "subject"}, "only Arrow and Dask data frames have"),
+        (AttenuatedPCA(2), {"sample_weight": -np.ones(203)}, "sample_weight must be finite and nonnegative"),
+        (AttenuatedPCA(2), {"sample_weight": np.zeros(203)}, "sample_weight must not be zero for every row"),
+        (AttenuatedPCA(2, alpha=2), {}, "alpha must be a number from 0 to 1"),
+        (AttenuatedPCA(9), {}, "n_components=9 must be between 1 and 6"),
+    ],
+)
+def test_streams_that_are_refused(model, options, message):
+    with pytest.raises(ValueError, match=message):
+        model.fit(iter(batches(X)), **options)
+    assert not hasattr(model, "components_")
+
+
+def test_a_batch_that_is_refused_changes_nothing():
+    bad = X[:20].copy()
+    bad[3, 2] = np.nan
+    for model in (AttenuatedPCACV(2, alphas=ALPHAS), AttenuatedPCA(2)):
+        with pytest.raises(ValueError, match=r"contains NaN in column 2 \('c'\)"):
+            model.partial_fit(pd.DataFrame(bad, columns=NAMES))
+        assert not hasattr(model, "n_features_in_")
+        with pytest.raises(NotFittedError):
+            check_is_fitted(model)
+        model.partial_fit(X[:90])
+        before = model.mean_
+        with pytest.raises(ValueError, match="contains NaN in column 2"):
+            model.partial_fit(bad)
+        with pytest.raises(ValueError, match="X has 5 features, but"):
+            model.partial_fit(X[:, :5])
+        with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+            model.partial_fit(X[:0])
+        assert model.mean_ is before
+        expected = in_memory() if isinstance(model, AttenuatedPCACV) else AttenuatedPCA(2).fit(X)
+        assert_same_fit(model.partial_fit(X[90:]), expected)
+    grouped = AttenuatedPCACV(2).partial_fit(X, groups=GROUPS)
+    with pytest.raises(ValueError, match="groups must be given with every batch or with none"):
+        grouped.partial_fit(X)
+    with pytest.raises(ValueError, match="cv was 5 for the first batch and is 3 now"):
+        grouped.set_params(cv=3).partial_fit(X, groups=GROUPS)
+
+
+def test_bad_batches_of_arrow():
+    table = arrow_table().set_column(1, "b", pa.array([None, *X[1:, 1]]))
+    with pytest.raises(ValueError, match=r"contains NaN in column 1 \('b'\)"):
+        AttenuatedPCA(2).fit(table)
+    with pytest.raises(ValueError, match="column 'name' holds string, not numbers"):
+        AttenuatedPCA(2).fit(arrow_table(name=["x"] * 203))
+    with pytest.raises(ValueError, match="'subject' is no column of the data"):
+        AttenuatedPCACV(2).fit(arrow_table(), groups="subject")
+    model = AttenuatedPCA(2).fit(arrow_table())
+    with pytest.raises(ValueError, match=r"feature names should match .* got 'b' where 'a' was fitted"):
+        model.transform(arrow_table().select(["b", "a", *"cdef"]))
+    with pytest.raises(ValueError, match="X has 2 features, but AttenuatedPCA is expecting 6"):
+        model.partial_fit(arrow_table().select(["a", "b"]))
+
+
+def test_an_iterator_is_no_batch():
+    with pytest.raises(TypeError, match="partial_fit takes one batch of rows; fit takes an iterable"):
+        AttenuatedPCA(2).partial_fit(iter(batches(X)))
+    with pytest.raises(TypeError, match="X holds batches of rows; give them one by one"):
+        AttenuatedPCA(2).fit(X).transform(iter(batches(X)))
+    with pytest.raises(ValueError, match=r"Found 0 sample\(s\): X gave no rows"):
+        AttenuatedPCA(2).fit(iter([]))
+
+
+# --- Numbers ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "scales", [(1e-200, 1e150), (1e150, 1e-200), (0.0, 1e-140), (1.0, 1e140), (1e-30, 1.0)]
+)
+@pytest.mark.parametrize("as_batch", [np.asarray, sp.csr_matrix])
+def test_later_batches_of_another_size_neither_vanish_nor_overflow(scales, as_batch):
+    parts = [X[:100] * scales[0], X[100:] * scales[1]]
+    model = AttenuatedPCACV(2, alphas=ALPHAS).fit(map(as_batch, parts))
+    largest = max(scales)
+    expected = in_memory(X=np.vstack(parts) / largest)
+    np.testing.assert_allclose(model.mean_ / largest, expected.mean_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model.components_, expected.components_, atol=1e-9)
+    np.testing.assert_allclose(model.cv_risk_ / largest / largest, expected.cv_risk_, rtol=1e-9)
+
+
+def test_an_odd_start_costs_no_digits():
+    # One row at zero, then many far away: about a fixed origin at zero the sums lose digits, and do so below.
+    rows = np.random.default_rng(0).integers(-1000, 1000, (50_000, 3)) + 1e9  # exact in double precision
+    exact = covariance(np.vstack([np.full((1, 3), -1e9), rows - 1e9]))
+    stream, fixed = RowStream(), RowStream()
+    for batch in (np.zeros((1, 3)), *batches(rows, 5000)):
+        stream.add(batch)
+        fixed.add(batch)
+        fixed._rows_at_origin = np.inf
+    error = [np.abs(s.moments().total.covariance / exact - 1).max() for s in (stream, fixed)]
+    assert error[0] < 1e-13
+    assert error[1] > 1e-12
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of 1,024 rows in two threads, so that little data show what much data would."""
+    monkeypatch.setattr(sums, "_PRODUCT_ROWS", 1_024)
+    monkeypatch.setattr(sums, "_PARALLEL_WORK", 0)
+    monkeypatch.setattr(blas, "blas_threads", lambda: 2)
+
+
+LARGE = spiked_rows(70_000, 6).astype(np.float32)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("shift", [0, 1000])
+def test_large_float32_data_in_single_precision(shift, tmp_path):
+    rows = LARGE + np.float32(shift)
+    mapped = np.memmap(tmp_path / "rows", dtype=np.float32, mode="w+", shape=rows.shape)
+    mapped[:] = rows
+    exact = rows.astype(float)
+    S, norm = covariance(exact), np.linalg.norm(covariance(exact), 2)
+    stream = RowStream(5)
+    for batch in batches(rows, 20_000):
+        stream.add(batch)
+    for found in (HostRows(mapped).moments(), stream.moments().total):
+        np.testing.assert_allclose(found.mean, exact.mean(axis=0), rtol=1e-7, atol=1e-7)
+        assert np.linalg.norm(found.covariance - S, 2) < 5e-8 * norm
+    folds = np.arange(len(rows)) % 5
+    for k, _, held in stream.moments().pairs():
+        assert np.linalg.norm(held.covariance - covariance(exact[folds == k]), 2) < 1e-7 * norm
+    assert AttenuatedPCA(2).fit(mapped).components_.dtype == np.float32
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_single_precision_is_left_where_it_would_overflow_or_vanish():
+    rows = LARGE.copy()
+    rows[:, 1] *= np.float32(1e-25)  # squares are zero in single precision
+    rows[:, 2] = 7  # constant
+    exact = rows.astype(float)
+    np.testing.assert_allclose(HostRows(rows).moments().variances, exact.var(axis=0), rtol=1e-6, atol=1e-12)
+    assert HostRows(rows).moments().variances[1] == pytest.approx(exact[:, 1].var(), rel=1e-9)
+    rows[60_000:] *= np.float32(1e25)  # squares are infinite in single precision
+    exact = rows.astype(float)
+    moments = HostRows(rows).moments()
+    np.testing.assert_allclose(moments.variances * moments.unit**2, exact.var(axis=0), rtol=1e-6)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_the_number_of_threads_does_not_show(monkeypatch):
+    two = HostRows(LARGE).moments().covariance
+    monkeypatch.setattr(blas, "blas_threads", lambda: 1)
+    np.testing.assert_array_equal(HostRows(LARGE).moments().covariance, two)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_bad_value_deep_in_a_memory_map_is_named(tmp_path):
+    mapped = np.memmap(tmp_path / "rows", dtype=np.float32, mode="w+", shape=LARGE.shape)
+    mapped[:] = LARGE
+    mapped[69_001, 4] = np.inf
+    with pytest.raises(ValueError, match="contains infinity in column 4"):
+        AttenuatedPCACV(2).fit(mapped)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_float32_batches_give_float32_results(dtype):
+    mixed = AttenuatedPCA(2).partial_fit(X[:100].astype(np.float32)).partial_fit(X[100:].astype(dtype))
+    assert mixed.components_.dtype == dtype
+
+
+MEMORY = """
+import resource
+import numpy as np
+from attenua import AttenuatedPCACV
+def rows():
+    rng = np.random.default_rng(0)
+    scale = np.linspace(1, 3, 50)
+    for _ in range(BATCHES):
+        yield rng.standard_normal((50_000, 50), dtype=np.float32) * scale
+model = AttenuatedPCACV(2, alphas=[0, 1]).fit(rows())
+assert model.n_samples_ == BATCHES * 50_000
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_stream():
+    peaks = []
+    for number in (2, 24):  # 20 and 240 MB in all
+        code = MEMORY.replace("BATCHES", str(number))
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        peaks.append(int(done.stdout) * 1024)
+    assert peaks[1] - peaks[0] < 60e6

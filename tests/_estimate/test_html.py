@@ -1,0 +1,58 @@
+"""Results in a notebook: well formed, with the numbers of the result, and escaped."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from attenua import attenuation_path
+from attenua._estimate.html import result_html
+from attenua.holdout import select_on_validation
+from attenua.theory import plug_in_report
+from tests.helpers import spiked_rows
+
+X = spiked_rows(60, 5)
+
+
+def parsed(html):
+    return ElementTree.fromstring(f"<div>{html}</div>")
+
+
+def cells(tree):
+    return [[cell.text or "" for cell in row] for row in tree.findall(".//tbody/tr")]
+
+
+def test_a_path_shows_what_it_captures_and_how_far_it_turns():
+    path = attenuation_path(X, 2, alphas=[0, 0.4, 1])
+    tree = parsed(path._repr_html_())
+    rows = cells(tree)
+    assert [row[0] for row in rows] == ["0", "0.4", "1"]
+    captured = 100 * path.explained_variance_ratio.sum(axis=1)
+    np.testing.assert_allclose([float(row[1]) for row in rows], captured, atol=0.01)
+    np.testing.assert_allclose(
+        [float(row[2]) for row in rows], np.degrees(path.angles_to_pca()[:, 0]), atol=0.01
+    )
+    assert tree.find(".//svg").get("aria-label")
+
+
+def test_a_choice_shows_its_strength_and_risks():
+    choice = select_on_validation(attenuation_path(X[:40], 2), X[40:])
+    html = choice._repr_html_()
+    assert f"{choice.alpha:g}" in html
+    risks = [float(row[1]) for row in cells(parsed(html))]
+    np.testing.assert_allclose(risks, choice.risk, rtol=1e-4)
+
+
+@pytest.mark.parametrize("samples", [0, 4])
+def test_a_plug_in_report_shows_its_curve(samples):
+    report = plug_in_report(X, 2, alphas=[0, 0.5, 1], n_bootstrap=samples, random_state=0)
+    rows = cells(parsed(report._repr_html_()))
+    np.testing.assert_allclose([float(row[3]) for row in rows], report.risk, rtol=1e-3)
+    assert (rows[0][5] != "") == (samples > 0)
+
+
+def test_texts_are_escaped_and_short_curves_left_out():
+    html = result_html("<b>", [("<i>", "<u>")], ["<p>"], [["<q>"]], curve=([0], [1], '"<s>'))
+    assert not any(tag in html for tag in ("<b>", "<i>", "<u>", "<p>", "<q>", "<s>"))
+    assert "<svg" not in html
+    assert "&quot;&lt;s&gt;" in result_html("", [], [], [], curve=([0, 1], [1, 2], '"<s>'))

@@ -1,0 +1,55 @@
+"""Held-out risks of candidates, and the choice among them."""
+
+import numpy as np
+import pytest
+
+from attenua import AttenuatedPCACV
+from attenua._data.rows import HostRows
+from attenua._select.comparison import reconstruction_errors, smallest_strength_at_minimum
+from attenua._solve import leading as leading_module
+from attenua._solve.subspace import Subspace
+from tests.helpers import assert_risks_close_enough, spiked_rows
+
+
+def test_rounding_does_not_choose_a_strength():
+    assert smallest_strength_at_minimum(np.array([1.0, 1.0 - 1e-14, 1.0 - 2e-14]), 1.0) == 0
+    assert smallest_strength_at_minimum(np.array([1.0, 0.9, 0.9]), 1.0) == 1
+
+
+@pytest.mark.parametrize("X", [spiked_rows(600, 12), spiked_rows(20, 700)], ids=["tall", "wide"])
+@pytest.mark.parametrize("shares_a_frame", [False, True])
+def test_reconstruction_error_is_the_mean_over_rows(X, shares_a_frame):
+    U = np.linalg.qr(np.random.default_rng(1).standard_normal((X.shape[1], 4)))[0]
+    inside = [np.linalg.qr(np.random.default_rng(k).standard_normal((4, 2)))[0] for k in range(3)]
+    frames = [(U, Y) if shares_a_frame else (U @ Y, None) for Y in inside]
+    subspaces = [Subspace(frame, Y, np.zeros(2), np.nan, False) for frame, Y in frames]
+    centre = X.mean(axis=0) + 0.5
+    errors = reconstruction_errors(HostRows(X).moments(), subspaces, centre)
+    for error, Y in zip(errors, inside, strict=True):
+        residual = (X - centre) - (X - centre) @ (U @ Y) @ (U @ Y).T
+        assert error == pytest.approx(np.mean(np.sum(residual**2, axis=1)), rel=1e-10)
+
+
+def test_an_error_is_never_negative():
+    X = np.outer(np.arange(9.0), np.ones(4))
+    line = Subspace(np.full((4, 1), 0.5), None, np.ones(1), np.nan, False)
+    assert 0 <= reconstruction_errors(HostRows(X).moments(), [line], X.mean(axis=0))[0] < 1e-13
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(300, 260), (60, 400)])
+def test_iteration_chooses_as_well_as_lapack(shape, monkeypatch):
+    # Flat, spiked and nearly crossing spectra; the folds are iterated, or forced to LAPACK.
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal(shape) * rng.uniform(0.5, 2, shape[1])
+        spikes = [0.0, 1.0, 1.001, 3.0][: seed % 5]
+        for size in spikes:
+            X += size * np.outer(rng.standard_normal(shape[0]), rng.standard_normal(shape[1]))
+        options = {"n_components": 1 + seed % 4, "alphas": [0, 0.25, 0.5, 0.75, 1], "cv": 3}
+        fast = AttenuatedPCACV(**options).fit(X)
+        with monkeypatch.context() as patch:
+            patch.setattr(leading_module, "_DIRECT_SIZE", 10_000)
+            exact = AttenuatedPCACV(**options).fit(X)
+        chosen = list(fast.alphas_).index(fast.alpha_)
+        assert_risks_close_enough(fast.cv_risk_folds_, exact.cv_risk_folds_, chosen=chosen)

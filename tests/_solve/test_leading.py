@@ -1,0 +1,243 @@
+"""Leading subspaces against LAPACK on S - alpha*D: what they explain, and angles where there is a gap."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from attenua._correct.family import MatrixFamily
+from attenua._data.moments import ScatterMoments
+from attenua._data.rows import HostRows
+from attenua._select.rule import AttenuationRule
+from attenua._solve import leading as leading_module
+from attenua._solve import shared_basis
+from attenua._solve.leading import leading_subspaces
+from tests.helpers import covariance, exact_components, sine, spiked_rows, within
+
+STRENGTHS = np.linspace(0, 1, 7)
+
+
+def family_of(S, strengths=STRENGTHS, labels=None):
+    """The matrices S - alpha*D of a covariance that is at hand."""
+    p = len(S)
+    moments = ScatterMoments(1.0, np.zeros(p), np.array(S), np.zeros(p))
+    return MatrixFamily(moments, np.asarray(strengths, dtype=float), labels)
+
+
+def family_of_rows(X, strengths=STRENGTHS, labels=None):
+    return MatrixFamily(HostRows(X).moments(), np.asarray(strengths, dtype=float), labels)
+
+
+def check(S, family, found, rank, labels=None, planted=True):
+    """Check what subspaces explain, that their bases are orthonormal, and their angles.
+
+    What a subspace lacks is at least its squared sine times the gap, so its shortfall bounds its angles.
+    Where planted directions decide the cut, they are accurate by themselves.
+    """
+    assert len(found) == len(family.strengths)
+    for alpha, subspace in zip(family.strengths, found, strict=True):
+        T = S - alpha * within(S, labels)
+        values, U = np.linalg.eigvalsh(T)[::-1], subspace.basis
+        np.testing.assert_allclose(U.T @ U, np.eye(rank), atol=1e-12)
+        lacks = (values[:rank].sum() - np.trace(U.T @ T @ U)) / np.trace(S)
+        assert -1e-13 <= lacks <= min(subspace.shortfall, 1e-8) + 1e-13
+        np.testing.assert_allclose(subspace.values, values[:rank], atol=1e-8 * np.trace(S))
+        gap = values[rank - 1] - values[rank]
+        found_sine = sine(U.T, exact_components(S, alpha, rank, labels))
+        assert found_sine <= 1e-7 + np.sqrt((subspace.shortfall + 1e-15) * np.trace(S) / gap)
+        if planted:
+            assert found_sine <= 1e-7
+
+
+@pytest.mark.parametrize("size", [9, 64, 65, 128])
+@pytest.mark.parametrize("rank", [1, 5, 8])
+def test_small_matrices_are_decomposed(size, rank):
+    S = covariance(spiked_rows(2 * size, size, rank=min(rank, 6)))
+    found = leading_subspaces(family_of(S), rank)
+    assert {subspace.shortfall for subspace in found} == {0.0}
+    check(S, family_of(S), found, rank)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keeps_rows", [False, True])
+@pytest.mark.parametrize(
+    ("n", "p", "rank"), [(50, 700, 3), (300, 700, 6), (900, 500, 4), (40, 1500, 10), (300, 150, 2)]
+)
+def test_shared_basis(n, p, rank, keeps_rows, monkeypatch):
+    if keeps_rows:
+        monkeypatch.setattr("attenua._data.rows._ALWAYS_SCATTER", 0)
+        monkeypatch.setattr("attenua._data.rows._NEVER_SCATTER", 0)
+    X = spiked_rows(n, p, rank=4)
+    S = covariance(X)
+    family = family_of_rows(X) if keeps_rows else family_of(S)
+    assert family.moments.forms_covariance != keeps_rows
+    found = leading_subspaces(family, rank)
+    check(S, family, found, rank, planted=rank <= 4)
+    for alpha, subspace in zip(STRENGTHS, found, strict=True):
+        values = np.linalg.eigvalsh(S - alpha * np.diag(np.diag(S)))[::-1]
+        # The gap is only a measure of how well the cut is determined; the next eigenvalue is not iterated on.
+        assert subspace.gap == pytest.approx(values[rank - 1] - values[rank], rel=0.2)
+
+
+def test_shared_basis_finds_what_appears_only_at_strong_attenuation():
+    # Strong independent columns lead at alpha = 0; a weak correlated block leads at alpha = 1.
+    p, rank = 500, 3
+    S = np.diag(np.full(p, 1.0))
+    S[np.arange(rank), np.arange(rank)] = [50.0, 40.0, 30.0]
+    S[400:, 400:] += 0.1
+    family = family_of(S, [0.0, 1.0])
+    check(S, family, leading_subspaces(family, 1), 1)
+
+
+@pytest.mark.parametrize("rank", [1, 3, 12])
+def test_a_flat_spectrum_has_no_angles_but_all_of_the_variance(rank):
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((400, 400)))[0]
+    S = (Q * (1 + 1e-7 * np.arange(400))) @ Q.T
+    S = (S + S.T) / 2
+    family = family_of(S, [0.0, 0.5])
+    check(S, family, leading_subspaces(family, rank), rank, planted=False)
+
+
+@pytest.mark.parametrize("n", [60, 600])
+@pytest.mark.parametrize("rank", [2, 15])
+def test_noise_alone_has_all_of_the_variance(n, rank):
+    X = np.random.default_rng(0).standard_normal((n, 300))
+    family = family_of(covariance(X))
+    check(covariance(X), family, leading_subspaces(family, rank), rank, planted=False)
+
+
+def test_what_falls_short_is_decomposed_where_that_is_affordable(monkeypatch):
+    monkeypatch.setattr(shared_basis, "_MOST_ROUNDS", 1)  # no time at all
+    S = covariance(spiked_rows(60, 600, rank=4))
+    family = family_of(S, STRENGTHS[:2])
+    check(S, family, leading_subspaces(family, 4), 4)
+
+
+def test_what_falls_short_and_cannot_be_decomposed_says_by_how_much(monkeypatch):
+    monkeypatch.setattr(shared_basis, "_MOST_ROUNDS", 3)
+    monkeypatch.setattr(leading_module, "_DENSE_LIMIT", 100)
+    X = spiked_rows(300, 700, rank=4)
+    monkeypatch.setattr("attenua._data.rows._ALWAYS_SCATTER", 0)
+    monkeypatch.setattr("attenua._data.rows._NEVER_SCATTER", 0)
+    family = family_of_rows(X, [0.5])
+    with pytest.warns(ConvergenceWarning, match="of the total variance less than the best one"):
+        (found,) = leading_subspaces(family, 6)
+    S = covariance(X)
+    T = S - 0.5 * np.diag(np.diag(S))
+    lacks = np.linalg.eigvalsh(T)[-6:].sum() - np.trace(found.basis.T @ T @ found.basis)
+    assert 0 < lacks / np.trace(S) <= found.shortfall
+
+
+@pytest.mark.parametrize("ratio", [1e3, 1e6])
+@pytest.mark.parametrize("p", [5, 400])
+def test_one_large_variance_is_no_tie(ratio, p):
+    values = np.append(ratio**2, np.geomspace(9, 1, p - 1))
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((p - 1, p - 1)))[0]
+    S = np.zeros((p, p))
+    S[0, 0], S[1:, 1:] = values[0], (Q * values[1:]) @ Q.T
+    (found,) = leading_subspaces(family_of((S + S.T) / 2, [0.0]), 2)
+    assert not found.tied
+    truth = np.zeros((2, p))
+    truth[0, 0], truth[1, 1:] = 1, Q[:, 0]
+    assert sine(found.basis.T, truth) < 1e-6
+
+
+def test_a_matrix_of_rounding_errors_is_a_tie():
+    # Uncorrelated columns at alpha = 1: nothing but rounding is left.
+    S = np.diag([4.0, 3.0, 2.0, 1.0])
+    noise = 1e-16 * np.random.default_rng(0).standard_normal((4, 4))
+    (found,) = leading_subspaces(family_of(S + noise + noise.T, [1.0]), 2)
+    assert found.tied
+
+
+@pytest.mark.parametrize("rank", [2, 600])
+def test_nothing_varies_or_nothing_is_cut(rank):
+    for found in leading_subspaces(family_of(np.zeros((600, 600)), [0.5, 0.7]), rank):
+        assert found.tied == (rank == 2)
+        assert found.shortfall == 0
+        np.testing.assert_array_equal(found.basis, np.eye(600, rank))
+
+
+@pytest.mark.parametrize("p", [6, 300])
+def test_equal_variances_have_the_same_subspace_at_every_strength(p):
+    X = spiked_rows(200, p)
+    S = covariance(X / X.std(axis=0))
+    np.fill_diagonal(S, 1.0)
+    found = leading_subspaces(family_of(S), 2)
+    for alpha, subspace in zip(STRENGTHS, found, strict=True):
+        np.testing.assert_array_equal(subspace.basis, found[0].basis)
+        np.testing.assert_allclose(subspace.values, np.linalg.eigvalsh(S)[::-1][:2] - alpha, rtol=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rank", [100, 119])
+def test_many_components_of_few_rows(rank):
+    X = spiked_rows(120, 1500, rank=6)
+    family = family_of_rows(X, [0.5])
+    check(covariance(X), family, leading_subspaces(family, rank), rank, planted=False)
+
+
+def test_a_full_basis_is_shrunk_and_goes_on(monkeypatch):
+    monkeypatch.setattr("attenua._solve.growth._BASIS_BYTES", 0)
+    for n in (50, 400):
+        S = covariance(spiked_rows(n, 800, rank=4))
+        check(S, family_of(S), leading_subspaces(family_of(S), 4), 4)
+
+
+@pytest.mark.parametrize("n", [30, 900])
+@pytest.mark.parametrize("width", [3, 290])
+@pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_array])
+def test_feature_groups(n, width, as_rows):
+    X = spiked_rows(n, 600, rank=4)
+    labels = np.random.default_rng(0).permutation(np.arange(600) // width)
+    family = family_of_rows(as_rows(X), STRENGTHS, labels)
+    # Wide blocks have large eigenvalues, so the spectrum begins far below zero: filters are slow, and angles
+    # only follow from what is explained.
+    check(covariance(X), family, leading_subspaces(family, 3), 3, labels, planted=width < 100)
+
+
+def test_tie_at_the_cut_is_reported_and_canonical():
+    S = np.diag([3.0, 2.0, 2.0, 2.0, 1.0])
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        noise = rng.standard_normal((5, 5)) * 1e-15
+        (found,) = leading_subspaces(family_of(S + noise + noise.T, [0.0]), 2)
+        assert found.tied
+        # Among the tied axes the first is taken, whatever the rounding.
+        assert sine(found.basis.T, np.eye(5)[:2]) < 1e-8
+
+
+def test_a_tie_of_a_large_matrix_is_canonical_too():
+    S = np.diag(np.append([3.0, 2.0, 2.0, 2.0], np.linspace(1, 0.1, 296)))
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        noise = rng.standard_normal((300, 300)) * 1e-16
+        (found,) = leading_subspaces(family_of(S + noise + noise.T, [0.0]), 2)
+        assert found.tied
+        assert sine(found.basis.T, np.eye(300)[:2]) < 1e-8
+
+
+def test_whole_space_has_no_cut():
+    (found,) = leading_subspaces(family_of(np.eye(4), [0.5]), 4)
+    assert not found.tied
+    assert found.gap == np.inf
+
+
+@pytest.mark.parametrize("shape", [(60, 12), (40, 600), (300, 200)])
+def test_a_rule_gives_one_subspace_for_every_pair(shape):
+    moments = HostRows(spiked_rows(*shape)).moments()
+    rule = AttenuationRule(np.array([[0, 0], [0.3, 0.5], [1, 0], [0.7, 0.5]]))
+    found = dict(rule.subspaces(moments, 2))
+    assert sorted(found) == [0, 1, 2, 3]
+    for i, strengths in enumerate(rule.strengths):
+        ((_, alone),) = rule.with_strengths(strengths[None]).subspaces(moments, 2)
+        assert sine(found[i].basis.T, alone.basis.T) < 1e-7
+
+
+def test_no_warning_where_all_is_well():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        leading_subspaces(family_of_rows(spiked_rows(300, 700)), 3)

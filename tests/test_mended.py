@@ -1,0 +1,444 @@
+"""Mistakes that were made once: each test failed before its mistake was mended."""
+
+import threading
+import tracemalloc
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
+
+from attenua import AttenuatedPCA, AttenuatedPCACV, paired_gain
+from tests.helpers import sine, spiked_rows
+
+ALPHAS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+
+# Subspaces of folds are iterated above 128 columns, and only as accurate as comparing them needs.
+ITERATED = 1e-4
+
+
+def literal_risks(X, splits, rank, alphas=ALPHAS):
+    """Held-out risks by np.cov and eigh, a training set and a strength at a time."""
+    risks = np.empty((len(splits), len(alphas)))
+    for number, (train, held) in enumerate(splits):
+        S = np.cov(X[train], rowvar=False, bias=True)
+        centred = X[held] - X[train].mean(axis=0)
+        for i, alpha in enumerate(alphas):
+            U = np.linalg.eigh(S - alpha * np.diag(np.diag(S)))[1][:, -rank:]
+            risks[number, i] = np.mean(np.sum((centred - centred @ U @ U.T) ** 2, axis=1))
+    return risks
+
+
+def pooled(risks, splits):
+    return np.average(risks, axis=0, weights=[len(held) for _, held in splits])
+
+
+# --- which rows train ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "p"), [(48, 6), (120, 300), (32, 600)])
+def test_bootstrap_training_sets_are_not_taken_for_complements(n, p):
+    """As many training rows as the others are, but some of them twice."""
+    X, random = spiked_rows(n, p), np.random.default_rng(1)
+    splits = [(random.choice(train, size=len(train)), held) for train, held in KFold(4).split(X)]
+    model = AttenuatedPCACV(2, alphas=ALPHAS, cv=splits).fit(X)
+    risks = literal_risks(X, splits, 2)
+    close = 1e-9 if p <= 128 else ITERATED
+    np.testing.assert_allclose(model.cv_risk_folds_, risks, rtol=close)
+    np.testing.assert_allclose(model.cv_risk_, pooled(risks, splits), rtol=close)
+
+
+SPLITS_WITH_AN_OUTLIER = {
+    "24 folds": lambda X: list(KFold(24).split(X)),
+    "leave one out": lambda X: list(LeaveOneOut().split(X)),
+    "shuffled": lambda X: list(ShuffleSplit(8, test_size=0.25, random_state=1).split(X)),
+    "some folds of five": lambda X: list(KFold(5).split(X))[:3],
+}
+
+
+@pytest.mark.filterwarnings("ignore:The cut at")  # of all rows, where the outlier leaves nothing else to see
+@pytest.mark.parametrize("kind", SPLITS_WITH_AN_OUTLIER)
+@pytest.mark.parametrize("p", [6, 100, 140, pytest.param(600, marks=pytest.mark.slow)])
+def test_a_held_out_outlier_leaves_nothing_behind(kind, p):
+    """Sums of all rows less those of an outlier would keep the rounding errors of its squares."""
+    X = spiked_rows(48, p)
+    X[3] *= 1e9
+    splits = SPLITS_WITH_AN_OUTLIER[kind](X)
+    holds_it = np.array([3 in held for _, held in splits])
+    assert holds_it.any()
+    model = AttenuatedPCACV(2, alphas=ALPHAS, cv=splits).fit(X)
+    risks = literal_risks(X, splits, 2)
+    close = 1e-6 if p <= 128 else ITERATED
+    np.testing.assert_allclose(model.cv_risk_folds_[holds_it], risks[holds_it], rtol=close)
+    assert model.alpha_ == ALPHAS[np.argmin(pooled(risks, splits))]
+
+
+def test_moments_of_a_fold_do_not_change_what_other_folds_see():
+    """A fold of far larger rows once changed the unit of the rows that came after it."""
+    from attenua._data.rows import HostRows
+
+    X = spiked_rows(200, 5)
+    X[151::4] *= 1e100  # every fourth row chooses the frame, but not these
+    rows = HostRows(X)
+    small, large = np.arange(1, 120), np.arange(151, 200, 4)
+    before = rows.moments(small)
+    rows.moments(large)
+    after = rows.moments(small)
+    assert before.unit == after.unit
+    np.testing.assert_array_equal(before.mean, after.mean)
+    np.testing.assert_array_equal(before.covariance, after.covariance)
+
+
+# --- weights ------------------------------------------------------------------------------------------------
+
+
+def test_weights_allow_as_many_components_as_repeated_rows():
+    X = np.random.default_rng(0).standard_normal((30, 600))
+    twice, weights = np.repeat(X, 2, axis=0), np.full(30, 2.0)
+    weighted = AttenuatedPCA(40).fit(X, sample_weight=weights)
+    W = weighted.components_
+    np.testing.assert_allclose(W @ W.T, np.eye(40), atol=1e-9)
+    repeated = AttenuatedPCA(40).fit(twice)
+    np.testing.assert_allclose(weighted.explained_variance_, repeated.explained_variance_, atol=1e-5)
+
+    with pytest.warns(UserWarning, match="falls on a tie"):
+        plain = AttenuatedPCA(40, alpha=0).fit(X, sample_weight=weights).components_
+    np.testing.assert_allclose(plain @ plain.T, np.eye(40), atol=1e-9)
+    assert sine(PCA(29).fit(twice).components_, plain[:29]) <= 1e-9
+
+    everything = AttenuatedPCA().fit(X, sample_weight=weights)
+    assert everything.components_.shape == AttenuatedPCA().fit(twice).components_.shape == (60, 600)
+
+
+def test_a_tiny_weight_before_a_large_one_still_counts():
+    """Whether a fold is empty was read off its weight, and 1e-17 + 5 is 5."""
+    from attenua._data.sums import FoldSums, frame_of
+
+    far, near = np.full((5, 2), 1e9) * [[1], [-1], [1], [-1], [1]], np.eye(5, 2)
+    rows = np.concatenate([far, near])
+    weights = np.repeat([2e-18, 1.0], 5)
+    sums = FoldSums(frame_of(near, largest=1e9), 1)
+    sums.add(rows, [(0, slice(0, 5)), (0, slice(5, 10))], sample_weight=weights)
+    shifted = rows / sums.frame.unit - sums.frame.origin
+    np.testing.assert_allclose(sums.scatters[0], (shifted.T * weights) @ shifted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("first", [0.0, 1e-17])
+def test_batches_that_weigh_next_to_nothing(first):
+    random = np.random.default_rng(0)
+    batches = [random.standard_normal((6, 3)) * 1e9, random.standard_normal((40, 3)), np.eye(4, 3)]
+    weights = [np.full(6, first), np.ones(40), np.zeros(4)]
+    model = AttenuatedPCA(3)
+    for rows, weight in zip(batches, weights, strict=True):
+        model.partial_fit(rows, sample_weight=weight)
+    X, w = np.concatenate(batches), np.concatenate(weights)
+    np.testing.assert_allclose(model.mean_, np.average(X, axis=0, weights=w), atol=1e-9)
+    expected = np.linalg.eigvalsh(np.cov(X, rowvar=False, aweights=w, ddof=0))[::-1] * (
+        w.sum() / (w.sum() - 1)
+    )
+    np.testing.assert_allclose(model.explained_variance_, expected, rtol=1e-8)
+
+
+# --- the guard ----------------------------------------------------------------------------------------------
+
+
+def test_the_guard_knows_how_many_rows_trained():
+    from attenua._data.rows import HostRows
+    from attenua._data.splits import SplitMoments
+    from attenua._select.comparison import Comparison
+    from attenua._select.rule import AttenuationRule
+
+    X = spiked_rows(100, 8)
+    strengths = np.column_stack([ALPHAS, np.zeros(5)])
+    for train, test, ratio in ((0.2, 0.2, 1.0), (0.4, 0.1, 0.25), (0.5, 0.5, 1.0)):
+        splitter = ShuffleSplit(6, train_size=train, test_size=test, random_state=0)
+        comparison = Comparison(
+            SplitMoments(HostRows(X), list(splitter.split(X))), AttenuationRule(strengths), 2
+        )
+        comparison.add(np.arange(5))
+        assert comparison.result().held_to_training == pytest.approx(ratio)
+
+
+def test_guarded_choices_are_those_of_the_formula():
+    cv = ShuffleSplit(8, train_size=0.2, test_size=0.2, random_state=0)
+    by_ratio = {ratio: [] for ratio in (1.0, 0.25)}  # the right one, and test rows to all others
+    chosen = []
+    for seed in range(15):
+        random = np.random.default_rng(seed)
+        X = random.standard_normal((100, 6)) * [1, 1, 1, 1.2, 1.2, 2] + random.standard_normal((100, 1))
+        model = AttenuatedPCACV(1, alphas=ALPHAS, cv=cv, selection="guarded").fit(X)
+        chosen.append(model.alpha_)
+        risks = literal_risks(X, list(cv.split(X)), 1)
+        best = np.argmin(risks.mean(axis=0))
+        d = risks[:, best] - risks[:, 0]
+        for ratio, choices in by_ratio.items():
+            error = np.sqrt((1 / 8 + ratio) * d.var(ddof=1))
+            choices.append(ALPHAS[best] if -d.mean() > 0.25 * error else 0.0)
+    assert chosen == by_ratio[1.0]
+    assert chosen != by_ratio[0.25]
+
+
+# --- batches ------------------------------------------------------------------------------------------------
+
+
+def failing(function, at, error):
+    """The function, which raises an error once it has been called some number of times."""
+    calls = []
+
+    def call(*args, **kwargs):
+        calls.append(args)
+        if len(calls) >= at:
+            raise error
+        return function(*args, **kwargs)
+
+    return call
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+@pytest.mark.parametrize("estimator", [AttenuatedPCA, AttenuatedPCACV])
+@pytest.mark.parametrize(
+    "place",
+    ["a block", "the third block", "taking a block", "taking the third block", "adding up", "counting"],
+)
+def test_a_batch_that_breaks_off_leaves_no_trace(monkeypatch, error, estimator, place):
+    from attenua._data import sums
+
+    X = spiked_rows(90, 6)
+    X[40:60] *= 1e30  # this batch changes the unit, too
+    model, known = (estimator(2).partial_fit(X[:40]) for _ in range(2))
+    owner, name, at = {
+        "a block": (sums.FoldSums, "_measure", 1),
+        "the third block": (sums.FoldSums, "_measure", 3),
+        "taking a block": (sums.FoldSums, "_take", 1),
+        "taking the third block": (sums.FoldSums, "_take", 3),
+        "adding up": (np, "outer", 1),
+        "counting": (np, "bincount", 1),
+    }[place]
+    monkeypatch.setattr(sums, "_PRODUCT_BYTES", 1)
+    monkeypatch.setattr(sums, "_MIN_PRODUCT_ROWS", 4)
+    for batch in (X[40:60],) if place == "adding up" else (X[40:60], X[60:]):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, failing(getattr(owner, name), at, error))
+            with pytest.raises(error):
+                model.partial_fit(batch)
+        same_sums(model, known)
+    later, expected = model.partial_fit(X[60:]), known.partial_fit(X[60:])
+    same_sums(later, expected)
+    np.testing.assert_array_equal(later.mean_, expected.mean_)
+    np.testing.assert_array_equal(later.components_, expected.components_)
+    np.testing.assert_array_equal(later.explained_variance_, expected.explained_variance_)
+    assert later.n_samples_ == 70
+
+
+def same_sums(model, known):
+    ours, theirs = model._stream, known._stream
+    np.testing.assert_array_equal(ours.counts, theirs.counts)
+    assert (ours.n_rows, ours.n_left_out, ours.is_float32) == (
+        theirs.n_rows,
+        theirs.n_left_out,
+        theirs.is_float32,
+    )
+    assert ours._sums.frame.unit == theirs._sums.frame.unit
+    for name in ("weights", "totals", "scatters"):
+        np.testing.assert_array_equal(getattr(ours._sums, name), getattr(theirs._sums, name), err_msg=name)
+
+
+@pytest.mark.parametrize("container", ["batches", "memory map", "arrow", "dask array", "dask frame"])
+@pytest.mark.parametrize("p", [7, 150])
+def test_the_same_rows_give_the_same_choice_in_every_container(container, p, tmp_path):
+    X = spiked_rows(203, p)
+    in_memory = AttenuatedPCACV(3, cv=5).fit(X)
+    model = AttenuatedPCACV(3, cv=5).fit(in_container(container, X, tmp_path))
+    assert model.alpha_ == in_memory.alpha_
+    np.testing.assert_allclose(model.cv_risk_, in_memory.cv_risk_, rtol=1e-6 if p > 128 else 1e-11)
+    np.testing.assert_allclose(
+        model.cv_risk_folds_, in_memory.cv_risk_folds_, rtol=1e-6 if p > 128 else 1e-11
+    )
+    assert model.folds_ == in_memory.folds_ == "row i is held out in fold i % cv"
+    if p == 7:
+        rows = np.arange(203)
+        splits = [(rows[rows % 5 != fold], rows[rows % 5 == fold]) for fold in range(5)]
+        risks = literal_risks(X, splits, 3, in_memory.alphas_)
+        np.testing.assert_allclose(in_memory.cv_risk_folds_, risks, rtol=1e-9)
+
+
+def in_container(container, X, folder):
+    if container == "batches":
+        return [X[:61], X[61:62], X[62:]]
+    if container == "memory map":
+        np.save(folder / "rows.npy", X)
+        return np.load(folder / "rows.npy", mmap_mode="r")
+    if container == "arrow":
+        pa = pytest.importorskip("pyarrow")
+        table = pa.table({f"c{i}": X[:, i] for i in range(X.shape[1])})
+        return pa.Table.from_batches(table.to_batches(max_chunksize=50))
+    da = pytest.importorskip("dask.array")
+    rows = da.from_array(X, chunks=((50, 3, 100, 50), X.shape[1]))
+    return (
+        rows.to_dask_dataframe(columns=[f"c{i}" for i in range(X.shape[1])]) if "frame" in container else rows
+    )
+
+
+# --- threads and processes ----------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("p", [80, 400])  # matrices that joblib sends as they are, and as read-only maps
+def test_processes_give_what_threads_give(p):
+    X = spiked_rows(60, p)
+    model = AttenuatedPCACV(3, alphas=ALPHAS, n_repeats=2, random_state=0, n_jobs=2)
+    threads = model.fit(X).cv_risk_folds_
+    with joblib.parallel_config("loky"):
+        processes = model.fit(X).cv_risk_folds_
+    np.testing.assert_allclose(processes, threads, rtol=1e-12)
+
+
+class FakeBlas:
+    """A library of eight threads, on a machine of any size."""
+
+    def __init__(self, threads=8):
+        self.num_threads = threads
+        self.lib_controllers = [self]
+
+    def set_num_threads(self, threads):
+        self.num_threads = threads
+
+    def limit(self, limits):
+        return FakeLimiter(self, limits)
+
+
+class FakeLimiter:
+    def __init__(self, blas, limits):
+        self._blas, self._before = blas, blas.num_threads
+        blas.num_threads = limits
+
+    def restore_original_limits(self):
+        self._blas.num_threads = self._before
+
+
+@pytest.fixture
+def fake_blas(monkeypatch):
+    from attenua._data import blas
+
+    fake = FakeBlas()
+    monkeypatch.setattr(blas, "_blas", lambda: fake)
+    return fake
+
+
+def test_nested_limits_of_blas(fake_blas):
+    from attenua._data.blas import blas_limit
+
+    with blas_limit(3):
+        assert fake_blas.num_threads == 3
+        with blas_limit(1):
+            assert fake_blas.num_threads == 1
+            with blas_limit(5):
+                assert fake_blas.num_threads == 1
+        assert fake_blas.num_threads == 3
+        with pytest.raises(KeyError), blas_limit(2):
+            raise KeyError
+        assert fake_blas.num_threads == 3
+    assert fake_blas.num_threads == 8
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (1, 2, 0)])
+def test_limits_of_several_threads_that_leave_in_any_order(fake_blas, order):
+    from attenua._data.blas import blas_limit
+
+    limits = (4, 2, 3)
+    entered, may_leave = ([threading.Event() for _ in limits] for _ in range(2))
+
+    def work(number):
+        with blas_limit(limits[number]):
+            entered[number].set()
+            may_leave[number].wait(10)
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+    for number, worker in enumerate(workers):
+        worker.start()
+        assert entered[number].wait(10)
+        assert fake_blas.num_threads == min(limits[: number + 1])
+    inside = set(range(3))
+    for number in order:
+        may_leave[number].set()
+        workers[number].join(10)
+        inside.remove(number)
+        assert fake_blas.num_threads == min((limits[i] for i in inside), default=8)
+
+
+# --- the rest -----------------------------------------------------------------------------------------------
+
+
+def test_a_strength_that_was_not_compared_is_named():
+    model = AttenuatedPCACV(2, alphas=ALPHAS).fit(spiked_rows(60, 8))
+    with pytest.raises(ValueError, match=r"alpha=0.123 was not compared.*\[0.0, 0.25, 0.5, 0.75, 1.0\]"):
+        paired_gain(model, alpha=0.123)
+    with pytest.raises(ValueError, match=r"tempering=0.5 was not compared.*\[0.0\]"):
+        paired_gain(model, alpha=0.25, tempering=0.5)
+
+
+@pytest.mark.slow
+def test_the_norm_of_a_sparse_covariance_takes_little_memory():
+    from attenua._data.row_moments import RowMoments
+
+    n, p = 4_100, 4_000
+    rows = sp.random(n, p, density=5e-4, random_state=0, format="csr")
+    moments = RowMoments(rows, np.ones(n), np.zeros(p))
+    tracemalloc.start()
+    try:
+        squared = moments.squared_norm
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * p**2 / 3  # np.eye(p) alone is three times that
+    mean = np.asarray(rows.mean(axis=0)).ravel()
+    S = (rows.T @ rows).toarray() / n - np.outer(mean, mean)
+    assert squared == pytest.approx(np.sum(S**2), rel=1e-9)
+
+
+def flat(kind):
+    """Large sparse rows without a gap in their spectrum."""
+    if kind == "random":
+        return sp.random(3_000, 6_000, density=0.003, random_state=0, format="csr")
+    diagonal = sp.diags(1 + 1e-3 * np.random.default_rng(0).random(5_200))
+    return sp.vstack([diagonal, -diagonal]).tocsr()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["random", "diagonal"])
+def test_sparse_rows_with_a_flat_spectrum(kind):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = AttenuatedPCA(5, alpha=0.5).fit(flat(kind))
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(5), atol=1e-8)
+    if model.shortfall_ > 1e-8:
+        assert any(issubclass(w.category, ConvergenceWarning) and "explain" in str(w.message) for w in said)
+
+
+def test_a_column_that_is_constant_in_a_training_set_has_factor_zero_everywhere(monkeypatch):
+    """A large constant has rounding errors, and tempering must not make a variance of them."""
+    strict = pytest.importorskip("array_api_strict")
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    X = spiked_rows(40, 6)
+    X[:, 2] = 1e6 / 3
+    X[::4, 4] = 1 / 3  # constant where only fold 0 is held in
+    X[1::4, 5] = 0.1
+    splits = [(np.arange(fold, 40, 4), np.arange((fold + 1) % 4, 40, 4)) for fold in range(4)]
+    A = strict.asarray(X, device=strict.Device("device1"))
+    for selection in ("minimum", "bounded"):
+        model = AttenuatedPCACV(2, tempering=[0.5, 1.0], cv=splits, selection=selection)
+        host = model.fit(X).cv_risk_
+        with sklearn.config_context(array_api_dispatch=True):
+            device = model.fit(A).cv_risk_
+        device = np.asarray(device.to_device(strict.Device("CPU_DEVICE")))
+        np.testing.assert_allclose(device, host, rtol=1e-9)
+    # At small strengths no eigenvalue that counts is below that of a constant column, which is 0.
+    model = AttenuatedPCACV(2, alphas=[0, 0.2], tempering=[0.5, 1.0], cv=splits)
+    full, without = model.fit(X), clone(model).fit(np.delete(X, 2, axis=1))
+    np.testing.assert_allclose(full.cv_risk_, without.cv_risk_, rtol=1e-9)
