@@ -6,6 +6,7 @@ import warnings
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
@@ -14,7 +15,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
 
-from attenua import AttenuatedPCA, AttenuatedPCACV, paired_gain
+from attenua import AttenuatedPCA, AttenuatedPCACV, attenuation_path, paired_gain, select_on_validation
 from tests.helpers import sine, spiked_rows
 
 ALPHAS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
@@ -442,3 +443,44 @@ def test_a_column_that_is_constant_in_a_training_set_has_factor_zero_everywhere(
     model = AttenuatedPCACV(2, alphas=[0, 0.2], tempering=[0.5, 1.0], cv=splits)
     full, without = model.fit(X), clone(model).fit(np.delete(X, 2, axis=1))
     np.testing.assert_allclose(full.cv_risk_, without.cv_risk_, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:The cut at")  # the axes of constant columns are all as good
+@pytest.mark.parametrize(
+    ("n", "p", "varying", "rank"), [(400, 200, 40, 30), (60, 560, 20, 30), (300, 200, 99, 60)]
+)
+@pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_matrix])
+def test_constant_columns_are_found_where_other_eigenvalues_are_negative(n, p, varying, rank, as_rows):
+    """Nothing maps into the axes of constant columns, so growing the basis never finds them."""
+    X = np.zeros((n, p))
+    X[:, :varying] = spiked_rows(n, varying)
+    S = np.cov(X.T, bias=True)
+    T = S - np.diag(np.diag(S))
+    W = AttenuatedPCA(rank, alpha=1.0).fit(as_rows(X)).components_
+    lacks = np.linalg.eigvalsh(T)[::-1][:rank].sum() - np.trace(W @ T @ W.T)
+    assert lacks <= 1e-8 * np.trace(S)
+
+
+def test_more_batches_of_weights_than_of_rows():
+    X = spiked_rows(40, 5)
+    weights = [np.ones(20)] * 3
+    with pytest.raises(ValueError, match="sample_weight has more batches than X"):
+        AttenuatedPCA(2).fit(iter([X[:20], X[20:]]), sample_weight=weights)
+
+
+def test_singular_values_of_large_numbers():
+    X = spiked_rows(40, 5)
+    expected = AttenuatedPCA(2).fit(X).singular_values_
+    with np.errstate(over="ignore"):
+        found = AttenuatedPCA(2).fit(X * 2.0**660).singular_values_
+    np.testing.assert_allclose(found * 2.0**-660, expected, rtol=1e-12)
+
+
+def test_validation_rows_with_other_columns_are_refused():
+    X = pd.DataFrame(spiked_rows(60, 4), columns=list("abcd"))
+    path = attenuation_path(X[:30], 2)
+    with pytest.raises(ValueError, match="column 'd' where the path was fitted to 'a'"):
+        select_on_validation(path, X[30:][list("dcba")])
+    whole = select_on_validation(path, X[30:])
+    batches = select_on_validation(path, iter([X[30:45], X[45:]]))
+    np.testing.assert_allclose(batches.risk, whole.risk)

@@ -8,7 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from attenua._correct.attenuation import pairs
 from attenua._correct.feature_groups import column_labels
-from attenua._data.checks import AUTO_TEMPERINGS, checked_strength, checked_strengths, checked_temperings
+from attenua._correct.strengths import (
+    AUTO_TEMPERINGS,
+    checked_strength,
+    checked_strengths,
+    checked_temperings,
+)
 from attenua._data.folds import checked_stream_folds
 from attenua._data.namespace import to_host
 from attenua._estimate.fitted import Kind
@@ -73,8 +78,8 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
     n_samples_ : int
         Number of fitted rows.
     shortfall_ : float
-        Bound of what the subspace lacks: the best one at these strengths explains at most this part of the
-        total variance more. 0 where LAPACK found it.
+        What the subspace may lack: the best one at these strengths explains at most this part of the total
+        variance more, provided that no leading direction was overlooked. 0 where LAPACK found it.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -146,7 +151,8 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         Parameters
         ----------
         X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
-            A batch; one row is enough.
+            A batch; one row is enough. One on a device comes to the host, where the sums are kept, and the
+            fitted arrays are numpy's.
         y : ignored
             Here for scikit-learn.
         sample_weight : array-like of shape (n_samples,), optional
@@ -251,8 +257,8 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
     n_samples_ : int
         Number of fitted rows.
     shortfall_ : float
-        Bound of what the subspace lacks: the best one at these strengths explains at most this part of the
-        total variance more. 0 where LAPACK found it.
+        What the subspace may lack: the best one at these strengths explains at most this part of the total
+        variance more, provided that no leading direction was overlooked. 0 where LAPACK found it.
     folds_ : str
         Which rows were held out together, in words.
     n_features_in_ : int
@@ -356,7 +362,8 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         Parameters
         ----------
         X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
-            A batch; one row is enough.
+            A batch; one row is enough. One on a device comes to the host, where the sums are kept, and the
+            fitted arrays are numpy's.
         y : ignored
             Here for scikit-learn.
         groups : array-like of shape (n_samples,), optional

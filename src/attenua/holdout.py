@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attenua._data.moments import in_data_units
 from attenua._data.namespace import beside, to_host
-from attenua._data.opening import open_rows
+from attenua._data.opening import open_for_fit
 from attenua._estimate.columns import ColumnsSeen
 from attenua._estimate.html import result_html
-from attenua._select.comparison import in_data_units, reconstruction_errors, smallest_strength_at_minimum
+from attenua._select.comparison import reconstruction_errors, smallest_strength_at_minimum
 from attenua._solve.subspace import Subspace
 from attenua.path import AttenuationPath, named_choice
 
@@ -210,7 +211,7 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
     ----------
     path : AttenuationPath
         Candidates fitted on training rows, from :func:`attenua.attenuation_path`.
-    X : array-like or sparse matrix of shape (n_samples, n_features)
+    X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
         Validation rows, independent of the training rows.
 
     Returns
@@ -227,10 +228,10 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
     >>> chosen.alpha, chosen.risk.shape
     (0.0, (22,))
     """
-    rows = open_rows(ColumnsSeen(), X)
-    if rows.n_features != path.mean.shape[0]:
-        raise ValueError(f"X has {rows.n_features} columns, but the path was fitted to {path.mean.shape[0]}.")
-    held = rows.moments()
+    columns = ColumnsSeen()
+    data = open_for_fit(columns, X)
+    _check_same_columns(columns, path)
+    held = data.moments.total
     bases = [to_host(path.pca_components).T, *(U.T for U in to_host(path.components))]
     frames = [beside(held.mean, np.asarray(basis, dtype=float)) for basis in bases]
     # About the held-out mean, a centre that adds nothing.
@@ -245,6 +246,19 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
         pca_risk=float(risk[0]),
         components=path.components[best - 1, ...] if best else path.pca_components,
         mean=path.mean,
-        n_validation=rows.n_samples,
+        n_validation=data.n_samples,
         n_candidates=len(path.alphas) + (path.tempering > 0),
     )
+
+
+def _check_same_columns(columns: ColumnsSeen, path: AttenuationPath) -> None:
+    """Raise unless rows have the columns that a path was fitted to, in the same order."""
+    n, fitted = columns.n_features_in_, path.mean.shape[0]
+    if n != fitted:
+        raise ValueError(f"X has {n} columns, but the path was fitted to {fitted}.")
+    names = getattr(columns, "feature_names_in_", None)
+    if names is None or path.feature_names is None:
+        return
+    for found, expected in zip(names, path.feature_names, strict=True):
+        if found != expected:
+            raise ValueError(f"X has the column {found!r} where the path was fitted to {expected!r}.")

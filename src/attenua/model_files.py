@@ -246,7 +246,7 @@ def _check_numbers(name: str, fitted: dict[str, Any], arrays: dict[str, NDArray[
         for key in _keys(name, kind):
             require(type(fitted.get(key)) is expected, f"{key} must be of type {expected.__name__}")
     rank = len(arrays["components_"])
-    require(fitted["n_samples_"] >= 2, "n_samples_ must be an integer of at least 2")
+    require(fitted["n_samples_"] >= 1, "n_samples_ must be an integer of at least 1")
     require(fitted["n_components_"] == rank, f"n_components_ must be {rank}, as many as the components are")
     require(0 <= fitted["shortfall_"] <= 1, "shortfall_ must be a part, from 0 to 1")
     if "alphas_" in arrays:

@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from attenua._correct.attenuation import pairs
 from attenua._correct.feature_groups import column_labels
-from attenua._data.checks import checked_strength, checked_strengths
+from attenua._correct.strengths import checked_strength, checked_strengths
+from attenua._data.moments import in_data_units
 from attenua._data.namespace import array_namespace, to_host
 from attenua._data.opening import open_for_fit
 from attenua._estimate.axes import principal_axes, warn_of_tie
 from attenua._estimate.columns import ColumnsSeen
 from attenua._estimate.html import result_html
-from attenua._select.comparison import in_data_units
 from attenua._select.rank import resolve_rank
 from attenua._select.rule import AttenuationRule
 
@@ -48,6 +48,8 @@ class AttenuationPath:
         Tempering of the whole path; at 0 its first subspace is that of PCA.
     pca_components : ndarray of shape (n_components, n_features)
         Components of ordinary PCA.
+    feature_names : tuple of str or None
+        Names of the columns, where the rows had names.
     """
 
     alphas: Array
@@ -60,6 +62,7 @@ class AttenuationPath:
     n_samples: int
     tempering: float
     pca_components: Array
+    feature_names: tuple[str, ...] | None = None
 
     @property
     def n_components(self) -> int:
@@ -165,7 +168,7 @@ def attenuation_path(
     tied = np.array([subspace.tied for subspace in found[path]])
     if tied.any() and n_components is not None:
         warn_of_tie(rank, f" at alpha = {', '.join(f'{alpha:g}' for alpha in alphas[tied])}")
-    xp = array_namespace(total.mean)
+    xp, names = array_namespace(total.mean), getattr(columns, "feature_names_in_", None)
     dtype = xp.float32 if data.dtype is np.float32 else xp.float64
     return AttenuationPath(
         alphas=alphas,
@@ -180,6 +183,7 @@ def attenuation_path(
         n_samples=data.n_samples,
         tempering=tempering,
         pca_components=xp.astype(axes[0].components, dtype),
+        feature_names=None if names is None else tuple(names),
     )
 
 

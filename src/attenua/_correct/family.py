@@ -60,6 +60,11 @@ class MatrixFamily:
         return float(self._host_variances.sum())
 
     @cached_property
+    def constant_columns(self) -> NDArray[np.intp]:
+        """Columns that do not vary: their axes are eigenvectors of every member, with eigenvalue 0."""
+        return np.flatnonzero(self._host_variances == 0)
+
+    @cached_property
     def lowest(self) -> Array:
         """Lower bounds of the eigenvalues of every member: S has no negative ones."""
         return -np.maximum(self.strengths, 0.0) * self._largest_of_part

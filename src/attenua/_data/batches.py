@@ -120,6 +120,8 @@ def _with_batches(found: Iterable[Batch], labels: Iterable[Any], argument: str) 
             yield batch._replace(labels=next(rest))
         except StopIteration:
             raise ValueError(f"{argument} has {number} batches, but X has more.") from None
+    if next(rest, None) is not None:
+        raise ValueError(f"{argument} has more batches than X.")
 
 
 def _length(rows: Any) -> int:

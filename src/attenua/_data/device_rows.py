@@ -15,19 +15,20 @@ from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.namespace import beside, check_float64, device_of, spans
 from attenua._data.row_moments import RowMoments, has_few_rows, inner_products
 from attenua._data.rows import forms_scatter
-from attenua._data.sums import NEAR_ZERO, SINGLE_PRECISION_ROWS
+from attenua._data.sums import (
+    FRAME_ROWS,
+    NEAR_ZERO,
+    SINGLE_PRECISION_ROWS,
+    SINGLE_RANGE,
+    SINGLE_SQUARE,
+)
 
 # A step should be long enough that launching its few kernels costs nothing, and small beside the data.
 _STEP_BYTES = 256 * 2**20
 # Rows of one product in single precision; the products of a step are one batch, added in double precision.
 _PRODUCT_ROWS = 16_384
-# Single precision multiplies numbers of these sizes without overflow, and without underflow that matters.
-_SINGLE_RANGE = (2.0**-20, 2.0**50)
-_SINGLE_SQUARE = 1e-30
 # Products in single precision are off by about 1e-6 of the largest, in TF32 by 1e-4.
 _SINGLE_ERROR = 1e-5
-# The rows that a frame is chosen by.
-_FRAME_ROWS = 64
 
 
 class DeviceRows:
@@ -62,7 +63,7 @@ class DeviceRows:
             X.dtype == xp.float32
             and sample_weight is None
             and self.n_samples >= SINGLE_PRECISION_ROWS
-            and _SINGLE_RANGE[0] <= largest <= _SINGLE_RANGE[1]
+            and SINGLE_RANGE[0] <= largest <= SINGLE_RANGE[1]
             and _multiplies_in_single(xp, X)
         )
         self._kept: Any = None
@@ -71,7 +72,7 @@ class DeviceRows:
     def _median_of_some(self) -> Any:
         """Return the origin: the median of a few rows, as float32 where the rows are."""
         xp = self.xp
-        some = self._X[:: -(-self.n_samples // _FRAME_ROWS), ...]
+        some = self._X[:: -(-self.n_samples // FRAME_ROWS), ...]
         some = xp.sort(xp.astype(some, xp.float64) / self._unit, axis=0)
         origin = _middle(some)
         spread = _middle(xp.sort(xp.abs(some - origin), axis=0))
@@ -162,7 +163,7 @@ class DeviceRows:
     def _lost_squares(self, scatter: Any, count: int, rows: Any) -> bool:
         """Whether a column whose squares sum to next to nothing is not nothing, but lost to underflow."""
         xp = self.xp
-        small = xp.nonzero(xp.linalg.diagonal(scatter) < _SINGLE_SQUARE * count)[0]
+        small = xp.nonzero(xp.linalg.diagonal(scatter) < SINGLE_SQUARE * count)[0]
         if small.shape[0] == 0:
             return False
         nothing = xp.astype(xp.take(self._origin, small), xp.float32)

@@ -260,6 +260,10 @@ class ScaledMoments(Moments):
         self._factors = factors
         self._column = factors[:, None]
 
+    def scaled(self, factors: Any) -> "ScaledMoments":
+        """Return the moments of the columns, each multiplied by another factor as well."""
+        return self._base.scaled(self._factors * factors)
+
     @cached_property
     def mean(self) -> Any:
         """Mean of the rows."""
@@ -343,3 +347,10 @@ def within_groups(matrix: Any, labels: NDArray[np.intp] | None) -> Any:
     labels = np.arange(matrix.shape[0]) if labels is None else labels
     xp, labels = array_namespace(matrix), beside(matrix, labels)
     return xp.where(labels[:, None] == labels[None, :], matrix, xp.zeros_like(matrix))
+
+
+def in_data_units(squares: Any, unit: float, power: float = 1.0) -> Any:
+    """Return variances or risks, or a power of them, in the data's own units; beyond 1e308, infinity."""
+    factor = np.float64(unit) ** power
+    with np.errstate(over="ignore", under="ignore"):
+        return squares * factor * factor

@@ -13,12 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from attenua._data.batches import Batch, arrow_batch, batches_of, is_arrow_table, is_batches
 from attenua._data.blocks import magnitude
-from attenua._data.checks import (
-    check_names,
-    checked_batch_weights,
-    checked_weights,
-    matrix_requirements,
-)
+from attenua._data.checks import check_names, checked_batch_weights, checked_weights, matrix_requirements
 from attenua._data.dask_rows import dask_stream, is_dask
 from attenua._data.device_rows import DeviceRows, device_magnitude
 from attenua._data.folds import (

@@ -20,7 +20,7 @@ from attenua._data.blocks import magnitude, row_blocks, unit_for
 Array = NDArray[np.float64]
 
 # The most rows that a frame is chosen by.
-_FRAME_ROWS = 64
+FRAME_ROWS = 64
 # An origin of so many spreads costs two digits of sixteen in double precision, none of seven in single.
 NEAR_ZERO = {False: 8.0, True: 0.5}
 # From this many rows on, float32 rows are multiplied in single precision, a block at a time, and the products
@@ -31,8 +31,8 @@ _PRODUCT_ROWS = 8_192
 _PRODUCT_BYTES = 64 * 2**20
 _MIN_PRODUCT_ROWS = 1_024
 # Single precision multiplies numbers of these sizes without overflow, and without underflow that matters.
-_SINGLE_RANGE = (2.0**-20, 2.0**50)
-_SINGLE_SQUARE = 1e-30
+SINGLE_RANGE = (2.0**-20, 2.0**50)
+SINGLE_SQUARE = 1e-30
 # A block whose columns have lengths in this range holds finite numbers that were squared safely, with nothing
 # lost that matters. NaN and infinity are outside it.
 _PLAIN_RANGE = (2.0**-10, 2.0**30)
@@ -78,7 +78,7 @@ def frame_of(X: Any, feature_names: Any = None, largest: float | None = None) ->
     largest : float, optional
         Largest magnitude of X; if not given, that of the few rows, which sums of the others may raise.
     """
-    sample = X if sp.issparse(X) else X[:: -(-X.shape[0] // _FRAME_ROWS)]
+    sample = X if sp.issparse(X) else X[:: -(-X.shape[0] // FRAME_ROWS)]
     largest = magnitude(sample, feature_names) if largest is None else largest
     unit = unit_for(largest)
     if sp.issparse(X):
@@ -252,7 +252,7 @@ class FoldSums:
                 total += rows[block].sum(axis=0) if w is None else w[block] @ rows[block]
         if unit_for(largest) != frame.unit:
             return _rescaled(B, w, weight, frame.covering(largest))
-        if single and not _SINGLE_RANGE[0] <= largest <= _SINGLE_RANGE[1]:
+        if single and not SINGLE_RANGE[0] <= largest <= SINGLE_RANGE[1]:
             return self._measure(B, w, False, checked, workspace)
         if w is not None:
             rows *= np.sqrt(w)[:, None]
@@ -305,7 +305,7 @@ def _rescaled(B: Any, w: Array | None, weight: float, frame: Frame) -> BlockSums
 
 def _kept_squares(rows: NDArray[Any], scatter: NDArray[Any]) -> bool:
     """Whether a column whose squares sum to next to nothing is nothing, and not lost to underflow."""
-    small = np.flatnonzero(np.diag(scatter) < _SINGLE_SQUARE * len(rows))
+    small = np.flatnonzero(np.diag(scatter) < SINGLE_SQUARE * len(rows))
     return not rows[:, small].any()
 
 

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._data.checks import caller_level
-from attenua._data.moments import Moments
+from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import array_namespace, beside, to_host
-from attenua._select.comparison import in_data_units
 from attenua._solve.decompose import small_eigh
 from attenua._solve.subspace import Subspace, rounding
 

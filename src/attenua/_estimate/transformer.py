@@ -14,12 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from attenua._data.blocks import row_blocks
 from attenua._data.checks import caller_level
 from attenua._data.dask_rows import dask_mean_score, is_dask, lazy_rows
-from attenua._data.moments import Moments
+from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import array_namespace, beside, check_same_place, clipped, namespace_of
 from attenua._data.opening import check_finite, checked_rows
 from attenua._estimate.axes import principal_axes, unbiased_total, warn_of_tie
 from attenua._estimate.fitted import SUBSPACE, Kind, store
-from attenua._select.comparison import in_data_units
 from attenua._solve.subspace import Convergence, Subspace
 
 
@@ -98,13 +97,14 @@ class SubspaceTransformer(RowsTransformer):
         rank = axes.components.shape[0]
         # As many further eigenvalues as PCA's spectrum has, zeros included: scikit-learn's convention.
         left_over = min(moments.n_features, max(int(moments.weight), 1)) - rank
+        squares = unbiased_total(moments) * (moments.weight - 1)  # of all rows, in the moments' unit
         unexplained = max(1 - axes.explained_variance_ratio.sum(), 0) * unbiased_total(moments)
         values = {
             "components_": axes.components,
             "mean_": moments.mean * moments.unit,
             "explained_variance_": axes.explained_variance,
             "explained_variance_ratio_": axes.explained_variance_ratio,
-            "singular_values_": np.sqrt(axes.explained_variance * (moments.weight - 1)),
+            "singular_values_": moments.unit * np.sqrt(axes.explained_variance_ratio * squares),
             "noise_variance_": in_data_units(unexplained / left_over, moments.unit) if left_over > 0 else 0,
             "n_components_": rank,
             "n_samples_": n_samples,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
 from attenua._data.blas import blas_limit, blas_threads
-from attenua._data.moments import Moments
+from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import to_host
 from attenua._data.splits import FoldMoments, SplitMoments, SplitPair
 from attenua._select.rule import Rule
@@ -207,10 +207,3 @@ def reconstruction_errors(rows: Moments, subspaces: Sequence[Subspace], centre: 
 def smallest_strength_at_minimum(risk: Array, total_variance: float) -> int:
     """Return the first position whose risk is the least, up to rounding."""
     return int(np.argmax(risk <= risk.min() + ROUNDING * total_variance))
-
-
-def in_data_units(squares: Any, unit: float, power: float = 1.0) -> Any:
-    """Return variances or risks, or a power of them, in the data's own units; beyond 1e308, infinity."""
-    factor = np.float64(unit) ** power
-    with np.errstate(over="ignore", under="ignore"):
-        return squares * factor * factor

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 SELECTIONS = ("minimum", "guarded", "bounded")
-# So many standard errors must a gain over PCA exceed; docs/guide/two_strengths.md shows its neighbours.
+# A gain over PCA must exceed this many standard errors; docs/guide/two_strengths.md shows its neighbours.
 GUARD = 0.25
 
 

@@ -28,7 +28,7 @@ _BASIS_BYTES = 400 * 2**20
 _FEW_ROWS = 600
 # Where residuals are at most so much too large, one block of new columns will do.
 _ONE_BLOCK = 200.0
-# A look at a basis costs about as much as so many times fewer new columns than it has.
+# A look at a basis of this many columns costs about as much as one new column.
 _COLUMNS_PER_LOOK = 64
 # New residuals that say nearly the same as others are left out.
 _ALIKE = 1e-8

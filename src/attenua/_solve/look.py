@@ -2,7 +2,7 @@ r"""How far Ritz vectors are from what is wanted.
 
 A Ritz value :math:`\theta` is never above its eigenvalue, and below it by at most the norm :math:`r` of its
 residual, or by :math:`r^2 / \delta` where the next eigenvalue is :math:`\delta` away. The sum of these is the
-bound of what the subspace explains too little.
+bound of what the subspace explains too little, provided that no leading direction was overlooked.
 """
 
 from dataclasses import dataclass

@@ -43,7 +43,7 @@ def nearby_subspace(values: Array, change: Array, rank: int, tolerance: float) -
         step = float(np.linalg.norm(following - X))
         X = following
         if step <= tolerance * float(np.linalg.norm(X)):
-            # The polar factor, so that the basis is orthonormal.
+            # Orthonormal columns with the same span.
             triangle = np.linalg.cholesky(np.eye(rank) + X.T @ X)
             return np.linalg.solve(triangle, np.hstack([np.eye(rank), X.T])).T
         if step > before / 2:

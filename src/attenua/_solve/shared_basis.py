@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._correct.family import MatrixFamily
+from attenua._data.namespace import beside
 from attenua._solve.decompose import small_eigh
 from attenua._solve.growth import RowSpaceGrowth, growth_for
 from attenua._solve.look import FINE, ROUGH, SHORTFALL, Look, Observer
@@ -54,6 +55,7 @@ class SharedBasis:
         self._basis = self._growth.start()
         self._looks: dict[int, Look] = {}
         self._measurements = 0
+        self._has_constant_columns = False
 
     def solve(self) -> list[Subspace]:
         """Return the leading subspace of every member."""
@@ -81,6 +83,8 @@ class SharedBasis:
         before = np.inf
         for round_number in range(most_rounds):
             looks = self._look_at(members)
+            if self._misses_constant_columns(looks):
+                looks = self._look_at(members)
             if self._is_enough(looks, before) or self._basis.width >= self._family.size:
                 break
             worst = max(looks, key=lambda look: look.worst)
@@ -88,6 +92,23 @@ class SharedBasis:
             self._growth.grow(self._basis, worst, looks, round_number)
             self._looks.clear()
         return self._look_at(members)
+
+    def _misses_constant_columns(self, looks: list[Look]) -> bool:
+        """Add the axes of columns that do not vary, where wanted eigenvalues are no better; say if so.
+
+        S and D map nothing there, so that no growth would ever find them.
+        """
+        columns = self._family.constant_columns[: self._rank + 1]
+        if self._has_constant_columns or not len(columns):
+            return False
+        if min(look.values[self._rank - 1] for look in looks) > 0:
+            return False
+        axes = np.zeros((self._family.size, len(columns)))
+        axes[columns, np.arange(len(columns))] = 1.0
+        self._basis.extend(beside(self._basis.Q, axes))
+        self._has_constant_columns = True
+        self._looks.clear()
+        return True
 
     def _look_at(self, members: list[int]) -> list[Look]:
         """Return a look at each of some members; what was seen on the present basis is kept."""
@@ -121,7 +142,7 @@ class SharedBasis:
         """Return the subspaces of all members, from those that were looked at."""
         found = {look.member: self._subspace(look.values, look.coordinates, look.shortfall) for look in looks}
         others = [k for k in range(len(self._family.strengths)) if k not in found]
-        count, width = (self._rank + self._growth.count + 1) // 2, self._basis.width
+        count, width = self._growth.count, self._basis.width
         is_narrow = count * len(looks) < 0.8 * width
         if others and not is_narrow and width > _NARROW:
             found |= self._near(looks, others)

@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from attenua import AttenuatedPCA, AttenuatedPCACV
 from attenua._correct.attenuation import corrected_families
 from attenua._correct.feature_groups import column_labels
-from attenua._data.checks import NAMED_STRENGTHS, checked_matrix
-from attenua._data.moments import Moments
+from attenua._correct.strengths import NAMED_STRENGTHS
+from attenua._data.checks import checked_matrix
+from attenua._data.moments import Moments, in_data_units
 from attenua._data.rows import HostRows
 from attenua._estimate.axes import PrincipalAxes, principal_axes
-from attenua._select.comparison import in_data_units
 from attenua._select.rule import AttenuationRule
 from attenua.paired import PairedGain, paired_gain
 from attenua.report.leakage import Leakage, leakage

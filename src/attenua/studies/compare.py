@@ -13,9 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from attenua._data.checks import checked_matrix
 from attenua._data.folds import is_number_of_folds, make_splits, repeated_splits
+from attenua._data.moments import in_data_units
 from attenua._data.rows import HostRows
 from attenua._estimate.transformer import RowsTransformer
-from attenua._select.comparison import in_data_units, reconstruction_errors
+from attenua._select.comparison import reconstruction_errors
 from attenua._select.rule import pca_subspace
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.rivals import (

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._correct.attenuation import pairs
-from attenua._data.checks import checked_strengths
+from attenua._correct.strengths import checked_strengths
 from attenua._data.moments import ScatterMoments
 from attenua._select.rule import AttenuationRule
 
