@@ -106,7 +106,7 @@ def main():
         column[1].minorticks_off()
     axes[0, 0].set_ylabel("seconds")
     axes[1, 0].set_ylabel("megabytes beyond the data")
-    axes[0, 0].legend(frameon=False)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
     for ax in axes.flat:
         ax.grid(which="major", color="0.9")
     figure.savefig(out, dpi=130)
