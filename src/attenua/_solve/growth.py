@@ -63,9 +63,14 @@ def _random(family: MatrixFamily, count: int) -> Any:
 
 
 def _wide_enough(basis: Basis, family: MatrixFamily, rank: int) -> Basis:
-    """Return a basis of some columns more than the rank, also where S has left fewer that differ."""
-    if basis.width < rank + _LEAST_GUARD // 2:
-        basis.extend(_random(family, _count(family, rank) + 1)[:, basis.width :])
+    """Return a basis of some columns more than the rank, also where S has left fewer that differ.
+
+    On a device, where a round costs more than slower progress, half of them will do.
+    """
+    count = _count(family, rank)
+    least = count + 1 if family.moments.xp is np else (rank + count) // 2
+    if basis.width < least:
+        basis.extend(_random(family, count + 1)[:, basis.width :])
     return basis
 
 
