@@ -23,7 +23,7 @@ from attenua._data.folds import (
     is_number_of_folds,
     make_splits,
 )
-from attenua._data.namespace import array_namespace, beside, described, is_foreign, namespace_of, to_host
+from attenua._data.namespace import array_namespace, beside, check_host, is_foreign, namespace_of, to_host
 from attenua._data.rows import HostRows
 from attenua._data.splits import FoldMoments, SplitMoments
 from attenua._data.streams import RowStream
@@ -60,10 +60,7 @@ def open_rows(estimator: Any, X: Any, sample_weight: ArrayLike | None = None) ->
     """Check rows in memory or on a device, note their columns, and put them in a frame."""
     xp = namespace_of(X)
     if xp is not None and not get_tags(estimator).array_api_support:
-        raise TypeError(
-            f"{type(estimator).__name__} takes arrays in the host's memory; X is {described(X)}. Arrays of "
-            "other libraries are taken by AttenuatedPCA, AttenuatedPCACV and attenuation_path."
-        )
+        check_host(X, type(estimator).__name__)
     X = validate_data(estimator, X, **matrix_requirements())
     if xp is None:
         weights = checked_weights(sample_weight, X.shape[0])

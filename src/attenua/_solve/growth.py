@@ -9,11 +9,14 @@ from attenua._correct.family import MatrixFamily
 from attenua._data.namespace import array_namespace, beside
 from attenua._solve.basis import Basis
 from attenua._solve.filters import filtered, needed_degree
-from attenua._solve.look import Look
+from attenua._solve.look import FINE, Look
 from attenua._solve.subspace import rounding
 
+# Where nearly the whole space of few rows is wanted, angles as accurate as elsewhere would cost more than all
+# the rest; the explained variance is as accurate all the same.
+_LESS_FINE = 3e-5
 # From this rank on a look at a member is no longer cheap.
-HIGH_RANK = 64
+_HIGH_RANK = 64
 # Vectors that lack so much less than the worst can wait.
 _LACK_LESS = 100.0
 # Vectors beyond the rank: the filter damps what lies below the last of them.
@@ -35,9 +38,18 @@ _ALIKE = 1e-8
 
 
 class Growth(Protocol):
-    """A way in which a basis grows."""
+    """A way in which a basis grows.
+
+    Attributes
+    ----------
+    count : int
+        Number of vectors to keep an eye on: the wanted ones and some beyond the rank.
+    fine : float
+        Largest residual, relative to the distance from the unwanted eigenvalues, that is worth its cost.
+    """
 
     count: int
+    fine: float
 
     def start(self) -> Basis:
         """Return a basis to begin with."""
@@ -91,7 +103,7 @@ class FilteredGrowth:
 
     def __init__(self, family: MatrixFamily, rank: int):
         self._family, self._rank = family, rank
-        self.count = _count(family, rank)
+        self.count, self.fine = _count(family, rank), FINE
         moments = family.moments
         self._on_device = moments.xp is not np
         self._largest_degree = _LARGEST_DEGREE
@@ -162,6 +174,8 @@ class RowSpaceGrowth:
     def __init__(self, family: MatrixFamily, rank: int):
         self._family, self._rank = family, rank
         self.count = _count(family, rank)
+        self._wants_nearly_all = rank > _HIGH_RANK
+        self.fine = _LESS_FINE if self._wants_nearly_all else FINE
         values = family.moments.spectrum()
         self._row_rank = int(np.sum(values > rounding(family.size, max(family.scale, values[0]))))
         self._taken = 0
@@ -171,17 +185,12 @@ class RowSpaceGrowth:
         """Whether the rows are few enough for this rank."""
         return 0 < self._row_rank <= max(_FEW_ROWS, 4 * self._rank)
 
-    @property
-    def wants_nearly_all(self) -> bool:
-        """Whether the rank is high, so that most of the row space is wanted."""
-        return self._rank > HIGH_RANK
-
     def start(self) -> Basis:
         """Return the leading eigenvectors of S, and random columns, so that nothing is overlooked."""
         known = self._more(self.count)
         xp = array_namespace(known)
         columns = [known, _random(self._family, max(self.count + 1 - known.shape[1], 2))]
-        if self.wants_nearly_all:
+        if self._wants_nearly_all:
             columns.append(self._family.part(known))  # what every member needs next
         return _wide_enough(Basis(self._family, xp.concat(columns, axis=1)), self._family, self._rank)
 
@@ -195,7 +204,7 @@ class RowSpaceGrowth:
             basis.extend(xp.concat([columns, more], axis=1), _ALIKE)
             return
         # Of few vectors several blocks at once, since a look at a wide basis costs more than they do.
-        two_blocks = 2 * len(lacking) if worst.worst > _ONE_BLOCK and len(lacking) <= HIGH_RANK else 0
+        two_blocks = 2 * len(lacking) if worst.worst > _ONE_BLOCK and len(lacking) <= _HIGH_RANK else 0
         target = basis.width + max(basis.width // _COLUMNS_PER_LOOK, two_blocks)
         strength = float(self._family.strengths[worst.member])
         new, image = basis.extend(columns, _ALIKE)

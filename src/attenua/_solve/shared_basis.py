@@ -12,16 +12,13 @@ from numpy.typing import NDArray
 from attenua._correct.family import MatrixFamily
 from attenua._data.namespace import beside
 from attenua._solve.decompose import small_eigh
-from attenua._solve.growth import RowSpaceGrowth, growth_for
-from attenua._solve.look import FINE, ROUGH, SHORTFALL, Look, Observer
+from attenua._solve.growth import growth_for
+from attenua._solve.look import ROUGH, SHORTFALL, Look, Observer
 from attenua._solve.perturbation import nearby_subspace
 from attenua._solve.subspace import Subspace, rounding
 
 Array = NDArray[np.float64]
 
-# Where nearly the whole space of few rows is wanted, angles as accurate as elsewhere would cost more than all
-# the rest; the explained variance is as accurate all the same.
-_LESS_FINE = 3e-5
 # The sine of the angle to the exact subspace is reduced to this, as long as a round reduces the residual by
 # this factor.
 _SINE = 1e-7
@@ -50,8 +47,7 @@ class SharedBasis:
     def __init__(self, family: MatrixFamily, rank: int, *, exact: bool):
         self._family, self._rank, self._exact = family, rank, exact
         self._growth = growth_for(family, rank)
-        less = isinstance(self._growth, RowSpaceGrowth) and self._growth.wants_nearly_all
-        self._observer = Observer(family, rank, (_LESS_FINE if less else FINE) if exact else None)
+        self._observer = Observer(family, rank, self._growth.fine if exact else None)
         self._basis = self._growth.start()
         self._looks: dict[int, Look] = {}
         self._measurements = 0
@@ -83,7 +79,7 @@ class SharedBasis:
         before = np.inf
         for round_number in range(most_rounds):
             looks = self._look_at(members)
-            if self._misses_constant_columns(looks):
+            if self._adds_constant_columns(looks):
                 looks = self._look_at(members)
             if self._is_enough(looks, before) or self._basis.width >= self._family.size:
                 break
@@ -93,7 +89,7 @@ class SharedBasis:
             self._looks.clear()
         return self._look_at(members)
 
-    def _misses_constant_columns(self, looks: list[Look]) -> bool:
+    def _adds_constant_columns(self, looks: list[Look]) -> bool:
         """Add the axes of columns that do not vary, where wanted eigenvalues are no better; say if so.
 
         S and D map nothing there, so that no growth would ever find them.
@@ -143,13 +139,13 @@ class SharedBasis:
         found = {look.member: self._subspace(look.values, look.coordinates, look.shortfall) for look in looks}
         others = [k for k in range(len(self._family.strengths)) if k not in found]
         count, width = self._growth.count, self._basis.width
-        is_narrow = count * len(looks) < 0.8 * width
-        if others and not is_narrow and width > _NARROW:
+        is_smaller = count * len(looks) < 0.8 * width
+        if others and not is_smaller and width > _NARROW:
             found |= self._near(looks, others)
         elif others:
             # They are made of the leading vectors of the members that were looked at.
             leading = np.hstack([look.coordinates[:, :count] for look in looks])
-            turn = np.linalg.qr(leading)[0] if is_narrow else np.eye(width)
+            turn = np.linalg.qr(leading)[0] if is_smaller else np.eye(width)
             shortfall = max(look.shortfall for look in looks)
             for k, values, vectors in zip(others, *self._ritz(others, turn), strict=True):
                 found[k] = self._subspace(values, turn @ vectors, shortfall)
