@@ -40,7 +40,7 @@ def main() -> None:
     models = {
         "dask-ml PCA, tsqr": PCA(10, svd_solver="tsqr"),
         "dask-ml PCA, auto": PCA(10, svd_solver="auto"),
-        "AttenuatedPCA": AttenuatedPCA(10),
+        "AttenuatedPCA": AttenuatedPCA(10, alpha=0.5),
         "AttenuatedPCACV": AttenuatedPCACV(10),
     }
     with (

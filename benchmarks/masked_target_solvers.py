@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from attenua._correct.attenuation import pairs
 from attenua._data.rows import HostRows
 from attenua._select.rule import AttenuationRule
 from attenua.rivals.manifold import MAX_ITER, TOLERANCE, grassmann_tangent, minimise
@@ -46,7 +45,7 @@ def problems(subsamples, seed):
         for n in [64, 128] * subsamples:
             moments = HostRows(rows[rng.choice(len(rows), n, replace=False)]).moments()
             for kind, labels in (("coordinate", None), ("block", groups)):
-                rule = AttenuationRule(pairs(np.append(0.0, RATES / (1 + RATES)), np.zeros(1)), labels)
+                rule = AttenuationRule(np.append(0.0, RATES / (1 + RATES)), labels)
                 bases = dict(rule.subspaces(moments, rank))
                 starts = np.stack([bases[0].basis] * 4 + [bases[k].basis for k in range(1, 5)])
                 losses = MaskedTargetLosses(moments.covariance, np.tile(RATES, 2), labels)

@@ -12,7 +12,6 @@ from pathlib import Path
 import pandas as pd
 
 from attenua.studies.budget import RESULTS_FILE
-from attenua.studies.real_data import TITLES
 from attenua.studies.store import read_results
 
 DOCS = Path(__file__).parent
@@ -27,7 +26,6 @@ def main(study: Path, simulations: Path) -> None:
         name: (study / f"{name}.md").read_text()
         for name in (
             "main-comparison",
-            "two-against-one",
             "gains-with-intervals",
             "chosen-strengths",
             "iteration-caps",
@@ -48,9 +46,6 @@ def main(study: Path, simulations: Path) -> None:
             main=table["main-comparison"],
             overlap=overlap_paragraph(gains),
             worse=worse_clause(gains),
-            two=table["two-against-one"],
-            targets=targets_list(pd.read_csv(study / "differences.csv")),
-            repeats=repeats_clause(settings["n_repeats"]),
             intervals=table["gains-with-intervals"],
             strengths=table["chosen-strengths"],
             caps=table["iteration-caps"],
@@ -95,33 +90,6 @@ def worse_clause(gains: pd.DataFrame) -> str:
         below, clearly = (cells["gain"] < 0).sum(), (cells["high"] < 0).sum()
         parts.append(f"{method} has a mean below PCA in {below} (with an interval below zero in {clearly})")
     return " and ".join(parts)
-
-
-def targets_list(differences: pd.DataFrame) -> str:
-    """Answer, method by method, what two strengths were to reach."""
-    lines = []
-    for method, cells in differences.groupby("method", sort=False):
-        har = cells[cells["data"] == "har"]
-        ratios = " and ".join(
-            f"{row.gain / row.baseline_gain:.2f} at N = {row.budget}" for row in har.itertuples()
-        )
-        lines.append(
-            f"- *{method}*: the interval of the difference to direct attenuation lies above zero in "
-            f"{_count(cells, cells['low'] > 0)}; the mean lies above the best strength in hindsight in "
-            f"{_count(cells, cells['oracle_difference'] > 0)}; on HAR it removes {ratios} times what direct "
-            "attenuation does."
-        )
-    return "\n".join(lines)
-
-
-def _count(cells: pd.DataFrame, reached: pd.Series) -> str:
-    missed = ", ".join(f"{row.data} at N = {row.budget}" for row in cells[~reached].itertuples())
-    return f"{reached.sum()} of {len(cells)} cells" + (f" (not in {missed})" if missed else "")
-
-
-def repeats_clause(n_repeats: dict[str, int]) -> str:
-    """Say how often folds are repeated on each data set."""
-    return ", ".join(f"{count} times on {TITLES[name]}" for name, count in n_repeats.items())
 
 
 if __name__ == "__main__":

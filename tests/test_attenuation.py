@@ -226,9 +226,9 @@ def test_row_groups_by_metadata_routing():
 def test_weights_by_metadata_routing():
     X, w = spiked_rows(60, 6), np.random.default_rng(0).integers(1, 4, 60)
     with sklearn.config_context(enable_metadata_routing=True):
-        pipeline = make_pipeline(AttenuatedPCA(2).set_fit_request(sample_weight=True))
+        pipeline = make_pipeline(AttenuatedPCA(2, alpha=0.5).set_fit_request(sample_weight=True))
         pipeline.fit(X, sample_weight=w)
-    expected = AttenuatedPCA(2).fit(X, sample_weight=w)
+    expected = AttenuatedPCA(2, alpha=0.5).fit(X, sample_weight=w)
     np.testing.assert_allclose(pipeline[-1].components_, expected.components_)
 
 
@@ -238,7 +238,7 @@ SPARSE = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("estimator", [AttenuatedPCA(3), AttenuatedPCACV(3)])
+@pytest.mark.parametrize("estimator", [AttenuatedPCA(3, alpha=0.5), AttenuatedPCACV(3)])
 @pytest.mark.parametrize("shape", [(80, 20), (60, 600)])
 @pytest.mark.parametrize("form", [*SPARSE, *(f"{form} array" for form in SPARSE)])
 @pytest.mark.filterwarnings("ignore:Constructing a DIA")
@@ -252,7 +252,7 @@ def test_sparse_input_gives_what_dense_input_gives(estimator, shape, form):
     assert sparse.score(X) == pytest.approx(dense.score(matrix.toarray()), rel=1e-8)
 
 
-@pytest.mark.parametrize("estimator", [AttenuatedPCA(3), AttenuatedPCACV(3)])
+@pytest.mark.parametrize("estimator", [AttenuatedPCA(3, alpha=0.5), AttenuatedPCACV(3)])
 @pytest.mark.parametrize("shape", ["tall", "very wide"])
 def test_dense_containers_agree(estimator, shape, tmp_path):
     X = np.round(spiked_rows(*SHAPES[shape]), 2)
@@ -315,7 +315,7 @@ def test_the_data_are_left_alone():
 
 def test_pipeline_and_grid_search_over_alpha():
     X = spiked_rows(100, 8)
-    search = GridSearchCV(AttenuatedPCA(2), {"alpha": [0, 0.25, 0.5, 0.75, 1]}, cv=5).fit(X)
+    search = GridSearchCV(AttenuatedPCA(2, alpha=0.5), {"alpha": [0, 0.25, 0.5, 0.75, 1]}, cv=5).fit(X)
     direct = AttenuatedPCACV(2, alphas=[0, 0.25, 0.5, 0.75, 1], cv=KFold(5)).fit(X)
     np.testing.assert_allclose(-search.cv_results_["mean_test_score"], direct.cv_risk_, rtol=1e-9)
     assert search.best_params_["alpha"] == direct.alpha_
@@ -362,9 +362,12 @@ def test_score_is_minus_the_mean_squared_error_of_a_row():
         (AttenuatedPCA(2, alpha=1.1), "alpha must be a number from 0 to 1"),
         (AttenuatedPCA(2, alpha=np.nan), "alpha must be a number from 0 to 1; got nan"),
         (AttenuatedPCA(2, alpha="0.5"), "alpha must be a number from 0 to 1"),
-        (AttenuatedPCA(0), "n_components=0 must be between 1 and 5"),
-        (AttenuatedPCA(6), r"n_components=6 must be between 1 and 5, the smaller of the number of rows"),
-        (AttenuatedPCA(1.5), "n_components must be None, an integer from 1 to 5, or a fraction"),
+        (AttenuatedPCA(0, alpha=0.5), "n_components=0 must be between 1 and 5"),
+        (
+            AttenuatedPCA(6, alpha=0.5),
+            r"n_components=6 must be between 1 and 5, the smaller of the number of rows",
+        ),
+        (AttenuatedPCA(1.5, alpha=0.5), "n_components must be None, an integer from 1 to 5, or a fraction"),
         (AttenuatedPCA("mle"), "n_components must be None, an integer"),
         (AttenuatedPCA(True), "n_components must be None, an integer"),
         (AttenuatedPCA(2, feature_groups=[[0, 1], [2]]), "feature_groups must cover every column"),
@@ -391,7 +394,7 @@ def test_too_many_components_for_a_training_fold():
     assert AttenuatedPCACV(cv=5).fit(spiked_rows(10, 30)).n_components_ == 7
 
 
-@pytest.mark.parametrize("estimator", [AttenuatedPCA(1), AttenuatedPCACV(1)])
+@pytest.mark.parametrize("estimator", [AttenuatedPCA(1, alpha=0.5), AttenuatedPCACV(1)])
 def test_bad_data(estimator):
     X = spiked_rows(20, 5)
     frame = pd.DataFrame(X.copy(), columns=list("abcde"))
@@ -435,7 +438,7 @@ def test_bad_data(estimator):
 )
 def test_bad_weights(weights, message):
     with pytest.raises(ValueError, match=message):
-        AttenuatedPCA(2).fit(spiked_rows(20, 5), sample_weight=weights)
+        AttenuatedPCA(2, alpha=0.5).fit(spiked_rows(20, 5), sample_weight=weights)
 
 
 @pytest.mark.parametrize("shape", ["tall", "very wide"])
@@ -479,7 +482,7 @@ def test_a_fold_of_empty_sparse_rows():
 
 def test_constant_data_of_many_columns():
     with pytest.warns(UserWarning, match="falls on a tie"):
-        model = AttenuatedPCA(2).fit(np.ones((10, 6000)))
+        model = AttenuatedPCA(2, alpha=0.5).fit(np.ones((10, 6000)))
     np.testing.assert_array_equal(model.explained_variance_, 0)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from attenua import attenuation_path
 from attenua.holdout import fallback_certificate, select_on_validation
-from tests.helpers import spiked_rows, uneven_rows
+from tests.helpers import spiked_rows
 
 
 def test_validation_risk_of_centred_rows():
@@ -68,28 +68,3 @@ def test_certificates_that_are_refused(options, message):
 def test_validation_rows_with_other_columns():
     with pytest.raises(ValueError, match="X has 5 columns, but the path was fitted to 8"):
         select_on_validation(attenuation_path(spiked_rows(20, 8), 2), spiked_rows(20, 5))
-
-
-def test_pca_is_a_candidate_beside_a_tempered_path():
-    rng = np.random.default_rng(0)
-    X, V = (rng.standard_normal((n, 6)) * [9, 7, 1, 1, 1, 1] for n in (300, 3000))
-    chosen = select_on_validation(attenuation_path(X, 2, tempering=1.0), V)
-    assert (chosen.alpha, chosen.tempering) == (0, 0)
-    plain = attenuation_path(X, 2)
-    np.testing.assert_allclose(chosen.components, plain.components[0], atol=1e-9)
-    assert chosen.pca_risk == pytest.approx(select_on_validation(plain, V).risk[0], rel=1e-12)
-    assert chosen.pca_risk < chosen.risk.min()
-    assert chosen.n_candidates == 23
-    assert "ordinary PCA" in chosen._repr_html_()
-
-
-def test_a_tempered_path_chosen_on_validation_rows():
-    X, V = uneven_rows(40, 12), uneven_rows(500, 12)
-    path = attenuation_path(X, 2, tempering=0.5)
-    chosen = select_on_validation(path, V)
-    S = np.cov(V.T)
-    risks = [np.trace(S) - np.trace(U @ S @ U.T) for U in (path.pca_components, *path.components)]
-    np.testing.assert_allclose([chosen.pca_risk, *chosen.risk], risks, rtol=1e-10)
-    best = int(np.argmin(risks))
-    assert chosen.tempering == (0.5 if best else 0)
-    assert chosen.certificate(norms=(1, 1)).n_candidates == 23

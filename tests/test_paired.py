@@ -72,28 +72,3 @@ def _noisy(n, p, seed):
     """One weak direction with equal noise in many columns: attenuation helps on most samples."""
     rng = np.random.default_rng(seed)
     return 1.0 * rng.standard_normal((n, 1)) * np.ones(p) + rng.standard_normal((n, p))
-
-
-def test_the_gain_of_a_pair_on_a_surface():
-    model = AttenuatedPCACV(1, alphas=[0, 0.5, 1], tempering=[0.5, 1], cv=4).fit(_noisy(40, 8, 0))
-    sure = paired_gain(model)
-    assert (sure.alpha, sure.tempering) == (model.alpha_, model.tempering_)
-    assert sure.gain == pytest.approx(model.gain_)
-    assert sure.differences.shape == model.cv_risk_folds_.shape
-    assert sure.errors.shape == model.cv_risk_.shape
-    folds, base = model.cv_risk_folds_, model.cv_risk_folds_[:, 0, 0].mean()
-    crossed = []
-    for split in range(4):
-        others = np.delete(folds, split, axis=0).sum(axis=0)
-        i, j = np.unravel_index(np.argmin(others), others.shape)
-        crossed.append((folds[split, 0, 0] - folds[split, i, j]) / base)
-    assert sure.crossed_gain == pytest.approx(np.mean(crossed))
-    given = paired_gain(model, 0.5, 1.0)
-    assert given.gain == pytest.approx(1 - model.cv_risk_[2, 1] / model.cv_risk_[0, 0])
-    assert given.crossed_gain == pytest.approx((folds[:, 0, 0] - folds[:, 2, 1]).mean() / base)
-
-
-def test_tempering_alone_is_not_pca():
-    model = AttenuatedPCACV(1, alphas=[0], tempering=[1.0]).fit(_noisy(40, 8, 0))
-    assert paired_gain(model, 0.0, 1.0).verdict != "pca"
-    assert paired_gain(model, 0.0, 0.0).verdict == "pca"

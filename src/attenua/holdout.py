@@ -18,7 +18,7 @@ from attenua._estimate.columns import ColumnsSeen
 from attenua._estimate.html import result_html
 from attenua._select.comparison import reconstruction_errors, smallest_strength_at_minimum
 from attenua._solve.subspace import Subspace
-from attenua.path import AttenuationPath, named_choice
+from attenua.path import AttenuationPath
 
 Array = NDArray[np.float64]
 
@@ -142,39 +142,30 @@ class ValidationSelection:
     ----------
     alpha : float
         Chosen strength.
-    tempering : float
-        Chosen tempering: that of the path, or 0 where PCA was chosen.
     risk : ndarray of shape (n_alphas,)
-        Validation risk of every strength of the path.
-    pca_risk : float
-        Validation risk of PCA, which is always a candidate: ``risk[0]`` unless the path is tempered.
+        Validation risk of every strength of the path; the first is that of PCA.
     components : ndarray of shape (n_components, n_features)
         Orthonormal rows of the chosen subspace, fitted on the training rows only.
     mean : ndarray of shape (n_features,)
         Mean of the training rows.
     n_validation : int
         Number of validation rows.
-    n_candidates : int
-        Number of candidates compared, PCA among them.
     """
 
     alpha: float
-    tempering: float
     risk: Array
-    pca_risk: float
     components: Array
     mean: Array
     n_validation: int
-    n_candidates: int
 
     def _repr_html_(self) -> str:
         """Show the choice in a notebook."""
-        change = 100 * (self.risk / self.pca_risk - 1) if self.pca_risk > 0 else 0 * self.risk
+        change = 100 * (self.risk / self.risk[0] - 1) if self.risk[0] > 0 else 0 * self.risk
         return result_html(
             "Strength chosen on validation rows",
             [
-                ("strength", named_choice(self.alpha, self.tempering)),
-                ("risk against PCA", f"{min(change.min(), 0):+.2f}%"),
+                ("strength", f"{self.alpha:g}" if self.alpha else "0 (ordinary PCA)"),
+                ("risk against PCA", f"{change.min():+.2f}%"),
                 ("validation rows", f"{self.n_validation:,}"),
                 ("components", f"{self.components.shape[0]}"),
             ],
@@ -195,12 +186,12 @@ class ValidationSelection:
         if covariance is not None and np.shape(covariance) != (p, p):
             raise ValueError(f"covariance must be {p} x {p}, as the data are.")
         return fallback_certificate(
-            self.n_validation - 1, self.n_candidates, eta=eta, covariance=covariance, norms=norms
+            self.n_validation - 1, len(self.risk), eta=eta, covariance=covariance, norms=norms
         )
 
 
 def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
-    r"""Choose a strength of a fitted path, or PCA, by its risk on independent rows.
+    r"""Choose a strength of a fitted path, PCA among them, by its risk on independent rows.
 
     The validation risk is :math:`\operatorname{tr}\{(I - P_\alpha) S_v\}`, where :math:`S_v` is the
     covariance of the validation rows about their own mean, divided by :math:`n_v - 1`. For Gaussian rows it
@@ -232,22 +223,18 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
     data = open_for_fit(columns, X)
     _check_same_columns(columns, path)
     held = data.moments.total
-    bases = [to_host(path.pca_components).T, *(U.T for U in to_host(path.components))]
-    frames = [beside(held.mean, np.asarray(basis, dtype=float)) for basis in bases]
+    frames = [beside(held.mean, np.asarray(U.T, dtype=float)) for U in to_host(path.components)]
     # About the held-out mean, a centre that adds nothing.
     candidates = [Subspace(frame, None, np.zeros(frame.shape[1]), np.nan, False) for frame in frames]
     risk = reconstruction_errors(held, candidates, held.mean)
     best = smallest_strength_at_minimum(risk, held.total_variance)
     risk = in_data_units(risk * held.weight / (held.weight - 1), held.unit)
     return ValidationSelection(
-        alpha=float(path.alphas[best - 1]) if best else 0.0,
-        tempering=path.tempering if best else 0.0,
-        risk=risk[1:],
-        pca_risk=float(risk[0]),
-        components=path.components[best - 1, ...] if best else path.pca_components,
+        alpha=float(path.alphas[best]),
+        risk=risk,
+        components=path.components[best, ...],
         mean=path.mean,
         n_validation=data.n_samples,
-        n_candidates=len(path.alphas) + (path.tempering > 0),
     )
 
 

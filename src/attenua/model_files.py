@@ -250,8 +250,7 @@ def _check_numbers(name: str, fitted: dict[str, Any], arrays: dict[str, NDArray[
     require(fitted["n_components_"] == rank, f"n_components_ must be {rank}, as many as the components are")
     require(0 <= fitted["shortfall_"] <= 1, "shortfall_ must be a part, from 0 to 1")
     if "alphas_" in arrays:
-        for key, grid in (("alpha_", "alphas_"), ("tempering_", "temperings_")):
-            require(fitted[key] in arrays[grid], f"{key} must be one of {grid}")
+        require(fitted["alpha_"] in arrays["alphas_"], "alpha_ must be one of alphas_")
         require(fitted["gain_"] <= 1, "gain_ must be a number of at most 1")
 
 
@@ -274,14 +273,11 @@ def _check_arrays(arrays: dict[str, NDArray[Any]], require: Any) -> None:
 
 
 def _check_risks(arrays: dict[str, NDArray[Any]], require: Any) -> None:
-    alphas, temperings = arrays["alphas_"], arrays["temperings_"]
-    risk, folds = arrays["cv_risk_"], arrays["cv_risk_folds_"]
-    for key, grid in (("alphas_", alphas), ("temperings_", temperings)):
-        increasing = grid.ndim == 1 and len(grid) > 0 and bool((np.diff(grid) > 0).all())
-        require(increasing and grid[0] == 0 and grid[-1] <= 1, f"{key} must increase from 0, up to 1")
-    shape = (len(temperings), len(alphas)) if len(temperings) > 1 else alphas.shape
-    require(risk.shape == shape and bool((risk >= 0).all()), "cv_risk_ must be a risk per strength")
-    fits = folds.ndim > 1 and len(folds) > 0 and folds.shape[1:] == shape
+    alphas, risk, folds = arrays["alphas_"], arrays["cv_risk_"], arrays["cv_risk_folds_"]
+    increasing = alphas.ndim == 1 and len(alphas) > 0 and bool((np.diff(alphas) > 0).all())
+    require(increasing and alphas[0] == 0 and alphas[-1] <= 1, "alphas_ must increase from 0, up to 1")
+    require(risk.shape == alphas.shape and bool((risk >= 0).all()), "cv_risk_ must be a risk per strength")
+    fits = folds.ndim == 2 and len(folds) > 0 and folds.shape[1:] == alphas.shape
     require(fits and bool((folds >= 0).all()), "cv_risk_folds_ must be a risk per split and strength")
 
 

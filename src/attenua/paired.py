@@ -16,14 +16,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PairedGain:
-    r"""The part of PCA's held-out risk that a pair of strengths removes, with its uncertainty.
+    r"""The part of PCA's held-out risk that a strength removes, with its uncertainty.
 
     All gains and errors are parts of PCA's risk: 0.02 is 2%.
 
     Attributes
     ----------
-    alpha, tempering : float
-        The pair.
+    alpha : float
+        The strength.
     gain : float
         Part of PCA's pooled held-out risk that it removes.
     standard_error : float
@@ -32,10 +32,10 @@ class PairedGain:
         :math:`K` folds: the second term stands for the overlap of training sets, which the usual
         :math:`s/\sqrt J` ignores (Nadeau and Bengio, 2003). NaN where there is one split only.
     n_splits, n_better, n_worse : int
-        Splits, and how many of them the pair improves on or is worse than PCA.
+        Splits, and on how many of them the strength is better and worse than PCA.
     crossed_gain, crossed_error : float
-        The same where the pair of every split is chosen on the other splits of its repetition. The
-        first gain is measured on the splits that chose the pair and so leans upward; this one does not.
+        The same where the strength of every split is chosen on the other splits of its repetition. The
+        first gain is measured on the splits that chose the strength and so leans upward; this one does not.
     differences : ndarray of the shape of ``cv_risk_folds_``
         Risk of every candidate less that of PCA, split by split, as a part of PCA's mean risk.
     errors : ndarray of the shape of ``cv_risk_``
@@ -43,7 +43,6 @@ class PairedGain:
     """
 
     alpha: float
-    tempering: float
     gain: float
     standard_error: float
     n_splits: int
@@ -63,7 +62,7 @@ class PairedGain:
     @property
     def verdict(self) -> str:
         """``"pca"``: PCA was chosen. ``"clear"``: the gain stands out of its noise. Else ``"unclear"``."""
-        if self.alpha == self.tempering == 0:
+        if self.alpha == 0:
             return "pca"
         return "clear" if self.interval[0] > 0 and self.crossed_gain > 0 else "unclear"
 
@@ -77,11 +76,11 @@ class PairedGain:
         }[self.verdict]
 
 
-def paired_gain(estimator: Any, alpha: float | None = None, tempering: float = 0.0) -> PairedGain:
+def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
     """Return how sure the cross-validated gain of a fitted `AttenuatedPCACV` is.
 
-    The gain is that of the chosen pair; or of `alpha` and `tempering`, a pair that was compared but not
-    chosen on these splits, so that its gain is also the crossed one.
+    The gain is that of the chosen strength; or of `alpha`, a strength that was compared but not chosen on
+    these splits, so that its gain is also the crossed one.
 
     Splits count equally here, also where folds hold unequal numbers of rows. The number of folds is read
     from ``estimator.cv``; a splitter's splits are taken to be one repetition.
@@ -90,8 +89,8 @@ def paired_gain(estimator: Any, alpha: float | None = None, tempering: float = 0
     ----------
     estimator : AttenuatedPCACV
         Fitted.
-    alpha, tempering : float, optional
-        A pair that was compared, instead of the chosen one.
+    alpha : float, optional
+        A strength that was compared, instead of the chosen one.
 
     Returns
     -------
@@ -111,13 +110,11 @@ def paired_gain(estimator: Any, alpha: float | None = None, tempering: float = 0
     The gain does not stand clear of its noise; ordinary PCA may serve as well here.
     """
     check_is_fitted(estimator, "cv_risk_folds_")
-    surface = to_host(estimator.cv_risk_)
-    shape, risk = surface.shape, surface.ravel()
-    folds = to_host(estimator.cv_risk_folds_).reshape(-1, len(risk))
+    risk, folds = to_host(estimator.cv_risk_), to_host(estimator.cv_risk_folds_)
     n_splits = len(folds)
     per_repeat = int(estimator.cv) if isinstance(estimator.cv, numbers.Integral) else n_splits
-    pair = (estimator.alpha_, estimator.tempering_) if alpha is None else (alpha, tempering)
-    best = _place(estimator, *pair)
+    strength = float(estimator.alpha_ if alpha is None else alpha)
+    best = _place(to_host(estimator.alphas_), strength)
     base = folds[:, 0].mean()
     unit = base if base > 0 else 1.0
     differences = (folds - folds[:, :1]) / unit
@@ -125,8 +122,7 @@ def paired_gain(estimator: Any, alpha: float | None = None, tempering: float = 0
     crossed = differences[np.arange(n_splits), elsewhere]
     errors = _corrected_error(differences, per_repeat)
     return PairedGain(
-        alpha=float(pair[0]),
-        tempering=float(pair[1]),
+        alpha=strength,
         gain=float(1 - risk[best] / risk[0]) if risk[0] > 0 else 0.0,
         standard_error=float(errors[best]),
         n_splits=n_splits,
@@ -134,21 +130,17 @@ def paired_gain(estimator: Any, alpha: float | None = None, tempering: float = 0
         n_worse=int((differences[:, best] > 0).sum()),
         crossed_gain=float(-crossed.mean()),
         crossed_error=float(_corrected_error(crossed[:, None], per_repeat)[0]),
-        differences=differences.reshape(-1, *shape),
-        errors=errors.reshape(shape),
+        differences=differences,
+        errors=errors,
     )
 
 
-def _place(estimator: Any, alpha: float, tempering: float) -> int:
-    """Return the position of a pair among the candidates, tempering by tempering."""
-    places = []
-    for name, value in (("tempering", tempering), ("alpha", alpha)):
-        compared = to_host(getattr(estimator, f"{name}s_"))
-        place = np.flatnonzero(compared == value)
-        if not place.size:
-            raise ValueError(f"{name}={value!r} was not compared; {name}s_ holds {compared.tolist()}.")
-        places.append(int(place[0]))
-    return places[0] * estimator.alphas_.shape[0] + places[1]
+def _place(alphas: Array, alpha: float) -> int:
+    """Return the position of a strength among those compared."""
+    place = np.flatnonzero(alphas == alpha)
+    if not place.size:
+        raise ValueError(f"alpha={alpha!r} was not compared; alphas_ holds {alphas.tolist()}.")
+    return int(place[0])
 
 
 def _corrected_error(differences: Array, n_folds: int) -> Array:

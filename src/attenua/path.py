@@ -1,4 +1,4 @@
-"""The attenuation path: one leading subspace for every strength, at one tempering."""
+"""The attenuation path: one leading subspace for every strength."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.attenuation import pairs
 from attenua._correct.feature_groups import column_labels
-from attenua._correct.strengths import checked_strength, checked_strengths
+from attenua._correct.strengths import checked_strengths
 from attenua._data.moments import in_data_units
 from attenua._data.namespace import array_namespace, to_host
 from attenua._data.opening import open_for_fit
@@ -23,12 +22,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AttenuationPath:
-    """Leading subspaces along a grid of strengths, at one tempering.
+    """Leading subspaces along a grid of strengths.
 
     Attributes
     ----------
     alphas : ndarray of shape (n_alphas,)
-        Strengths, increasing.
+        Strengths, increasing from 0, which is PCA.
     components : ndarray of shape (n_alphas, n_components, n_features)
         Orthonormal rows that span the subspace of each strength, ordered by the variance they explain.
     mean : ndarray of shape (n_features,)
@@ -38,16 +37,11 @@ class AttenuationPath:
     explained_variance_ratio : ndarray of shape (n_alphas, n_components)
         The same as a part of the total variance.
     gap : ndarray of shape (n_alphas,)
-        Eigengap of the attenuated and tempered covariance at the cut; a small one means an ill-determined
-        subspace.
+        Eigengap of the attenuated covariance at the cut; a small one means an ill-determined subspace.
     tied : ndarray of shape (n_alphas,)
         Whether the cut falls on equal eigenvalues, so that the subspace is one choice among many.
     n_samples : int
         Number of rows.
-    tempering : float
-        Tempering of the whole path; at 0 its first subspace is that of PCA.
-    pca_components : ndarray of shape (n_components, n_features)
-        Components of ordinary PCA.
     feature_names : tuple of str or None
         Names of the columns, where the rows had names.
     """
@@ -60,8 +54,6 @@ class AttenuationPath:
     gap: Array
     tied: NDArray[np.bool_]
     n_samples: int
-    tempering: float
-    pca_components: Array
     feature_names: tuple[str, ...] | None = None
 
     @property
@@ -75,9 +67,10 @@ class AttenuationPath:
         Returns
         -------
         ndarray of shape (n_alphas, n_components)
-            Zero for the first strength where the path is not tempered: that is ordinary PCA.
+            Zero for the first strength, which is ordinary PCA.
         """
-        components, pca = to_host(self.components), to_host(self.pca_components)
+        components = to_host(self.components)
+        pca = components[0]
         # Sines, not cosines, are accurate for the small angles that matter here.
         outside = components - (components @ pca.T) @ pca
         return np.arcsin(np.clip(np.linalg.svd(outside, compute_uv=False), 0, 1))
@@ -93,7 +86,6 @@ class AttenuationPath:
                 ("rows, columns", f"{self.n_samples:,}, {self.mean.shape[0]:,}"),
                 ("components", f"{self.n_components}"),
                 ("strengths", f"{len(self.alphas)}, from {self.alphas[0]:g} to {self.alphas[-1]:g}"),
-                ("tempering", f"{self.tempering:g}"),
                 ("largest turn from PCA", f"{angles.max():.2f}°"),
             ],
             ["alpha", "variance captured, %", "largest angle to PCA, °", "gap", "tied"],
@@ -111,19 +103,13 @@ def attenuation_path(
     n_components: int | float | None = None,
     *,
     alphas: str | ArrayLike = "direct",
-    tempering: float = 0.0,
     feature_groups: Any = None,
     sample_weight: ArrayLike | None = None,
 ) -> AttenuationPath:
-    r"""Compute the leading subspaces of :math:`T(\alpha, \gamma)` along a path of strengths :math:`\alpha`.
+    r"""Compute the leading subspaces of :math:`T_\alpha` along a path of strengths :math:`\alpha`.
 
-    .. math::
-
-        T(\alpha, \gamma) = G \{S - \alpha\,\mathrm{diag}(S)\} G, \qquad
-        G = \mathrm{diag}(s_1^{-\gamma}, \dots, s_p^{-\gamma}),
-
-    with the sample covariance :math:`S` and its standard deviations :math:`s_i`. Without tempering
-    (:math:`\gamma = 0`) this is the path from PCA to hollowed PCA.
+    :math:`T_\alpha = S - \alpha\,\mathrm{diag}(S)` with the sample covariance :math:`S`: the path from PCA to
+    hollowed PCA.
 
     Parameters
     ----------
@@ -134,8 +120,6 @@ def attenuation_path(
         variance; None keeps as many as the data allow.
     alphas : {"direct", "mask"} or array-like
         Strengths: "direct" is 0, 0.05, ..., 1 with 0.49, "mask" the same up to 0.49. 0 is always included.
-    tempering : float
-        Tempering :math:`\gamma` of the whole path, from 0 to 1.
     feature_groups : None, labels, or lists of column indices
         Partition of the columns; attenuates within-group blocks of S instead of its diagonal.
     sample_weight : array-like of shape (n_samples,), optional
@@ -154,41 +138,27 @@ def attenuation_path(
     >>> path.components.shape
     (3, 2, 64)
     """
-    alphas, tempering = checked_strengths(alphas), checked_strength(tempering, "tempering")
+    alphas = checked_strengths(alphas)
     columns = ColumnsSeen()
     data = open_for_fit(columns, X, sample_weight)
     rank = resolve_rank(n_components, data.moments, data.n_samples)
     total = data.moments.total
-    # PCA first: what the path is measured against, and its own first subspace where it is not tempered.
-    strengths = np.unique(np.vstack([pairs(alphas, np.array([tempering])), np.zeros((1, 2))]), axis=0)
-    rule = AttenuationRule(strengths, column_labels(feature_groups, columns.n_features_in_))
-    found = [subspace for _, subspace in sorted(rule.subspaces(total, rank), key=lambda pair: pair[0])]
+    rule = AttenuationRule(alphas, column_labels(feature_groups, columns.n_features_in_))
+    found = [subspace for _, subspace in rule.subspaces(total, rank)]
     axes = [principal_axes(total, subspace) for subspace in found]
-    path = slice(len(strengths) - len(alphas), None)
-    tied = np.array([subspace.tied for subspace in found[path]])
+    tied = np.array([subspace.tied for subspace in found])
     if tied.any() and n_components is not None:
         warn_of_tie(rank, f" at alpha = {', '.join(f'{alpha:g}' for alpha in alphas[tied])}")
     xp, names = array_namespace(total.mean), getattr(columns, "feature_names_in_", None)
     dtype = xp.float32 if data.dtype is np.float32 else xp.float64
     return AttenuationPath(
         alphas=alphas,
-        components=xp.astype(xp.stack([a.components for a in axes[path]]), dtype),
+        components=xp.astype(xp.stack([a.components for a in axes]), dtype),
         mean=xp.astype(total.mean * total.unit, dtype),
-        explained_variance=np.stack([a.explained_variance for a in axes[path]]).astype(data.dtype),
-        explained_variance_ratio=np.stack([a.explained_variance_ratio for a in axes[path]]).astype(
-            data.dtype
-        ),
-        gap=in_data_units(np.array([subspace.gap for subspace in found[path]]), total.unit, 1 - tempering),
+        explained_variance=np.stack([a.explained_variance for a in axes]).astype(data.dtype),
+        explained_variance_ratio=np.stack([a.explained_variance_ratio for a in axes]).astype(data.dtype),
+        gap=in_data_units(np.array([subspace.gap for subspace in found]), total.unit),
         tied=tied,
         n_samples=data.n_samples,
-        tempering=tempering,
-        pca_components=xp.astype(axes[0].components, dtype),
         feature_names=None if names is None else tuple(names),
     )
-
-
-def named_choice(alpha: float, tempering: float) -> str:
-    """Return a pair of strengths in words."""
-    if alpha == tempering == 0:
-        return "0 (ordinary PCA)"
-    return f"{alpha:g}" + (f", tempering {tempering:g}" if tempering else "")

@@ -59,7 +59,7 @@ def test_dask_gives_the_fit_in_memory_with_the_same_folds(container):
     data = CONTAINERS[container](X)
     model = AttenuatedPCACV(2, alphas=ALPHAS).fit(data)
     assert_same_fit(model, in_memory())
-    assert_same_fit(AttenuatedPCA(2).fit(data), AttenuatedPCA(2).fit(X))
+    assert_same_fit(AttenuatedPCA(2, alpha=0.5).fit(data), AttenuatedPCA(2, alpha=0.5).fit(X))
     assert list(getattr(model, "feature_names_in_", [])) == (NAMES if container == "data frame" else [])
     scores = model.transform(data)
     assert isinstance(scores, da.Array)
@@ -83,9 +83,11 @@ def test_partitions_without_rows():
 
 def test_columns_without_names():
     frame = pd.DataFrame(X)  # columns 0, 1, ...: no names to scikit-learn
-    model = AttenuatedPCA(2).fit(dd.from_pandas(frame, npartitions=4))
+    model = AttenuatedPCA(2, alpha=0.5).fit(dd.from_pandas(frame, npartitions=4))
     assert not hasattr(model, "feature_names_in_")
-    np.testing.assert_allclose(model.transform(frame), AttenuatedPCA(2).fit(X).transform(X), atol=1e-8)
+    np.testing.assert_allclose(
+        model.transform(frame), AttenuatedPCA(2, alpha=0.5).fit(X).transform(X), atol=1e-8
+    )
 
 
 def test_folds_continue_over_batches_after_dask():
@@ -102,13 +104,15 @@ def test_groups_and_weights():
     assert_same_fit(AttenuatedPCACV(2, alphas=ALPHAS).fit(frame, groups="subject"), expected)
     by_series = AttenuatedPCACV(2, alphas=ALPHAS).fit(frame[NAMES], groups=frame["subject"])
     assert_same_fit(by_series, expected)
-    weighted = AttenuatedPCA(2).fit(X, sample_weight=GROUPS)
-    assert_same_fit(AttenuatedPCA(2).fit(arrays, sample_weight=da.from_array(GROUPS, chunks=50)), weighted)
-    assert_same_fit(AttenuatedPCA(2).fit(frame, sample_weight="subject"), weighted)
+    weighted = AttenuatedPCA(2, alpha=0.5).fit(X, sample_weight=GROUPS)
+    assert_same_fit(
+        AttenuatedPCA(2, alpha=0.5).fit(arrays, sample_weight=da.from_array(GROUPS, chunks=50)), weighted
+    )
+    assert_same_fit(AttenuatedPCA(2, alpha=0.5).fit(frame, sample_weight="subject"), weighted)
 
 
 def test_float32_and_sizes_that_differ_between_partitions():
-    single = AttenuatedPCA(2).fit(da.from_array(X.astype(np.float32), chunks=UNEVEN))
+    single = AttenuatedPCA(2, alpha=0.5).fit(da.from_array(X.astype(np.float32), chunks=UNEVEN))
     assert single.components_.dtype == np.float32
     assert single.transform(da.from_array(X.astype(np.float32), chunks=UNEVEN)).dtype == np.float32
     scale = np.repeat([1e-140, 1e100, 1.0, 0.0, 1e120], UNEVEN[0])[:, None]
@@ -122,7 +126,7 @@ def test_bad_dask_input():
     bad = X.copy()
     bad[150, 3] = np.nan
     with pytest.raises(ValueError, match=r"contains NaN in column 3 \('d'\)"):
-        AttenuatedPCA(2).fit(dd.from_pandas(pd.DataFrame(bad, columns=NAMES), npartitions=4))
+        AttenuatedPCA(2, alpha=0.5).fit(dd.from_pandas(pd.DataFrame(bad, columns=NAMES), npartitions=4))
     data = da.from_array(X, chunks=UNEVEN)
     with pytest.raises(ValueError, match="cv must be a number of folds"):
         AttenuatedPCACV(2, cv=splits_of(FOLDS)).fit(data)
@@ -135,8 +139,8 @@ def test_bad_dask_input():
     with pytest.raises(ValueError, match="groups='subject' is no column of X"):
         AttenuatedPCACV(2).fit(data, groups="subject")
     with pytest.raises(ValueError, match="X must have two dimensions"):
-        AttenuatedPCA(2).fit(data[:, 0])
-    model = AttenuatedPCA(2).fit(data)
+        AttenuatedPCA(2, alpha=0.5).fit(data[:, 0])
+    model = AttenuatedPCA(2, alpha=0.5).fit(data)
     with pytest.raises(ValueError, match="X has 5 features, but AttenuatedPCA is expecting 6"):
         model.transform(data[:, :5])
     with pytest.raises(ValueError, match="contains NaN in column 3"):

@@ -24,7 +24,7 @@ def strict_array(values, device="device1"):
     return array_api_strict.asarray(values, device=array_api_strict.Device(device))
 
 
-@pytest.mark.parametrize("estimator", [AttenuatedPCA(2), AttenuatedPCACV(2)])
+@pytest.mark.parametrize("estimator", [AttenuatedPCA(2, alpha=0.5), AttenuatedPCACV(2)])
 def test_without_dispatch_the_error_says_what_to_set(estimator):
     with pytest.raises(TypeError, match=r"device1.*SCIPY_ARRAY_API=1.*array_api_dispatch=True"):
         estimator.fit(strict_array(X))
@@ -49,7 +49,7 @@ def test_without_dispatch_arrays_on_the_host_become_numpy_arrays(library):
 def test_without_dispatch_a_device_tensor_is_refused():
     torch = pytest.importorskip("torch")
     with pytest.raises(TypeError, match=r"torch array on device meta.*array_api_dispatch=True"):
-        AttenuatedPCA(2).fit(torch.empty((60, 8), device="meta"))
+        AttenuatedPCA(2, alpha=0.5).fit(torch.empty((60, 8), device="meta"))
 
 
 def test_numpy_arrays_and_lists_go_the_usual_way(lib):
@@ -57,11 +57,11 @@ def test_numpy_arrays_and_lists_go_the_usual_way(lib):
     assert namespace_of(X.tolist()) is None
     assert namespace_of(sp.csr_matrix(X)) is None
     assert isinstance(AttenuatedPCACV(2).fit(X).components_, np.ndarray)
-    assert AttenuatedPCA(2).fit(sp.csr_matrix(X)).transform(sp.csr_matrix(X)).shape == (60, 2)
+    assert AttenuatedPCA(2, alpha=0.5).fit(sp.csr_matrix(X)).transform(sp.csr_matrix(X)).shape == (60, 2)
 
 
 def test_fit_and_use_must_be_in_one_place(lib):
-    on_device, on_host = AttenuatedPCA(2).fit(lib.array(X)), AttenuatedPCA(2).fit(X)
+    on_device, on_host = AttenuatedPCA(2, alpha=0.5).fit(lib.array(X)), AttenuatedPCA(2, alpha=0.5).fit(X)
     for method in ("transform", "score"):
         with pytest.raises(ValueError, match=rf"AttenuatedPCA.{method}\(\) must use the same namespace"):
             getattr(on_device, method)(X)
@@ -83,7 +83,7 @@ def test_what_computes_by_numpy_alone_says_so(lib):
 
 def test_batches_come_to_the_host(lib):
     A = lib.array(X)
-    expected, fixed = AttenuatedPCACV(2).fit(X), AttenuatedPCA(2).fit(X)
+    expected, fixed = AttenuatedPCACV(2).fit(X), AttenuatedPCA(2, alpha=0.5).fit(X)
     for model in (
         AttenuatedPCACV(2).fit([A[:25, :], A[25:, :]]),
         AttenuatedPCACV(2).fit(iter([A[:25, :], X[25:]])),
@@ -93,7 +93,7 @@ def test_batches_come_to_the_host(lib):
         assert model.alpha_ == expected.alpha_
         np.testing.assert_allclose(model.cv_risk_folds_, expected.cv_risk_folds_, rtol=1e-9)
         np.testing.assert_allclose(model.components_, expected.components_, atol=1e-9)
-    model = AttenuatedPCA(2).partial_fit(A, sample_weight=lib.array(np.ones(60)))
+    model = AttenuatedPCA(2, alpha=0.5).partial_fit(A, sample_weight=lib.array(np.ones(60)))
     np.testing.assert_allclose(model.components_, fixed.components_, atol=1e-9)
 
 
@@ -110,7 +110,7 @@ def test_a_path_stays_on_the_device(lib):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("estimator", [AttenuatedPCA(2), AttenuatedPCACV(2)])
+@pytest.mark.parametrize("estimator", [AttenuatedPCA(2, alpha=0.5), AttenuatedPCACV(2)])
 def test_a_value_that_is_not_finite_is_named_by_its_column(lib, bad, estimator):
     wrong = X.copy()
     wrong[7, 5] = bad
@@ -127,13 +127,13 @@ def test_a_value_that_is_not_finite_is_named_by_its_column(lib, bad, estimator):
 def test_wrong_shapes_and_weights(lib):
     A = lib.array(X)
     with pytest.raises(ValueError, match="2D array"):
-        AttenuatedPCA(2).fit(A[:, 0])
+        AttenuatedPCA(2, alpha=0.5).fit(A[:, 0])
     with pytest.raises(ValueError, match="8 features"):
-        AttenuatedPCA(2).fit(A).transform(A[:, :5])
+        AttenuatedPCA(2, alpha=0.5).fit(A).transform(A[:, :5])
     with pytest.raises(ValueError, match="2 components; inverse_transform takes scores"):
-        AttenuatedPCA(2).fit(A).inverse_transform(A)
+        AttenuatedPCA(2, alpha=0.5).fit(A).inverse_transform(A)
     with pytest.raises(ValueError, match="n_components=9 must be between 1 and 8"):
-        AttenuatedPCA(9).fit(A)
+        AttenuatedPCA(9, alpha=0.5).fit(A)
     with pytest.raises(ValueError, match="smallest training set"):
         AttenuatedPCACV(8, cv=2).fit(A[:10, :])
     for wrong, match in (
@@ -143,32 +143,32 @@ def test_wrong_shapes_and_weights(lib):
     ):
         for given in (wrong, lib.array(wrong)):
             with pytest.raises(ValueError, match=match):
-                AttenuatedPCA(2).fit(A, sample_weight=given)
+                AttenuatedPCA(2, alpha=0.5).fit(A, sample_weight=given)
 
 
 def test_complex_numbers_are_refused(lib):
     with pytest.raises(ValueError, match="Complex data not supported"):
-        AttenuatedPCA(2).fit(lib.array(X + 1j))
+        AttenuatedPCA(2, alpha=0.5).fit(lib.array(X + 1j))
 
 
 def test_a_device_without_double_precision_is_refused(dispatch):
     with pytest.raises(TypeError, match="no float64"):
-        AttenuatedPCA(2).fit(strict_array(X.astype(np.float32), "no_float64"))
+        AttenuatedPCA(2, alpha=0.5).fit(strict_array(X.astype(np.float32), "no_float64"))
 
 
 def test_sparse_and_tracked_tensors_are_refused():
     torch = pytest.importorskip("torch")
     with pytest.raises(TypeError, match="sparse torch array; only dense"):
-        AttenuatedPCA(2).fit(torch.asarray(X).to_sparse())
+        AttenuatedPCA(2, alpha=0.5).fit(torch.asarray(X).to_sparse())
     with pytest.raises(TypeError, match="detach"):
-        AttenuatedPCA(2).fit(torch.asarray(X).requires_grad_())
+        AttenuatedPCA(2, alpha=0.5).fit(torch.asarray(X).requires_grad_())
 
 
 def test_dask_blocks_on_a_device_are_refused():
     da = pytest.importorskip("dask.array")
     rows = da.from_array(X, chunks=(20, 8))
     rows._meta = type("ndarray", (), {"__module__": "cupy"})()
-    for estimator in (AttenuatedPCA(2), AttenuatedPCACV(2)):
+    for estimator in (AttenuatedPCA(2, alpha=0.5), AttenuatedPCACV(2)):
         with pytest.raises(TypeError, match="dask collection of cupy blocks"):
             estimator.fit(rows)
 
@@ -200,4 +200,4 @@ def test_rows_are_not_copied_to_the_host(lib, shape, monkeypatch):
 
 def test_an_object_of_no_library_is_left_to_scikit_learn():
     with pytest.raises((ValueError, TypeError)):
-        AttenuatedPCA(2).fit(SimpleNamespace(a=1))
+        AttenuatedPCA(2, alpha=0.5).fit(SimpleNamespace(a=1))

@@ -64,12 +64,12 @@ def assert_same_fit(one, two, rtol=1e-9):
 
 @pytest.mark.parametrize("size", [1, 7, 100, 203])
 def test_partial_fit_is_the_fit_in_memory_with_the_same_folds(size):
-    model, fixed = AttenuatedPCACV(2, alphas=ALPHAS), AttenuatedPCA(2)
+    model, fixed = AttenuatedPCACV(2, alphas=ALPHAS), AttenuatedPCA(2, alpha=0.5)
     for batch in batches(X, size):
         model.partial_fit(batch)
         fixed.partial_fit(batch)
     assert_same_fit(model, in_memory())
-    assert_same_fit(fixed, AttenuatedPCA(2).fit(X))
+    assert_same_fit(fixed, AttenuatedPCA(2, alpha=0.5).fit(X))
 
 
 @pytest.mark.parametrize("order", [np.arange(7), np.array([3, 6, 0, 5, 1, 4, 2])])
@@ -106,7 +106,7 @@ def arrow_table(X=X, **columns):
 @pytest.mark.parametrize("source", SOURCES)
 def test_fit_from_batches_of_any_kind(source):
     assert_same_fit(AttenuatedPCACV(2, alphas=ALPHAS).fit(SOURCES[source]()), in_memory())
-    assert_same_fit(AttenuatedPCA(2).fit(SOURCES[source]()), AttenuatedPCA(2).fit(X))
+    assert_same_fit(AttenuatedPCA(2, alpha=0.5).fit(SOURCES[source]()), AttenuatedPCA(2, alpha=0.5).fit(X))
 
 
 def test_parquet_dataset(tmp_path):
@@ -119,8 +119,8 @@ def test_parquet_dataset(tmp_path):
     assert_same_fit(by_group, in_memory(folds_by_group([f"s{g}" for g in GROUPS], 5)))
     assert list(by_group.feature_names_in_) == NAMES
     features = pa.dataset.dataset(data.to_table(columns=[*NAMES, "w"]))
-    weighted = AttenuatedPCA(2).fit(features, sample_weight="w")
-    assert_same_fit(weighted, AttenuatedPCA(2).fit(X, sample_weight=GROUPS % 3))
+    weighted = AttenuatedPCA(2, alpha=0.5).fit(features, sample_weight="w")
+    assert_same_fit(weighted, AttenuatedPCA(2, alpha=0.5).fit(X, sample_weight=GROUPS % 3))
     np.testing.assert_allclose(
         by_group.transform(arrow_table()),
         in_memory(folds_by_group([f"s{g}" for g in GROUPS], 5)).transform(X),
@@ -134,8 +134,8 @@ def test_labels_for_all_rows_or_batch_by_batch():
         assert_same_fit(AttenuatedPCACV(2, alphas=ALPHAS).fit(iter(batches(X)), groups=groups), expected)
     weights = GROUPS % 4
     for sample_weight in (weights, batches(weights)):
-        weighted = AttenuatedPCA(2).fit(batches(X), sample_weight=sample_weight)
-        assert_same_fit(weighted, AttenuatedPCA(2).fit(X, sample_weight=weights))
+        weighted = AttenuatedPCA(2, alpha=0.5).fit(batches(X), sample_weight=sample_weight)
+        assert_same_fit(weighted, AttenuatedPCA(2, alpha=0.5).fit(X, sample_weight=weights))
 
 
 def test_rows_of_no_weight_have_no_influence():
@@ -144,8 +144,8 @@ def test_rows_of_no_weight_have_no_influence():
     weights[62:93] = 0  # a whole batch
     far = X.copy()
     far[weights == 0] = np.array([[np.nan], [1e12], [-1e300], *([[7.0]] * 31)])
-    found = AttenuatedPCA(2).fit(batches(far), sample_weight=weights)
-    assert_same_fit(found, AttenuatedPCA(2).fit(X[weights > 0]))
+    found = AttenuatedPCA(2, alpha=0.5).fit(batches(far), sample_weight=weights)
+    assert_same_fit(found, AttenuatedPCA(2, alpha=0.5).fit(X[weights > 0]))
 
 
 def test_an_outlier_that_is_held_out_does_not_reach_the_training_rows():
@@ -221,7 +221,7 @@ def test_too_few_rows_so_far():
         model.transform(X)
     assert model.partial_fit(X[4:10]).transform(X).shape == (203, 3)
     with pytest.raises(NotFittedError, match="n_components=3 must be between 1 and 2"):
-        AttenuatedPCA(3).partial_fit(X[:2]).mean_  # noqa: B018
+        AttenuatedPCA(3, alpha=0.5).partial_fit(X[:2]).mean_  # noqa: B018
 
 
 # --- Folds ------------------------------------------------------------------------------------------------
@@ -278,10 +278,18 @@ def test_a_group_has_one_fold_in_every_process():
         (AttenuatedPCACV(2), {"groups": np.full(203, np.nan)}, "groups holds a label that is NaN"),
         (AttenuatedPCACV(2), {"groups": [None] * 203}, "groups holds a missing label"),
         (AttenuatedPCACV(2), {"groups": "subject"}, "only Arrow and Dask data frames have"),
-        (AttenuatedPCA(2), {"sample_weight": -np.ones(203)}, "sample_weight must be finite and nonnegative"),
-        (AttenuatedPCA(2), {"sample_weight": np.zeros(203)}, "sample_weight must not be zero for every row"),
+        (
+            AttenuatedPCA(2, alpha=0.5),
+            {"sample_weight": -np.ones(203)},
+            "sample_weight must be finite and nonnegative",
+        ),
+        (
+            AttenuatedPCA(2, alpha=0.5),
+            {"sample_weight": np.zeros(203)},
+            "sample_weight must not be zero for every row",
+        ),
         (AttenuatedPCA(2, alpha=2), {}, "alpha must be a number from 0 to 1"),
-        (AttenuatedPCA(9), {}, "n_components=9 must be between 1 and 6"),
+        (AttenuatedPCA(9, alpha=0.5), {}, "n_components=9 must be between 1 and 6"),
     ],
 )
 def test_streams_that_are_refused(model, options, message):
@@ -293,7 +301,7 @@ def test_streams_that_are_refused(model, options, message):
 def test_a_batch_that_is_refused_changes_nothing():
     bad = X[:20].copy()
     bad[3, 2] = np.nan
-    for model in (AttenuatedPCACV(2, alphas=ALPHAS), AttenuatedPCA(2)):
+    for model in (AttenuatedPCACV(2, alphas=ALPHAS), AttenuatedPCA(2, alpha=0.5)):
         with pytest.raises(ValueError, match=r"contains NaN in column 2 \('c'\)"):
             model.partial_fit(pd.DataFrame(bad, columns=NAMES))
         assert not hasattr(model, "n_features_in_")
@@ -308,7 +316,7 @@ def test_a_batch_that_is_refused_changes_nothing():
         with pytest.raises(ValueError, match=r"0 sample\(s\)"):
             model.partial_fit(X[:0])
         assert model.mean_ is before
-        expected = in_memory() if isinstance(model, AttenuatedPCACV) else AttenuatedPCA(2).fit(X)
+        expected = in_memory() if isinstance(model, AttenuatedPCACV) else AttenuatedPCA(2, alpha=0.5).fit(X)
         assert_same_fit(model.partial_fit(X[90:]), expected)
     grouped = AttenuatedPCACV(2).partial_fit(X, groups=GROUPS)
     with pytest.raises(ValueError, match="groups must be given with every batch or with none"):
@@ -320,12 +328,12 @@ def test_a_batch_that_is_refused_changes_nothing():
 def test_bad_batches_of_arrow():
     table = arrow_table().set_column(1, "b", pa.array([None, *X[1:, 1]]))
     with pytest.raises(ValueError, match=r"contains NaN in column 1 \('b'\)"):
-        AttenuatedPCA(2).fit(table)
+        AttenuatedPCA(2, alpha=0.5).fit(table)
     with pytest.raises(ValueError, match="column 'name' holds string, not numbers"):
-        AttenuatedPCA(2).fit(arrow_table(name=["x"] * 203))
+        AttenuatedPCA(2, alpha=0.5).fit(arrow_table(name=["x"] * 203))
     with pytest.raises(ValueError, match="'subject' is no column of the data"):
         AttenuatedPCACV(2).fit(arrow_table(), groups="subject")
-    model = AttenuatedPCA(2).fit(arrow_table())
+    model = AttenuatedPCA(2, alpha=0.5).fit(arrow_table())
     with pytest.raises(ValueError, match=r"feature names should match .* got 'b' where 'a' was fitted"):
         model.transform(arrow_table().select(["b", "a", *"cdef"]))
     with pytest.raises(ValueError, match="X has 2 features, but AttenuatedPCA is expecting 6"):
@@ -334,11 +342,11 @@ def test_bad_batches_of_arrow():
 
 def test_an_iterator_is_no_batch():
     with pytest.raises(TypeError, match="partial_fit takes one batch of rows; fit takes an iterable"):
-        AttenuatedPCA(2).partial_fit(iter(batches(X)))
+        AttenuatedPCA(2, alpha=0.5).partial_fit(iter(batches(X)))
     with pytest.raises(TypeError, match="X holds batches of rows; give them one by one"):
-        AttenuatedPCA(2).fit(X).transform(iter(batches(X)))
+        AttenuatedPCA(2, alpha=0.5).fit(X).transform(iter(batches(X)))
     with pytest.raises(ValueError, match=r"Found 0 sample\(s\): X gave no rows"):
-        AttenuatedPCA(2).fit(iter([]))
+        AttenuatedPCA(2, alpha=0.5).fit(iter([]))
 
 
 # --- Numbers ----------------------------------------------------------------------------------------------
@@ -400,7 +408,7 @@ def test_large_float32_data_in_single_precision(shift, tmp_path):
     folds = np.arange(len(rows)) % 5
     for k, _, held in stream.moments().pairs():
         assert np.linalg.norm(held.covariance - covariance(exact[folds == k]), 2) < 1e-7 * norm
-    assert AttenuatedPCA(2).fit(mapped).components_.dtype == np.float32
+    assert AttenuatedPCA(2, alpha=0.5).fit(mapped).components_.dtype == np.float32
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -435,7 +443,9 @@ def test_a_bad_value_deep_in_a_memory_map_is_named(tmp_path):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_float32_batches_give_float32_results(dtype):
-    mixed = AttenuatedPCA(2).partial_fit(X[:100].astype(np.float32)).partial_fit(X[100:].astype(dtype))
+    mixed = (
+        AttenuatedPCA(2, alpha=0.5).partial_fit(X[:100].astype(np.float32)).partial_fit(X[100:].astype(dtype))
+    )
     assert mixed.components_.dtype == dtype
 
 

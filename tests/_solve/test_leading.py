@@ -227,13 +227,13 @@ def test_whole_space_has_no_cut():
 
 
 @pytest.mark.parametrize("shape", [(60, 12), (40, 600), (300, 200)])
-def test_a_rule_gives_one_subspace_for_every_pair(shape):
+def test_a_rule_gives_one_subspace_for_every_strength(shape):
     moments = HostRows(spiked_rows(*shape)).moments()
-    rule = AttenuationRule(np.array([[0, 0], [0.3, 0.5], [1, 0], [0.7, 0.5]]))
+    rule = AttenuationRule(np.array([0, 0.3, 1, 0.7]))
     found = dict(rule.subspaces(moments, 2))
     assert sorted(found) == [0, 1, 2, 3]
-    for i, strengths in enumerate(rule.strengths):
-        ((_, alone),) = rule.with_strengths(strengths[None]).subspaces(moments, 2)
+    for i, alpha in enumerate(rule.strengths):
+        ((_, alone),) = rule.with_strengths(np.array([alpha])).subspaces(moments, 2)
         assert sine(found[i].basis.T, alone.basis.T) < 1e-7
 
 

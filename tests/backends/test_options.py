@@ -13,17 +13,13 @@ LABELS = np.arange(40) // 3
 GRID = [0, 0.3, 0.7, 1]
 
 ONE_STRENGTH = {
-    "default": AttenuatedPCA(2),
+    "default": AttenuatedPCA(2, alpha=0.5),
     "PCA": AttenuatedPCA(3, alpha=0),
     "hollowed": AttenuatedPCA(3, alpha=1),
-    "tempered": AttenuatedPCA(2, alpha=0.3, tempering=0.5),
-    "correlations": AttenuatedPCA(2, alpha=0, tempering=1),
     "labels of columns": AttenuatedPCA(2, alpha=0.7, feature_groups=list("aabbccdd")),
-    "lists of columns": AttenuatedPCA(
-        2, alpha=0.7, tempering=0.5, feature_groups=[[0, 7], [1, 2, 3], [4, 5, 6]]
-    ),
-    "whitened": AttenuatedPCA(3, whiten=True),
-    "fraction": AttenuatedPCA(0.8),
+    "lists of columns": AttenuatedPCA(2, alpha=0.7, feature_groups=[[0, 7], [1, 2, 3], [4, 5, 6]]),
+    "whitened": AttenuatedPCA(3, alpha=0.5, whiten=True),
+    "fraction": AttenuatedPCA(0.8, alpha=0.5),
     "all": AttenuatedPCA(),
     "as many as columns": AttenuatedPCA(8, alpha=0.5),
 }
@@ -38,11 +34,6 @@ CHOSEN = {
     "default": AttenuatedPCACV(2),
     "mask rates": AttenuatedPCACV(2, alphas="mask", cv=3),
     "grid": AttenuatedPCACV(2, alphas=GRID, cv=3),
-    "one tempering": AttenuatedPCACV(2, alphas=GRID, tempering=0.5, cv=3),
-    "temperings": AttenuatedPCACV(2, alphas=GRID, tempering=[0.25, 1.0], cv=3),
-    "temperings from coarse to fine": AttenuatedPCACV(2, alphas=GRID, tempering="auto", cv=3),
-    "guarded": AttenuatedPCACV(2, alphas=GRID, tempering=[0.5], cv=3, selection="guarded"),
-    "bounded": AttenuatedPCACV(2, tempering="auto", cv=3, selection="bounded"),
     "labels of columns": AttenuatedPCACV(2, alphas=GRID, cv=3, feature_groups=np.arange(8) // 2),
     "whitened": AttenuatedPCACV(2, alphas=GRID, cv=3, whiten=True),
     "fraction": AttenuatedPCACV(0.7, alphas=GRID, cv=3),
@@ -81,7 +72,7 @@ def test_repeated_groups_of_rows(backend):
 def test_weights_of_rows(backend, shape):
     X = spiked_rows(*shape)
     weights = np.arange(shape[0]) % 4 + 0.5 * (np.arange(shape[0]) % 3)  # some of them are zero
-    model = AttenuatedPCA(3, alpha=0.6, tempering=0.25)
+    model = AttenuatedPCA(3, alpha=0.6)
     agree(backend, *fit_both(backend, model, X, sample_weight=weights), X, close=1e-7)
 
 
@@ -114,12 +105,11 @@ LOOSE = {"a large shift": 1e-6}
 
 
 @pytest.mark.parametrize("kind", ROWS)
-@pytest.mark.parametrize("tempering", [0, 0.5])
-def test_kinds_of_rows(backend, kind, tempering):
+def test_kinds_of_rows(backend, kind):
     X = ROWS[kind]
-    model = AttenuatedPCACV(2, alphas=GRID, tempering=tempering, cv=3)
+    model = AttenuatedPCACV(2, alphas=GRID, cv=3)
     agree(backend, *fit_both(backend, model, X), X, close=LOOSE.get(kind))
-    model = AttenuatedPCA(2, alpha=0.4, tempering=tempering)
+    model = AttenuatedPCA(2, alpha=0.4)
     agree(backend, *fit_both(backend, model, X), X, close=LOOSE.get(kind))
 
 
@@ -143,7 +133,7 @@ def test_a_cut_that_falls_on_a_tie(backend, alpha):
 @pytest.mark.parametrize("shape", [(30, 8), (30, 200)])
 def test_rows_that_do_not_vary(backend, shape):
     X = np.full(shape, 3.0)
-    theirs, ours = fit_both(backend, AttenuatedPCA(2), X)
+    theirs, ours = fit_both(backend, AttenuatedPCA(2, alpha=0.5), X)
     agree(backend, theirs, ours, X)
     theirs, ours = fit_both(backend, AttenuatedPCACV(2, alphas=GRID, cv=3), X)
     agree(backend, theirs, ours, X)
@@ -159,11 +149,11 @@ LARGE = {"tall": (300, 150), "wide": (40, 300), "kept rows": (24, 600)}
     "model",
     [
         AttenuatedPCA(3, alpha=0.6),
-        AttenuatedPCA(0.5, alpha=0.3, tempering=0.5),
+        AttenuatedPCA(0.5, alpha=0.3),
         AttenuatedPCA(2, alpha=0.7, feature_groups="pairs"),
         AttenuatedPCACV(3, alphas=GRID, cv=3),
     ],
-    ids=["one strength", "fraction and tempering", "pairs of columns", "chosen"],
+    ids=["one strength", "fraction", "pairs of columns", "chosen"],
 )
 def test_subspaces_that_are_iterated(backend, shape, model):
     X = spiked_rows(*LARGE[shape])

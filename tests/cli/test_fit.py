@@ -100,51 +100,6 @@ def test_json_is_one_object_on_standard_output(frame):
     assert record["settings"] == {"cv": 4, "repeats": 2, "seed": 3, "grouped": False}
 
 
-@pytest.mark.parametrize(("text", "tempering"), [("auto", "auto"), ("0.5,1", [0.5, 1]), ("0.25", [0.25])])
-def test_temperings(frame, text, tempering):
-    options = ["-k", 1, "--alphas", "0,0.5,1", "--tempering", text]
-    record = json.loads(run("fit", "data.csv", *options, "--json").stdout)
-    model = AttenuatedPCACV(1, alphas=[0, 0.5, 1], tempering=tempering).fit(frame.to_numpy())
-    assert (record["alpha"], record["tempering"]) == (model.alpha_, model.tempering_)
-    assert record["temperings"] == model.temperings_.tolist()
-    np.testing.assert_array_equal(record["cv_risk"], model.cv_risk_)
-    assert record["gain"] == model.gain_ > 0
-    said = words(run("fit", "data.csv", *options, "--force").output)
-    pair = f"strength {model.alpha_:g}, tempering {model.tempering_:g},"
-    assert f"Chosen: {pair} of {model.cv_risk_.size} pairs compared." in said
-    assert "With the pair of each part chosen on the others" in said
-    loaded = load_model("attenua-fit/model.npz")
-    assert loaded.tempering_ == model.tempering_
-    np.testing.assert_array_equal(loaded.cv_risk_, model.cv_risk_)
-
-
-@pytest.mark.parametrize("selection", ["guarded", "bounded"])
-def test_rules_of_choice(frame, selection):
-    options = ["-k", 1, "--tempering", "auto", "--selection", selection, "--repeats", 2]
-    record = json.loads(run("fit", "data.csv", *options, "--json").stdout)
-    model = AttenuatedPCACV(1, tempering="auto", selection=selection, n_repeats=2, random_state=0)
-    model.fit(frame.to_numpy())
-    assert (record["alpha"], record["tempering"]) == (model.alpha_, model.tempering_)
-    assert record["temperings"] == model.temperings_.tolist()
-
-
-def test_a_rule_of_choice_that_is_refused(frame):
-    result = run("fit", "data.csv", "--selection", "best")
-    assert result.exit_code == 2
-    assert "none of minimum, guarded, bounded" in words(result.output)
-
-
-def test_without_tempering_the_sentences_do_not_speak_of_it(frame):
-    assert "tempering" not in run("fit", "data.csv", "-k", 1).output
-
-
-@pytest.mark.parametrize("text", ["fine", "2", "0.5,", "-0.1", "nan"])
-def test_temperings_that_are_refused(frame, text):
-    result = run("fit", "data.csv", "--tempering", text)
-    assert result.exit_code == 2
-    assert "neither 'auto' nor numbers from 0 to 1" in words(result.output)
-
-
 def test_without_a_file_the_digits(tmp_path):
     result = run("fit", "--json")
     record = json.loads(result.stdout)

@@ -31,21 +31,3 @@ def model(frame):
 @pytest.fixture(scope="session")
 def page(model, frame):
     return report(model, frame, source=HOSTILE_SOURCE)
-
-
-@pytest.fixture(scope="session")
-def surface_frame():
-    """Heavy tails make sample variances noisy, so that tempering helps."""
-    rng = np.random.default_rng(4)
-    rows = 1.2 * rng.standard_normal((60, 2)) @ rng.choice([-1, 1], (2, 24)) + rng.standard_t(3, (60, 24))
-    return pd.DataFrame(rows, columns=[HOSTILE, *(f"x{number}" for number in range(1, 24))])
-
-
-@pytest.fixture(scope="session")
-def surface_model(surface_frame):
-    return AttenuatedPCACV(2, alphas=[0, 0.2, 0.49, 0.5, 1], tempering="auto").fit(surface_frame)
-
-
-@pytest.fixture(scope="session")
-def surface_page(surface_model, surface_frame):
-    return report(surface_model, surface_frame, source=HOSTILE_SOURCE)

@@ -89,8 +89,8 @@ def test_where_pca_is_chosen_the_best_of_the_others_is_shown():
     model = AttenuatedPCACV(2).fit(strong)
     assert model.alpha_ == 0
     found = find(model, strong)
-    assert (found.fit, found.paired.verdict) == ((0, 0), "pca")
-    assert found.shown == (model.alphas_[1 + np.argmin(model.cv_risk_[1:])], 0)
+    assert (found.alpha, found.paired.verdict) == (0, "pca")
+    assert found.shown == model.alphas_[1 + np.argmin(model.cv_risk_[1:])]
     assert found.cost_of_shown > 0
 
 
@@ -155,45 +155,3 @@ def test_an_open_end_of_the_band_is_told_as_open():
     assert band["hi"][3] is None
     assert band["hi"][2] == pytest.approx(broken.band[1][2], rel=1e-4)
     assert chart.rows[3][-1] == "–"
-
-
-def test_two_strengths_are_shown_as_they_were_chosen(surface_model, surface_frame):
-    model, rows = surface_model, surface_frame.to_numpy()
-    assert model.tempering_ > 0
-    found = find(model, surface_frame)
-    assert found.is_surface
-    assert found.fit == found.shown == (model.alpha_, model.tempering_)
-    S = covariance(rows) * 60 / 59
-    g = np.diag(S) ** (-model.tempering_ / 2)
-    T = (S - model.alpha_ * np.diag(np.diag(S))) * np.outer(g, g)
-    values, vectors = np.linalg.eigh(T)
-    np.testing.assert_allclose(found.spectrum_after, values[::-1][: len(found.spectrum_after)])
-    pca = exact_components(S, 0, 2)
-    expected = np.degrees(subspace_angles(pca.T, vectors[:, ::-1][:, :2]))
-    np.testing.assert_allclose(found.angles, expected, atol=1e-6)
-    assert f"that of tempering {found.shown.tempering:g}" in found.theory_note
-    assert found.theory.tempering == found.shown.tempering
-    assert found.n_parts_better == paired_gain(model).n_better
-    assert found.cost_of_shown == pytest.approx(-model.gain_)
-
-
-def test_tempering_alone_is_set_beside_pca():
-    fitted = AttenuatedPCA(2, alpha=0.0, tempering=0.4).fit(X)
-    found = find(fitted, X)
-    assert found.fit == (0, 0.4)
-    assert found.validation.temperings_.tolist() == [0, 0.4]
-    np.testing.assert_allclose(np.abs(found.attenuated.components), np.abs(fitted.components_), atol=1e-9)
-    assert found.angles[0] > 0
-
-
-def test_where_pca_is_chosen_from_a_surface_the_best_other_pair_is_shown():
-    rng = np.random.default_rng(0)
-    strong = rng.standard_normal((300, 4)) @ np.diag([9, 5, 1.0, 0.5])
-    model = AttenuatedPCACV(2, alphas=[0, 0.5], tempering=[0.5, 1]).fit(strong)
-    assert model.gain_ == 0
-    found = find(model, strong)
-    risk = model.cv_risk_.copy()
-    risk[0, 0] = np.inf
-    row, column = np.unravel_index(np.argmin(risk), risk.shape)
-    assert found.shown == (model.alphas_[column], model.temperings_[row])
-    assert found.cost_of_shown == pytest.approx(risk.min() / model.cv_risk_[0, 0] - 1)

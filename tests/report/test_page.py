@@ -245,35 +245,3 @@ def test_pca_as_the_only_candidate_and_rows_without_variance_left():
     assert "PCA was the only candidate" in page.html
     flat = np.column_stack([rows[:, 0], 2 * rows[:, 0], -rows[:, 0]])
     assert "held-out risk removed" in report(AttenuatedPCACV(1).fit(flat), flat).html
-
-
-def test_the_page_of_a_surface(surface_page, surface_model, surface_frame):
-    model, html = surface_model, surface_page.html
-    found = Elements(html)
-    surface, *curves = json.loads(found.scripts[0])["validation"]
-    assert surface["type"] == "grid"
-    change = 100 * (model.cv_risk_ / model.cv_risk_[0, 0] - 1)
-    np.testing.assert_allclose(surface["values"], change, rtol=1e-4)
-    assert surface["columns"] == [f"{alpha:g}" for alpha in model.alphas_]
-    assert surface["rows"] == [f"{tempering:g}" for tempering in model.temperings_]
-    pca, best = surface["series"]
-    assert (pca["x"], pca["y"]) == ([1], [1])
-    row, column = np.unravel_index(np.argmin(change), change.shape)
-    assert (best["x"], best["y"]) == ([column + 1], [row + 1])
-    assert [view["label"] for view in curves] == [f"Tempering {t:g}" for t in model.temperings_]
-    for k, view in enumerate(curves):
-        line = next(series for series in view["series"] if series["name"] == "all held-out rows")
-        np.testing.assert_allclose(line["y"], change[k], rtol=1e-4, atol=1e-9)
-    assert f"tempering γ = {model.tempering_:g}, of {model.cv_risk_.size} pairs compared" in html
-    assert "Validation surface." in html
-    for risk in model.cv_risk_.ravel():  # the table that stands instead of the picture
-        assert f"<td>{risk:.5g}</td>" in html
-    assert '<th scope="col">tempering γ</th>' in html
-    assert HOSTILE not in html
-    code = Elements(html[html.index("<pre") : html.index("</pre>")]).text
-    assert "tempering=&#39;auto&#39;" in html or "tempering='auto'" in code
-
-
-def test_a_page_of_one_tempering_does_not_speak_of_it(page):
-    assert "γ" not in page.html
-    assert "Validation curve." in page.html

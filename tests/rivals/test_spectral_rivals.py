@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA, FactorAnalysis
 from attenua import AttenuatedPCA
 from attenua._data.rows import HostRows
 from attenua._data.splits import SplitMoments
-from attenua._select.comparison import Comparison
+from attenua._select.comparison import cross_validate
 from attenua.rivals import (
     AsymmetricAutoencoder,
     CorrelationPCA,
@@ -158,7 +158,7 @@ def test_hetero_ranks_by_magnitude():
 def test_a_rival_can_be_cross_validated_like_attenuation(rule, model):
     X = spiked_rows(40, 8)
     splits = [(np.arange(10, 40), np.arange(10)), (np.arange(30), np.arange(30, 40))]
-    result = Comparison(SplitMoments(HostRows(X), splits), rule, 2).of_all()
+    result = cross_validate(SplitMoments(HostRows(X), splits), rule, 2)
     for risk, (train, held) in zip(result.risk_folds[:, 0], splits, strict=True):
         ((_, subspace),) = rule.subspaces(HostRows(X[train]).moments(), 2)
         centred = X[held] - X[train].mean(axis=0)

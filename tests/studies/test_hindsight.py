@@ -1,29 +1,18 @@
-"""Subspaces at every pair against the definition of the two-strength family."""
+"""Test risks of every strength against fits of it."""
 
-import numpy as np
 import pytest
 
-from attenua.studies.hindsight import ALPHAS, TEMPERINGS, subspaces
+from attenua import AttenuatedPCA
+from attenua.studies.gain import best_affine_risk
+from attenua.studies.hindsight import ALPHAS, HeldMoments, risks_on_test
 from tests.helpers import correlated_rows
 
 
 @pytest.mark.parametrize("p", [9, 70])
-def test_subspaces_are_those_of_the_definition(p):
-    S = np.cov(correlated_rows(40, p).T)
-    bases = subspaces(S, 3)
-    s = np.sqrt(np.diag(S))
-    for g in (0, 3, 8):
-        t = s ** (1 - TEMPERINGS[g])
-        R = S / np.outer(s, s)
-        for a in (0, 10, 21):
-            T = R * np.outer(t, t)
-            T[np.diag_indices(p)] = (1 - ALPHAS[a]) * t**2
-            U = np.linalg.eigh(T)[1][:, -3:]
-            np.testing.assert_allclose(bases[g, a] @ bases[g, a].T, U @ U.T, atol=1e-6)
-
-
-def test_a_constant_column_stays_out():
-    X = correlated_rows(30, 6)
-    X[:, 2] = 5.0
-    bases = subspaces(np.cov(X.T), 2)
-    np.testing.assert_allclose(bases[:, :, 2], 0, atol=1e-12)
+def test_risks_are_those_of_fits(p):
+    X, X_test = correlated_rows(40, p), correlated_rows(60, p) + 0.1
+    test = HeldMoments.of(X_test)
+    risks = risks_on_test(X, 3, test)
+    for alpha, risk in zip(ALPHAS, risks, strict=True):
+        assert risk == pytest.approx(-AttenuatedPCA(3, alpha=alpha).fit(X).score(X_test), rel=1e-8)
+    assert test.references[3] == pytest.approx(best_affine_risk(X_test, 3))

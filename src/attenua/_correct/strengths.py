@@ -10,7 +10,6 @@ Array = NDArray[np.float64]
 
 _GRID = np.sort(np.append(np.round(np.arange(0, 1.0001, 0.05), 2), 0.49))
 NAMED_STRENGTHS = {"direct": _GRID, "mask": _GRID[_GRID <= 0.49]}
-AUTO_TEMPERINGS = np.arange(9) / 8
 
 
 def checked_strength(value: Any, name: str = "alpha") -> float:
@@ -24,30 +23,13 @@ def checked_strengths(alphas: str | ArrayLike) -> Array:
     """Return a named or given grid of strengths, sorted, without repeats, and with 0 in it."""
     if isinstance(alphas, str) and alphas in NAMED_STRENGTHS:
         return NAMED_STRENGTHS[alphas].copy()
-    return _checked_grid(alphas, "alphas", "'direct', 'mask' or an array of numbers")
-
-
-def checked_temperings(tempering: str | float | ArrayLike) -> Array:
-    """Return the temperings that may be compared, sorted, without repeats, and with 0 among them.
-
-    For "auto" these are all that its two rounds can reach; see :class:`attenua.AttenuatedPCACV`.
-    """
-    if isinstance(tempering, str) and tempering == "auto":
-        return AUTO_TEMPERINGS.copy()
-    if isinstance(tempering, numbers.Real) and not isinstance(tempering, bool):
-        tempering = [tempering]
-    return _checked_grid(tempering, "tempering", "'auto', a number or an array of numbers")
-
-
-def _checked_grid(values: Any, name: str, expected: str) -> Array:
-    """Return numbers from 0 to 1, sorted, without repeats, and with 0 among them."""
     try:
-        grid = np.asarray(values, dtype=float)
+        grid = np.asarray(alphas, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be {expected}; got {values!r}.") from None
+        raise ValueError(f"alphas must be 'direct', 'mask' or an array of numbers; got {alphas!r}.") from None
     if grid.ndim != 1 or grid.size == 0:
-        raise ValueError(f"{name} must be one-dimensional, with at least one number; got {values!r}.")
+        raise ValueError(f"alphas must be one-dimensional, with at least one number; got {alphas!r}.")
     bad = grid[~((grid >= 0) & (grid <= 1))]
     if bad.size:
-        raise ValueError(f"{name} must lie from 0 to 1; got {bad[0]:g}.")
+        raise ValueError(f"alphas must lie from 0 to 1; got {bad[0]:g}.")
     return np.unique(np.append(grid, 0.0))

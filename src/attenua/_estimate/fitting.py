@@ -3,14 +3,16 @@
 from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from attenua._data.opening import FitData, open_for_cv, open_for_fit
 from attenua._estimate.fitted import SUBSPACE, Kind, forget, store
 from attenua._estimate.transformer import SubspaceTransformer
-from attenua._select.comparison import Comparison, CrossValidation
+from attenua._select.comparison import CrossValidation, cross_validate
 from attenua._select.rank import resolve_rank
 from attenua._select.rule import Rule
+from attenua._select.same_subspace import same_subspace
 
 
 class RuleTransformer(SubspaceTransformer):
@@ -66,13 +68,13 @@ class RuleTransformerCV(SubspaceTransformer):
     def _rule(self, n_features: int) -> Rule:
         """Check the parameters and return the rule with all candidates, the first PCA."""
 
-    def _compare(self, comparison: Comparison) -> CrossValidation:
-        """Compare the candidates and choose one."""
-        return comparison.of_all()
-
     @abstractmethod
-    def _choice(self, result: CrossValidation) -> dict[str, Any]:
-        """Return the fitted attributes that hold candidates and their risks."""
+    def _choice(self, result: CrossValidation, taken: int) -> dict[str, Any]:
+        """Return the fitted attributes that hold candidates and their risks.
+
+        ``taken`` is the position of the candidate taken: ``result.best``, or 0 where that gives PCA's
+        subspace.
+        """
 
     def fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
         """Choose a strength by cross-validation and fit it to all rows.
@@ -98,11 +100,15 @@ class RuleTransformerCV(SubspaceTransformer):
         """Choose a strength and find its subspace from the moments, and set the fitted attributes."""
         rule = self._rule(data.moments.n_features)
         rank = self._rank(data)
-        result = self._compare(Comparison(data.moments, rule, rank, self.n_jobs))
-        total = data.moments.total
-        ((_, subspace),) = rule.with_strengths(result.chosen).subspaces(total, rank)
-        self._store(total, subspace, data.n_samples, data.dtype)
-        choice = self._choice(result) | {"gain_": result.gain, "folds_": data.folds}
+        result = cross_validate(data.moments, rule, rank, self.n_jobs)
+        taken, total = result.best, data.moments.total
+        # PCA first, and beside it what was chosen, unless that is PCA.
+        refitted = rule.with_strengths(rule.strengths[np.unique([0, taken])])
+        subspaces = dict(refitted.subspaces(total, rank))
+        if taken and same_subspace(subspaces[0].basis, subspaces[1].basis):
+            taken = 0
+        self._store(total, subspaces[min(taken, 1)], data.n_samples, data.dtype)
+        choice = self._choice(result, taken) | {"gain_": result.gains[taken], "folds_": data.folds}
         store(self, choice, total.mean, data.dtype)
 
     def _rank(self, data: FitData) -> int:

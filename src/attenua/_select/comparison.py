@@ -33,108 +33,51 @@ class CrossValidation:
 
     Attributes
     ----------
-    strengths : ndarray of shape (n_candidates, ...)
+    strengths : ndarray of shape (n_candidates,)
         The candidates that were compared.
     risk : ndarray of shape (n_candidates,)
         Mean over all held-out rows.
     risk_folds : ndarray of shape (n_splits, n_candidates)
         Mean over the held-out rows of each split.
-    held_to_training : float
-        Held-out rows of a split divided by its training rows, on average.
-    best : int
-        Position of the chosen candidate.
     gains : ndarray of shape (n_candidates,)
         The part of the risk of PCA, the first candidate, that each removes.
+    best : int
+        Position of the first candidate whose risk is the least, up to rounding.
     """
 
     strengths: Array
     risk: Array
     risk_folds: Array
-    held_to_training: float
-    best: int
     gains: Array
-
-    @property
-    def chosen(self) -> Array:
-        """The chosen candidate, as the only one of an array."""
-        return self.strengths[[self.best]]
-
-    @property
-    def gain(self) -> float:
-        """The part of the risk of PCA that the chosen candidate removes."""
-        return float(self.gains[self.best])
+    best: int
 
 
-class Comparison:
-    """Candidates of a rule, compared by reconstruction of held-out rows: all at once, or in rounds.
+def cross_validate(
+    moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any = None
+) -> CrossValidation:
+    """Compare all candidates of a rule by how well they reconstruct held-out rows.
 
     Parameters
     ----------
     moments : SplitMoments or FoldMoments
         Moments of both sides of every split.
     rule : Rule
-        All candidates that may be compared; the first is ordinary PCA.
+        All candidates; the first is ordinary PCA.
     rank : int
         Dimension of the subspaces.
     n_jobs : int, optional
         Splits that run side by side.
     """
-
-    def __init__(self, moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any = None):
-        self._moments = moments
-        self._rule = rule
-        self._rank = rank
-        self._n_jobs = n_jobs
-        self._risk_folds = np.full((moments.n_splits, len(rule.strengths)), np.inf)
-        self._held = np.ones(moments.n_splits)
-        self._training = np.ones(moments.n_splits)
-
-    @property
-    def strengths(self) -> Array:
-        """All candidates that may be compared."""
-        return self._rule.strengths
-
-    @property
-    def total(self) -> Moments:
-        """Moments of all rows."""
-        return self._moments.total
-
-    @property
-    def risk(self) -> Array:
-        """Mean over all held-out rows, for every candidate; infinite for those not compared yet."""
-        return self._held @ self._risk_folds / self._held.sum()
-
-    @property
-    def best(self) -> int:
-        """Position of the first candidate whose risk is the least, up to rounding."""
-        return smallest_strength_at_minimum(self.risk, self.total.total_variance)
-
-    def add(self, places: NDArray[np.intp]) -> None:
-        """Compare the candidates at some positions with those that came before."""
-        if not len(places):
-            return
-        rule = self._rule.with_strengths(self.strengths[places])
-        for fold in held_out_risks(self._moments, rule, self._rank, self._n_jobs):
-            self._risk_folds[fold.number, places] = fold.risk
-            self._held[fold.number], self._training[fold.number] = fold.held, fold.training
-
-    def of_all(self) -> CrossValidation:
-        """Compare all candidates at once and return what came out."""
-        self.add(np.arange(len(self.strengths)))
-        return self.result()
-
-    def result(self) -> CrossValidation:
-        """Return the risks of the candidates compared so far, and the choice among them."""
-        risk, unit = self.risk, self.total.unit
-        compared = np.flatnonzero(risk != np.inf)
-        return CrossValidation(
-            self.strengths[compared],
-            in_data_units(risk[compared], unit),
-            in_data_units(self._risk_folds[:, compared], unit),
-            float(np.mean(self._held / self._training)),
-            int(np.searchsorted(compared, self.best)),
-            1 - risk[compared] / risk[0] if risk[0] > 0 else np.zeros(len(compared)),
-        )
+    folds = sorted(held_out_risks(moments, rule, rank, n_jobs), key=lambda fold: fold.number)
+    risk_folds = np.stack([fold.risk for fold in folds])
+    risk = np.average(risk_folds, axis=0, weights=[fold.held for fold in folds])
+    return CrossValidation(
+        rule.strengths,
+        in_data_units(risk, moments.total.unit),
+        in_data_units(risk_folds, moments.total.unit),
+        1 - risk / risk[0] if risk[0] > 0 else np.zeros(len(risk)),
+        smallest_strength_at_minimum(risk, moments.total.total_variance),
+    )
 
 
 class FoldRisk(NamedTuple):

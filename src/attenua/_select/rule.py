@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.attenuation import corrected_families
+from attenua._correct.family import MatrixFamily
 from attenua._data.moments import Moments
 from attenua._solve.leading import leading_subspaces
 from attenua._solve.subspace import Subspace
@@ -18,8 +18,7 @@ Array = NDArray[np.float64]
 class Rule(Protocol):
     """Moments in, one subspace for every candidate out.
 
-    A candidate is an entry of ``strengths``: a number, or a row of them (such as alpha and tempering). The
-    first is ordinary PCA.
+    A candidate is an entry of ``strengths``. The first is ordinary PCA.
     """
 
     strengths: Array
@@ -36,15 +35,12 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class AttenuationRule:
-    r"""The leading subspaces of :math:`T(\alpha, \gamma) = G \{S - \alpha \mathcal D(S)\} G`.
-
-    :math:`G = \mathrm{diag}(s_1^{-\gamma}, \dots, s_p^{-\gamma})`, with the standard deviations
-    :math:`s_i = S_{ii}^{1/2}`. A column that does not vary gets the factor 0.
+    r"""The leading subspaces of :math:`T_\alpha = S - \alpha \mathcal D(S)`.
 
     Parameters
     ----------
-    strengths : ndarray of shape (n_candidates, 2)
-        Pairs of an attenuation alpha and a tempering gamma.
+    strengths : ndarray of shape (n_candidates,)
+        The strengths :math:`\alpha`.
     labels : ndarray of shape (n_features,), optional
         Group of every column; attenuates within-group blocks instead of the diagonal.
     """
@@ -54,9 +50,8 @@ class AttenuationRule:
 
     def subspaces(self, moments: Moments, rank: int, *, exact: bool = True) -> Iterator[tuple[int, Subspace]]:
         """Yield ``(i, subspace at strengths[i])``, in any order."""
-        for places, family in corrected_families(moments, self.strengths, self.labels):
-            subspaces = leading_subspaces(family, rank, exact=exact)
-            yield from zip(places.tolist(), subspaces, strict=True)
+        family = MatrixFamily(moments, self.strengths, self.labels)
+        yield from enumerate(leading_subspaces(family, rank, exact=exact))
 
     def with_strengths(self, strengths: Array) -> "AttenuationRule":
         """Return the same rule with other candidates."""
@@ -65,5 +60,5 @@ class AttenuationRule:
 
 def pca_subspace(moments: Moments, rank: int) -> Subspace:
     """Return the subspace of ordinary PCA."""
-    ((_, subspace),) = AttenuationRule(np.zeros((1, 2))).subspaces(moments, rank)
+    ((_, subspace),) = AttenuationRule(np.zeros(1)).subspaces(moments, rank)
     return subspace

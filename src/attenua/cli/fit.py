@@ -21,8 +21,6 @@ from attenua.cli.options import (
     Rank,
     Repeats,
     Seed,
-    Selection,
-    Tempering,
 )
 from attenua.cli.output import components_csv, scores_csv
 from attenua.model_files import model_bytes
@@ -36,8 +34,6 @@ def fit(
     columns: Columns = None,
     group_column: GroupColumn = None,
     alphas: Alphas = "direct",
-    tempering: Tempering = "0",
-    selection: Selection = "minimum",
     cv: Folds = 5,
     repeats: Repeats = 1,
     seed: Seed = 0,
@@ -49,9 +45,9 @@ def fit(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Choose strengths by cross-validation; write components, scores and model.
+    """Choose a strength by cross-validation; write components, scores and model.
 
-    Says which strengths were chosen, how much held-out risk they remove against PCA and how sure that is, and
+    Says which strength was chosen, how much held-out risk it removes against PCA and how sure that is, and
     writes components.csv, scores.csv and model.npz: all of them, or none.
 
     For example:
@@ -60,13 +56,11 @@ def fit(
 
     - `attenua fit data.parquet -k 3 --columns height:weight,age --group-column subject --out fitted`
 
-    - `attenua fit data.csv -k 5 --tempering auto --repeats 4 --selection bounded`
-
     - `zcat data.csv.gz | attenua fit - -k 5 --json`
 
     - `attenua fit --report` (the built-in digits, with a report)
     """
-    request = Request(file, columns, group_column, k, alphas, tempering, selection, cv, repeats, seed)
+    request = Request(file, columns, group_column, k, alphas, cv, repeats, seed)
     targets = [out / name for name in ("components.csv", "scores.csv", "model.npz")]
     targets += [out / "report.html"] if report else []
     if out.exists() and not out.is_dir():

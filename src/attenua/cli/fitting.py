@@ -23,8 +23,6 @@ class Request:
     group_column: str | None
     k: int | float
     alphas: Any
-    tempering: Any
-    selection: str
     cv: int
     repeats: int
     seed: int
@@ -50,8 +48,6 @@ def fit_rows(table: Table, request: Request) -> AttenuatedPCACV:
     model = AttenuatedPCACV(
         request.k,
         alphas=request.alphas,
-        tempering=request.tempering,
-        selection=request.selection,
         cv=request.cv,
         n_repeats=request.repeats,
         random_state=request.seed,
@@ -80,28 +76,24 @@ def scores_of(model: Any, table: Table) -> Any:
 
 
 def describe(table: Table, model: AttenuatedPCACV, paired: PairedGain) -> str:
-    """Say in a few lines which strengths were chosen, what they gain and how sure that is."""
+    """Say in a few lines which strength was chosen, what it gains and how sure that is."""
     n, p = table.X.shape
     size = (
         f"{table.source}: {n:,} rows, {p:,} columns, {model.n_components_} "
         f"{'component' if model.n_components_ == 1 else 'components'}"
     )
-    n_alphas, n_temperings = len(model.alphas_), len(model.temperings_)
-    chosen, kind, compared = f"strength {model.alpha_:g}", "strength", f"of {n_alphas} compared"
-    if n_temperings > 1:
-        chosen, kind = f"{chosen}, tempering {model.tempering_:g},", "pair"
-        compared = f"of {n_alphas * n_temperings} pairs compared"
+    compared = f"of {len(model.alphas_)} compared"
     if paired.verdict == "pca":
-        return f"{size}.\nChosen: strength 0, ordinary PCA, {compared}.\n{paired.advice}"
+        return f"{size}.\nChosen: strength 0, ordinary PCA, {compared}.\n{model.verdict_}"
     low, high = paired.interval
     return (
         f"{size}.\n"
-        f"Chosen: {chosen} {compared}.\n"
+        f"Chosen: strength {model.alpha_:g} {compared}.\n"
         f"Held-out risk: {percent(paired.gain)} less than PCA's, standard error "
         f"{percent(paired.standard_error)}, 95% interval {percent(low)} to {percent(high)}; better in "
         f"{paired.n_better} of {paired.n_splits} held-out parts.\n"
-        f"With the {kind} of each part chosen on the others: {percent(paired.crossed_gain)}, standard error "
-        f"{percent(paired.crossed_error)}.\n"
+        f"With the strength of each part chosen on the others: {percent(paired.crossed_gain)}, standard "
+        f"error {percent(paired.crossed_error)}.\n"
         f"{paired.advice}"
     )
 
@@ -120,7 +112,6 @@ def as_record(table: Table, model: AttenuatedPCACV, paired: PairedGain, request:
         "n_columns": p,
         "n_components": model.n_components_,
         "alpha": model.alpha_,
-        "tempering": model.tempering_,
         "gain": paired.gain,
         "gain_standard_error": _number(paired.standard_error),
         "gain_interval_95": [_number(end) for end in paired.interval],
@@ -131,7 +122,6 @@ def as_record(table: Table, model: AttenuatedPCACV, paired: PairedGain, request:
         "n_splits_better": paired.n_better,
         "n_splits_worse": paired.n_worse,
         "alphas": model.alphas_.tolist(),
-        "temperings": model.temperings_.tolist(),
         "cv_risk": model.cv_risk_.tolist(),
         "explained_variance_ratio": model.explained_variance_ratio_.tolist(),
         "settings": {

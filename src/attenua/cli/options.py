@@ -5,8 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from attenua._select.guard import SELECTIONS
-
 FILE_HELP = (
     "Rows of numbers: .csv, .parquet, .feather, .npy, .npz or .h5ad; - for CSV on standard input. "
     "Without it, the handwritten digits that come with scikit-learn."
@@ -34,28 +32,16 @@ def _checked_rank(number: float) -> int | float:
 
 def parse_alphas(text: str) -> Any:
     """Return a named grid of strengths, or a list of them."""
-    return text if text in ("direct", "mask") else _numbers(text, "neither 'direct' nor 'mask' nor")
-
-
-def parse_selection(text: str) -> str:
-    """Return the name of a rule of choice."""
-    if text not in SELECTIONS:
-        raise typer.BadParameter(f"{text!r} is none of {', '.join(SELECTIONS)}.")
-    return text
-
-
-def parse_tempering(text: str) -> Any:
-    """Return "auto", or a list of temperings."""
-    return text if text == "auto" else _numbers(text, "neither 'auto' nor")
-
-
-def _numbers(text: str, not_even: str) -> list[float]:
+    if text in ("direct", "mask"):
+        return text
     try:
         numbers = [float(item) for item in text.split(",")]
     except ValueError:
         numbers = []
     if not numbers or not all(0 <= number <= 1 for number in numbers):
-        raise typer.BadParameter(f"{text!r} is {not_even} numbers from 0 to 1 separated by commas.")
+        raise typer.BadParameter(
+            f"{text!r} is neither 'direct' nor 'mask' nor numbers from 0 to 1 separated by commas."
+        )
     return numbers
 
 
@@ -93,24 +79,6 @@ Alphas = Annotated[
         metavar="GRID",
         help="Strengths to compare: direct (0 to 1), mask (0 to 0.49), or numbers such as 0,0.2,0.5. "
         "0, ordinary PCA, is always among them.",
-    ),
-]
-Tempering = Annotated[
-    Any,
-    typer.Option(
-        parser=parse_tempering,
-        metavar="GRID",
-        help="Temperings to compare, each with every strength: 0 (none), numbers such as 0,0.5,1, or auto, "
-        "which goes from coarse to fine. 0 is always among them.",
-    ),
-]
-Selection = Annotated[
-    Any,
-    typer.Option(
-        parser=parse_selection,
-        metavar="RULE",
-        help="minimum, the least held-out risk; guarded, which keeps PCA unless the gain stands out of the "
-        "noise of the folds; or bounded, which also keeps strengths within the noise of the variances.",
     ),
 ]
 Folds = Annotated[int, typer.Option("--cv", min=2, help="Number of folds.")]

@@ -21,8 +21,6 @@ from attenua.cli.options import (
     Rank,
     Repeats,
     Seed,
-    Selection,
-    Tempering,
 )
 from attenua.cli.readers import Table, TableError, read_table
 from attenua.model_files import ModelFileError, load_model
@@ -36,8 +34,6 @@ def report(
     columns: Columns = None,
     group_column: GroupColumn = None,
     alphas: Alphas = "direct",
-    tempering: Tempering = "0",
-    selection: Selection = "minimum",
     cv: Folds = 5,
     repeats: Repeats = 1,
     seed: Seed = 0,
@@ -65,7 +61,7 @@ def report(
 
     - `attenua report` (the built-in digits)
     """
-    request = Request(file, columns, group_column, k, alphas, tempering, selection, cv, repeats, seed)
+    request = Request(file, columns, group_column, k, alphas, cv, repeats, seed)
     try:
         refuse_existing([out], force=force)
     except FileExistsError as error:
@@ -137,8 +133,8 @@ def _code(request: Request, image_shape: Any, model: Path | None) -> str:
     if model is not None:
         command += ["--model", str(model)]
     else:
-        command += ["-k", str(request.k), "--alphas", _grid(request.alphas)]
-        command += ["--tempering", _grid(request.tempering), "--selection", request.selection]
+        alphas = request.alphas if isinstance(request.alphas, str) else ",".join(map(repr, request.alphas))
+        command += ["-k", str(request.k), "--alphas", alphas]
         command += ["--cv", str(request.cv)]
         command += ["--repeats", str(request.repeats), "--seed", str(request.seed)]
     if image_shape is not None:
@@ -156,14 +152,9 @@ def _code(request: Request, image_shape: Any, model: Path | None) -> str:
         "from attenua.cli.readers import read_table\n"
         "from attenua.report import report\n\n"
         f"table = read_table({request.file!r}{options})\n"
-        f"model = AttenuatedPCACV({request.k}, alphas={request.alphas!r}, tempering={request.tempering!r}, "
-        f"selection={request.selection!r}, cv={request.cv}, n_repeats={request.repeats}, "
-        f"random_state={request.seed})\n"
+        f"model = AttenuatedPCACV({request.k}, alphas={request.alphas!r}, cv={request.cv}, "
+        f"n_repeats={request.repeats}, random_state={request.seed})\n"
         "model.fit(table.X, groups=table.groups)\n"
         'report(model, table.X, "report.html", feature_names=table.names, groups=table.groups'
         f"{shape})\n"
     )
-
-
-def _grid(values: Any) -> str:
-    return values if isinstance(values, str) else ",".join(map(repr, values))

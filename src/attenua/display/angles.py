@@ -19,13 +19,11 @@ class AnglesToPCADisplay:
     Parameters
     ----------
     alphas : ndarray of shape (n_alphas,)
-        Strengths, 0 first: PCA, unless the path is tempered.
+        Strengths, 0 (PCA) first.
     angles : ndarray of shape (n_alphas, n_components)
         Principal angles in radians, decreasing.
     alpha : float, optional
         A strength to mark.
-    tempering : float
-        Tempering of the path.
 
     Attributes
     ----------
@@ -37,10 +35,8 @@ class AnglesToPCADisplay:
         The largest angle at `alpha`.
     """
 
-    def __init__(
-        self, *, alphas: Array, angles: Array, alpha: float | None = None, tempering: float = 0.0
-    ) -> None:
-        self.alphas, self.angles, self.alpha, self.tempering = alphas, angles, alpha, tempering
+    def __init__(self, *, alphas: Array, angles: Array, alpha: float | None = None) -> None:
+        self.alphas, self.angles, self.alpha = alphas, angles, alpha
 
     @classmethod
     def from_path(cls, path: AttenuationPath, *, alpha: float | None = None, ax: Any = None) -> Any:
@@ -55,9 +51,7 @@ class AnglesToPCADisplay:
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
         """
-        return cls(
-            alphas=path.alphas, angles=path.angles_to_pca(), alpha=alpha, tempering=path.tempering
-        ).plot(ax=ax)
+        return cls(alphas=path.alphas, angles=path.angles_to_pca(), alpha=alpha).plot(ax=ax)
 
     @classmethod
     def from_data(
@@ -97,7 +91,6 @@ class AnglesToPCADisplay:
             X,
             int(estimator.n_components_),
             alphas=np.append(grid, alpha),
-            tempering=float(getattr(estimator, "tempering_", estimator.tempering)),
             feature_groups=estimator.feature_groups,
         )
         return cls.from_path(path, alpha=alpha, ax=ax)
@@ -129,7 +122,7 @@ class AnglesToPCADisplay:
                 [self.alpha], [degrees[place, 0]], "o", color=ACCENT, ls="none", clip_on=False, zorder=4,
                 label=rf"$\alpha$ = {self.alpha:g}",
             )  # fmt: skip
-        finish_strength_axis(ax, self.alphas, self.tempering)
+        finish_strength_axis(ax, self.alphas)
         ax.set_ylim(bottom=0)
         ax.set_ylabel("principal angle to PCA, degrees")
         ax.legend(frameon=False, fontsize="small")

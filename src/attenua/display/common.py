@@ -24,12 +24,11 @@ def shade_mask_range(ax: Any) -> Any:
     return ax.axvspan(0, 0.5, color=_MASK_RANGE, lw=0, zorder=0)
 
 
-def finish_strength_axis(ax: Any, alphas: NDArray[Any], tempering: float = 0.0) -> None:
+def finish_strength_axis(ax: Any, alphas: NDArray[Any]) -> None:
     """Label the axis of strengths and take away what says nothing."""
     if len(alphas) > 1:
         ax.set_xlim(alphas[0], alphas[-1])
-    at = rf", at tempering $\gamma$ = {tempering:g}" if tempering else ""
-    ax.set_xlabel(r"attenuation strength $\alpha$" + at)
+    ax.set_xlabel(r"attenuation strength $\alpha$")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
 

@@ -21,15 +21,13 @@ class AttenuationPathDisplay:
     Parameters
     ----------
     alphas : ndarray of shape (n_alphas,)
-        Strengths, 0 first: PCA, unless the path is tempered.
+        Strengths, 0 (PCA) first.
     loadings : ndarray of shape (n_alphas, n_components, n_features)
         Components of every strength, with signs that follow those of the strength before.
     captured : ndarray of shape (n_alphas,)
         Part of the total variance of the fitted rows that lies in the subspace.
     feature_names : list of str
         Names of the columns.
-    tempering : float
-        Tempering of the path.
 
     Attributes
     ----------
@@ -50,9 +48,8 @@ class AttenuationPathDisplay:
         loadings: Array,
         captured: Array,
         feature_names: list[str],
-        tempering: float = 0.0,
     ) -> None:
-        self.alphas, self.loadings, self.tempering = alphas, loadings, tempering
+        self.alphas, self.loadings = alphas, loadings
         self.captured, self.feature_names = captured, feature_names
 
     @classmethod
@@ -81,7 +78,6 @@ class AttenuationPathDisplay:
             loadings=_followed(np.asarray(to_host(path.components), dtype=float)),
             captured=path.explained_variance_ratio.sum(axis=1),
             feature_names=names,
-            tempering=path.tempering,
         ).plot(ax=ax, **options)
 
     @classmethod
@@ -156,7 +152,7 @@ class AttenuationPathDisplay:
         right.set_ylabel("variance captured, %")
         for axis in axes:
             shade_mask_range(axis)
-            finish_strength_axis(axis, self.alphas, self.tempering)
+            finish_strength_axis(axis, self.alphas)
         return self
 
 

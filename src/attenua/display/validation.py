@@ -1,4 +1,4 @@
-"""The cross-validated curve or surface of an estimator."""
+"""The cross-validated curve of an estimator."""
 
 from typing import Any
 
@@ -11,14 +11,10 @@ from attenua.display.common import ACCENT, SHADES, axes_or_new, finish_strength_
 from attenua.paired import paired_gain
 
 Array = NDArray[np.float64]
-_CHANGE = "held-out risk, change from PCA, %"
 
 
 class ValidationCurveDisplay:
     """Held-out risk against strength, as a change from PCA's, with the noise of that difference.
-
-    Where several temperings were compared, a heat map: attenuation across, tempering upwards, with the
-    chosen pair and the corner of PCA.
 
     Made by `from_estimator` or `from_cv` rather than directly.
 
@@ -26,35 +22,29 @@ class ValidationCurveDisplay:
     ----------
     alphas : ndarray of shape (n_alphas,)
         Strengths, 0 (PCA) first.
-    change : ndarray of shape (n_alphas,) or (n_temperings, n_alphas)
+    change : ndarray of shape (n_alphas,)
         Held-out risk over PCA's, less 1.
     errors : ndarray of the shape of `change`
         Standard error of the change, from paired differences over splits; NaN for one split.
-    folds : ndarray of shape (n_splits, ...)
+    folds : ndarray of shape (n_splits, n_alphas)
         The change in each split.
     alpha : float
         Chosen strength.
-    temperings : ndarray of shape (n_temperings,), optional
-        Temperings, 0 first.
-    tempering : float
-        Chosen tempering.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
         Where it was drawn.
-    line_ : Line2D or None
-        The curve, in percent; None for a surface.
-    mesh_, colorbar_ : QuadMesh and Colorbar, or None
-        The surface, in percent; None for a curve.
+    line_ : Line2D
+        The curve, in percent.
     band_ : artist or None
-        One standard error on either side; None for one split, and for a surface.
+        One standard error on either side; None for one split.
     fold_lines_ : list of Line2D
         The curve of each split; empty when not drawn.
     chosen_marker_, pca_marker_ : Line2D
         What was chosen, and PCA, the fallback.
-    mask_range_ : artist or None
-        Shading of the strengths that masks reach, under a curve.
+    mask_range_ : artist
+        Shading of the strengths that masks reach.
 
     Examples
     --------
@@ -69,26 +59,15 @@ class ValidationCurveDisplay:
     1.0
     """
 
-    def __init__(
-        self,
-        *,
-        alphas: Array,
-        change: Array,
-        errors: Array,
-        folds: Array,
-        alpha: float,
-        temperings: Array | None = None,
-        tempering: float = 0.0,
-    ) -> None:
+    def __init__(self, *, alphas: Array, change: Array, errors: Array, folds: Array, alpha: float) -> None:
         self.alphas, self.change, self.errors = alphas, change, errors
         self.folds, self.alpha = folds, alpha
-        self.temperings, self.tempering = temperings, tempering
 
     @classmethod
     def from_estimator(
         cls, estimator: AttenuatedPCACV, *, ax: Any = None, **options: Any
     ) -> "ValidationCurveDisplay":
-        """Draw the curve or surface of a fitted `AttenuatedPCACV`.
+        """Draw the curve of a fitted `AttenuatedPCACV`.
 
         Parameters
         ----------
@@ -103,12 +82,10 @@ class ValidationCurveDisplay:
         risk = np.asarray(to_host(estimator.cv_risk_), dtype=float)
         return cls(
             alphas=to_host(estimator.alphas_),
-            change=risk / risk.flat[0] - 1 if risk.flat[0] > 0 else np.zeros_like(risk),
+            change=risk / risk[0] - 1 if risk[0] > 0 else np.zeros_like(risk),
             errors=paired.errors,
             folds=paired.differences,
             alpha=float(estimator.alpha_),
-            temperings=to_host(estimator.temperings_),
-            tempering=float(estimator.tempering_),
         ).plot(ax=ax, **options)
 
     @classmethod
@@ -122,7 +99,7 @@ class ValidationCurveDisplay:
         folds: bool = True,
         **parameters: Any,
     ) -> "ValidationCurveDisplay":
-        """Cross-validate rows and draw the curve or surface.
+        """Cross-validate rows and draw the curve.
 
         Parameters
         ----------
@@ -143,14 +120,14 @@ class ValidationCurveDisplay:
         return cls.from_estimator(model, ax=ax, folds=folds)
 
     def plot(self, ax: Any = None, *, folds: bool = True) -> "ValidationCurveDisplay":
-        """Draw the curve, or the surface.
+        """Draw the curve.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
         folds : bool, default=True
-            Whether to draw the curve of every split, thinly; not for a surface.
+            Whether to draw the curve of every split, thinly.
 
         Returns
         -------
@@ -159,35 +136,7 @@ class ValidationCurveDisplay:
         """
         ax = axes_or_new(ax)
         self.ax_, self.figure_ = ax, ax.figure
-        self.fold_lines_, self.line_, self.band_, self.mask_range_ = [], None, None, None
-        self.mesh_, self.colorbar_ = None, None
-        if self.change.ndim == 2:
-            self._draw_surface(ax)
-        else:
-            self._draw_curve(ax, folds)
-        return self
-
-    def _draw_surface(self, ax: Any) -> None:
-        from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
-
-        percent = 100 * self.change
-        # Each side of PCA has its own scale: a gain of a few percent must show beside a large loss.
-        norm = TwoSlopeNorm(0.0, min(percent.min(), -1e-9), max(percent.max(), 1e-9))
-        colours = LinearSegmentedColormap.from_list("change", [SHADES[1], "#f7f7f5", ACCENT])
-        self.mesh_ = ax.pcolormesh(
-            _edges(self.alphas), _edges(self.temperings), percent, norm=norm, cmap=colours
-        )
-        self.colorbar_ = ax.figure.colorbar(self.mesh_, ax=ax, label=_CHANGE)
-        if percent.any():
-            self.colorbar_.ax.set_ylim(percent.min(), percent.max())
-        self._mark(ax, (0.0, 0.0), (self.alpha, self.tempering), rf", $\gamma$ = {self.tempering:g}")
-        finish_strength_axis(ax, _edges(self.alphas))
-        ax.set_yticks(self.temperings, [f"{tempering:g}" for tempering in self.temperings])
-        ax.set_ylabel(r"tempering $\gamma$")
-        # Above the cells, which leave no room for it.
-        ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
-
-    def _draw_curve(self, ax: Any, folds: bool) -> None:
+        self.fold_lines_, self.band_ = [], None
         self.mask_range_ = shade_mask_range(ax)
         ax.axhline(0, color="0.6", lw=0.8, zorder=1)
         percent, half = 100 * self.change, 100 * self.errors
@@ -201,32 +150,15 @@ class ValidationCurveDisplay:
             )  # fmt: skip
         (self.line_,) = ax.plot(self.alphas, percent, color=SHADES[1], lw=2.2, label="held-out risk")
         best = int(np.flatnonzero(self.alphas == self.alpha)[0])
-        self._mark(ax, (0.0, 0.0), (self.alpha, percent[best]))
-        finish_strength_axis(ax, self.alphas)
-        ax.set_ylabel(_CHANGE)
-        ax.legend(frameon=False, fontsize="small")
-
-    def _mark(self, ax: Any, pca: tuple[float, float], chosen: tuple[float, float], more: str = "") -> None:
-        """Mark PCA and what was chosen."""
         markers = {"ls": "none", "clip_on": False, "zorder": 4, "mew": 1.6}
         (self.pca_marker_,) = ax.plot(
-            *np.transpose([pca]),
-            marker="s",
-            mfc="none",
-            mec="0.25",
-            ms=10,
-            label="PCA, the fallback",
-            **markers,
+            [0.0], [0.0], marker="s", mfc="none", mec="0.25", ms=10, label="PCA, the fallback", **markers
         )
         (self.chosen_marker_,) = ax.plot(
-            *np.transpose([chosen]), marker="o", mfc=ACCENT, mec=ACCENT, ms=6,
-            label=rf"chosen, $\alpha$ = {self.alpha:g}{more}", **markers,
+            [self.alpha], [percent[best]], marker="o", mfc=ACCENT, mec=ACCENT, ms=6,
+            label=rf"chosen, $\alpha$ = {self.alpha:g}", **markers,
         )  # fmt: skip
-
-
-def _edges(centres: Array) -> Array:
-    """Return the ends of cells around points."""
-    if len(centres) == 1:
-        return centres[0] + np.array([-0.5, 0.5])
-    middles = (centres[1:] + centres[:-1]) / 2
-    return np.concatenate([2 * centres[:1] - middles[:1], middles, 2 * centres[-1:] - middles[-1:]])
+        finish_strength_axis(ax, self.alphas)
+        ax.set_ylabel("held-out risk, change from PCA, %")
+        ax.legend(frameon=False, fontsize="small")
+        return self

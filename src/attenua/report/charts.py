@@ -70,111 +70,52 @@ def _series(name: str, kind: str, role: str, x: Any, y: Any = None, **more: Any)
 
 
 def _validation(found: Findings) -> Chart:
-    """Return the curve of one tempering; or the surface, followed by the curve of every tempering."""
-    model, paired = found.validation, found.paired
-    alphas, temperings = model.alphas_, model.temperings_
-    risk = np.atleast_2d(model.cv_risk_)
-    change = 100 * (risk / (risk[0, 0] or 1.0) - 1)
-    error = 100 * np.nan_to_num(np.atleast_2d(paired.errors))
-    folds = 100 * paired.differences.reshape(-1, *risk.shape)
-    views = [
-        _curve_view(found, tempering, change[row], error[row], folds[:, row])
-        for row, tempering in enumerate(temperings)
-    ]
-    better = (folds < 0).sum(axis=0)
-    rows = [
-        [
-            f"{g:g}",
-            f"{a:g}",
-            short(risk[i, j], 5),
-            _signed(change[i, j]),
-            short(error[i, j]),
-            f"{better[i, j]} of {len(folds)}",
-        ]
-        for i, g in enumerate(temperings)
-        for j, a in enumerate(alphas)
-    ]
-    head = ["tempering γ", "strength α", "held-out risk", "change against PCA, %", "standard error"]
-    head += ["parts better than PCA"]
-    i = int(np.flatnonzero(temperings == found.fit.tempering)[0])
-    j = int(np.flatnonzero(alphas == found.fit.alpha)[0])
-    if found.is_surface:
-        views.insert(0, _surface_view(found, change, error, (i, j)))
-        across = "attenuation strength and tempering, as a change from PCA, where both are 0"
-        has = f"strength {found.fit.alpha:g} and tempering {found.fit.tempering:g}"
-    else:
-        rows, head = [row[1:] for row in rows], head[1:]
-        across, has = "strength, as a change from PCA at strength 0", f"strength {found.fit.alpha:g}"
-    summary = (
-        f"Held-out reconstruction risk against {across}. This fit has {has}, with "
-        f"{_signed(change[i, j])}% ± {short(error[i, j], 2)}%."
-    )
-    return Chart("validation", summary, views, head, rows)
-
-
-def _surface_view(found: Findings, change: Any, error: Any, fit: tuple[int, int]) -> dict[str, Any]:
-    model = found.validation
-    return {
-        "type": "grid",
-        "label": "All temperings",
-        "xLabel": "attenuation strength α",
-        "yLabel": "tempering γ",
-        "columns": [f"{alpha:g}" for alpha in model.alphas_],
-        "rows": [f"{tempering:g}" for tempering in model.temperings_],
-        "values": [_list(row) for row in change],
-        "errors": [_list(row) for row in error],
-        "valueLabel": "held-out risk against PCA, %",
-        "series": [
-            _series("PCA, the fallback", "mark", "pca", [1.0], [1.0]),
-            _series(f"this fit, {found.fit}", "mark", "best", [fit[1] + 1.0], [fit[0] + 1.0]),
-        ],
-    }
-
-
-def _curve_view(found: Findings, tempering: float, change: Any, error: Any, folds: Any) -> dict[str, Any]:
-    alphas = found.validation.alphas_
-    series = [
-        _series("± standard error", "band", "att", alphas, lo=change - error, hi=change + error),
-        *(
-            _series(f"part {number}", "line", "fold", alphas, fold, quiet=True)
-            for number, fold in enumerate(folds[:50], start=1)
-        ),
-        _series("all held-out rows", "line", "att", alphas, change, dots=True),
-    ]
-    if tempering == 0:
-        series += [_series("PCA, the fallback", "mark", "pca", [0.0], [0.0])]
-    if tempering == found.fit.tempering:
-        best = int(np.flatnonzero(alphas == found.fit.alpha)[0])
-        series += [_series(f"this fit, {found.fit}", "mark", "best", [found.fit.alpha], [change[best]])]
-    return {
+    alphas, risk = found.validation.alphas_, found.validation.cv_risk_
+    change = 100 * (risk / (risk[0] or 1.0) - 1)
+    error = 100 * np.nan_to_num(found.paired.errors)
+    folds = 100 * found.paired.differences
+    place = int(np.flatnonzero(alphas == found.alpha)[0])
+    view = {
         "type": "xy",
-        "label": f"Tempering {tempering:g}",
         "xLabel": "attenuation strength α",
         "yLabel": "held-out risk against PCA, %",
         "zero": True,
         "shade": [0, 0.5, "reached by masks"],
-        "series": series,
+        "series": [
+            _series("± standard error", "band", "att", alphas, lo=change - error, hi=change + error),
+            *(
+                _series(f"part {number}", "line", "fold", alphas, fold, quiet=True)
+                for number, fold in enumerate(folds[:50], start=1)
+            ),
+            _series("all held-out rows", "line", "att", alphas, change, dots=True),
+            _series("PCA, the fallback", "mark", "pca", [0.0], [0.0]),
+            _series(f"this fit, α = {found.alpha:g}", "mark", "best", [found.alpha], [change[place]]),
+        ],
     }
+    rows = [
+        [f"{a:g}", short(r, 5), _signed(c), short(e), f"{better} of {len(folds)}"]
+        for a, r, c, e, better in zip(alphas, risk, change, error, (folds < 0).sum(axis=0), strict=True)
+    ]
+    head = ["strength α", "held-out risk", "change against PCA, %", "standard error", "parts better than PCA"]
+    summary = (
+        "Held-out reconstruction risk against strength, as a change from PCA at strength 0. This fit has "
+        f"strength {found.alpha:g}, with {_signed(change[place])}% ± {short(error[place], 2)}%."
+    )
+    return Chart("validation", summary, [view], head, rows)
 
 
 def _spectrum(found: Findings) -> Chart:
     before, after, d = found.spectrum_before, found.spectrum_after, found.n_components
-    name, quantity, how = f"after: S − {found.shown.alpha:g} diag(S)", "eigenvalue", ""
-    if found.shown.tempering:
-        # Tempering has units of its own: only the shapes of the two spectra can be compared.
-        before, after = (values / (values[0] or 1.0) for values in (before, after))
-        name, quantity = f"after: T, {found.shown}", "part of the largest eigenvalue"
-        how = ", as parts of the largest"
     places = np.arange(1, len(before) + 1)
     view = {
         "type": "xy",
         "xLabel": "eigenvalue number",
-        "yLabel": quantity,
+        "yLabel": "eigenvalue",
         "whole": True,
         "cut": [d + 0.5, f"{d} kept"],
         "series": [
             _series("before: S", "line", "pca", places, before, dots=True),
-            _series(name, "line", "att", places, after, dots=True),
+            _series(f"after: S − {found.shown:g} diag(S)", "line", "att", places, after, dots=True),
         ],
     }
 
@@ -182,7 +123,7 @@ def _spectrum(found: Findings) -> Chart:
         return short(values[d - 1] - values[d]) if len(values) > d else "none"
 
     summary = (
-        f"Leading eigenvalues before and after attenuation{how}. The gap behind component {d} is "
+        f"Leading eigenvalues before and after attenuation. The gap behind component {d} is "
         f"{gap(before)} before and {gap(after)} after."
     )
     rows = [
@@ -207,7 +148,7 @@ def _loadings(found: Findings) -> Chart:
                 "rows": names,
                 "series": [
                     _series("PCA", "dot", "pca", pca[largest]),
-                    _series(f"attenuated, {found.shown}", "dot", "att", attenuated[largest]),
+                    _series(f"attenuated, α = {found.shown:g}", "dot", "att", attenuated[largest]),
                 ],
             }
         )
@@ -278,10 +219,9 @@ def _theory(found: Findings) -> Chart:
         "shade": [0, 0.5, "reached by masks"],
         "series": series,
     }
-    pca = risk[0] if theory.tempering == 0 else float(theory.population.excess_risk(0.0, theory.n))
     summary = (
         f"Expected excess risk by the theory at the sample covariance. It is smallest at strength "
-        f"{alphas[best]:g}, {100 * (1 - risk[best] / pca):.1f}% below PCA's."
+        f"{alphas[best]:g}, {100 * (1 - risk[best] / risk[0]):.1f}% below PCA's."
     )
     rows = [
         [f"{a:g}", *(short(value) for value in values)]
@@ -298,7 +238,7 @@ def _profiles(found: Findings) -> Chart:
     views = []
     for k, row in enumerate(examples.rows):
         curves = (("row", "data", examples.original), ("PCA", "pca", examples.pca))
-        curves += ((f"attenuated, {found.shown}", "att", examples.attenuated),)
+        curves += ((f"attenuated, α = {found.shown:g}", "att", examples.attenuated),)
         views.append(
             {
                 "type": "xy",

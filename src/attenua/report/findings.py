@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
-from attenua._correct.attenuation import corrected_families
+from attenua._correct.family import MatrixFamily
 from attenua._correct.feature_groups import column_labels
 from attenua._correct.strengths import NAMED_STRENGTHS
 from attenua._data.checks import checked_matrix
@@ -32,21 +32,6 @@ MOST_COLUMNS_BAND, MOST_COLUMNS_THEORY = 128, 400
 _EXAMPLES = 6
 
 
-class Strengths(NamedTuple):
-    """A strength of attenuation and a tempering."""
-
-    alpha: float
-    tempering: float
-
-    @property
-    def is_pca(self) -> bool:
-        """Whether this is ordinary PCA."""
-        return self.alpha == self.tempering == 0
-
-    def __str__(self) -> str:
-        return f"α = {self.alpha:g}" + (f", γ = {self.tempering:g}" if self.tempering else "")
-
-
 @dataclass(frozen=True)
 class Examples:
     """Held-out rows and their reconstructions by fits that did not see them."""
@@ -65,12 +50,12 @@ class Examples:
 class Findings:
     """Everything the page shows.
 
-    ``fit`` are the strengths of the fit. Where it is PCA there is nothing to compare, so that PCA is set
-    beside the best of the other candidates; ``shown`` are the strengths that are compared.
+    ``alpha`` is the strength of the fit. Where it is 0 there is nothing to compare, so that PCA is set beside
+    the best of the other candidates; ``shown`` is the strength that is compared.
     """
 
-    fit: Strengths
-    shown: Strengths
+    alpha: float
+    shown: float
     names: list[str]
     n_rows: int
     n_components: int
@@ -91,23 +76,18 @@ class Findings:
     examples: Examples
 
     @property
-    def is_surface(self) -> bool:
-        """Whether several temperings were compared."""
-        return len(self.validation.temperings_) > 1
-
-    @property
     def n_parts_better(self) -> int:
-        """Held-out parts that the strengths shown reconstruct better than PCA does."""
+        """Held-out parts that the strength shown reconstructs better than PCA does."""
         return self._of_shown.n_better
 
     @property
     def cost_of_shown(self) -> float:
-        """What the strengths shown add to PCA's held-out risk, as a part of it."""
+        """What the strength shown adds to PCA's held-out risk, as a part of it."""
         return -self._of_shown.gain
 
     @property
     def _of_shown(self) -> PairedGain:
-        return paired_gain(self.validation, *self.shown)
+        return paired_gain(self.validation, self.shown)
 
 
 def find(
@@ -130,21 +110,19 @@ def find(
     _check_same_rows(estimator, moments, rows.shape)
     labels = column_labels(estimator.feature_groups, rows.shape[1])
     validation, paired = _validation(estimator, rows, groups)
-    fit = strengths_of(estimator)
-    shown = _best_but_pca(validation) if fit.is_pca else fit
+    alpha = strength_of(estimator)
+    shown = alpha or _best_but_pca(validation)
     rank = int(estimator.n_components_)
-    pair = AttenuationRule(np.array([Strengths(0.0, 0.0), shown]), labels)
+    pair = AttenuationRule(np.array([0.0, shown]), labels)
     found = dict(pair.subspaces(moments, rank))
     pca, attenuated = (principal_axes(moments, found[i]) for i in (0, 1))
     attenuated = _turned_towards(pca, attenuated)
-    theory, note = _theory(rows, rank, labels, validation.alphas_, shown.tempering, random_state)
-    if theory is not None and len(validation.temperings_) > 1:
-        note = f"The curve is that of tempering {shown.tempering:g}. {note}".strip()
+    theory, note = _theory(rows, rank, labels, validation.alphas_, random_state)
     n = rows.shape[0]
-    spectrum = _spectra(pair, moments, rank, n, shown.tempering)
+    spectrum = _spectra(pair, moments, rank, n)
     outside = attenuated.components - (attenuated.components @ pca.components.T) @ pca.components
     return Findings(
-        fit=fit,
+        alpha=alpha,
         shown=shown,
         names=names,
         n_rows=n,
@@ -194,29 +172,24 @@ def _validation(estimator: Any, X: Any, groups: Any) -> tuple[AttenuatedPCACV, P
     model = AttenuatedPCACV(
         int(estimator.n_components_),
         alphas=np.append(NAMED_STRENGTHS["direct"], estimator.alpha),
-        tempering=estimator.tempering,
         feature_groups=estimator.feature_groups,
     )
     with warnings.catch_warnings():
         # A tie is the estimator's own, which has warned of it.
         warnings.filterwarnings("ignore", message="The cut at n_components")
         model.fit(X, groups=groups)
-    return model, paired_gain(model, *strengths_of(estimator))
+    return model, paired_gain(model, strength_of(estimator))
 
 
-def strengths_of(estimator: Any) -> Strengths:
-    """Return the strengths that an estimator chose or was given."""
-    if isinstance(estimator, AttenuatedPCACV):
-        return Strengths(float(estimator.alpha_), float(estimator.tempering_))
-    return Strengths(float(estimator.alpha), float(estimator.tempering))
+def strength_of(estimator: Any) -> float:
+    """Return the strength that an estimator chose or was given."""
+    return float(estimator.alpha_ if isinstance(estimator, AttenuatedPCACV) else estimator.alpha)
 
 
-def _best_but_pca(validation: AttenuatedPCACV) -> Strengths:
-    risk = validation.cv_risk_.ravel()
-    if len(risk) == 1:
-        return Strengths(0.0, 0.0)
-    row, column = divmod(1 + int(np.argmin(risk[1:])), len(validation.alphas_))
-    return Strengths(float(validation.alphas_[column]), float(validation.temperings_[row]))
+def _best_but_pca(validation: AttenuatedPCACV) -> float:
+    """Return the best strength other than 0, where there is one."""
+    others = validation.cv_risk_[1:]
+    return float(validation.alphas_[1 + np.argmin(others)]) if len(others) else 0.0
 
 
 def _turned_towards(pca: PrincipalAxes, attenuated: PrincipalAxes) -> PrincipalAxes:
@@ -229,32 +202,19 @@ def _turned_towards(pca: PrincipalAxes, attenuated: PrincipalAxes) -> PrincipalA
     )
 
 
-def _spectra(
-    pair: AttenuationRule, moments: Moments, rank: int, n: int, tempering: float
-) -> tuple[Array, Array]:
-    """Return the leading eigenvalues of S and of T, some beyond the cut. Tempering has units of its own."""
+def _spectra(pair: AttenuationRule, moments: Moments, rank: int, n: int) -> list[Array]:
+    """Return the leading eigenvalues of S and of T, some beyond the cut."""
     count = min(max(2 * rank, rank + 10), max(rank, 60), moments.n_features, max(n - 1, rank))
-    first, second = _leading_values(pair, moments, count)
-    unbiased = n / (n - 1)
-    before = in_data_units(first * unbiased, moments.unit)
-    power = 1 - tempering
-    return before, in_data_units(second * unbiased**power, moments.unit, power)
-
-
-def _leading_values(pair: AttenuationRule, moments: Moments, count: int) -> list[Array]:
-    """Return the leading eigenvalues at every strength."""
-    values = {}
     if count < moments.n_features:
-        values = {i: subspace.values for i, subspace in pair.subspaces(moments, count)}
+        values = [subspace.values for _, subspace in pair.subspaces(moments, count)]
     else:  # nothing is cut off, so that no subspace need be found, and none is
-        for places, family in corrected_families(moments, pair.strengths, pair.labels):
-            for k, i in enumerate(places.tolist()):
-                values[i] = np.linalg.eigvalsh(family.member(k))[::-1]
-    return [values[i] for i in range(len(pair.strengths))]
+        family = MatrixFamily(moments, pair.strengths, pair.labels)
+        values = [np.linalg.eigvalsh(family.member(k))[::-1] for k in range(2)]
+    return [in_data_units(some * n / (n - 1), moments.unit) for some in values]
 
 
 def _theory(
-    X: Any, rank: int, labels: Any, alphas: Array, tempering: float, random_state: int
+    X: Any, rank: int, labels: Any, alphas: Array, random_state: int
 ) -> tuple[PlugInReport | None, str]:
     n, p = X.shape
     if labels is not None:
@@ -275,7 +235,6 @@ def _theory(
                 dense,
                 rank,
                 alphas=alphas,
-                tempering=tempering,
                 n_bootstrap=samples,
                 random_state=random_state,
             )
@@ -289,7 +248,7 @@ def _theory(
 
 
 def _examples(
-    X: Any, groups: Any, rank: int, shown: Strengths, feature_groups: Any, random_state: int
+    X: Any, groups: Any, rank: int, shown: float, feature_groups: Any, random_state: int
 ) -> Examples:
     """Reconstruct rows that were held out, from the most improved to the most worsened in equal steps."""
     splitter = (ShuffleSplit if groups is None else GroupShuffleSplit)(
@@ -301,8 +260,8 @@ def _examples(
     rebuilt = []
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The cut at n_components")
-        for strengths in (Strengths(0.0, 0.0), shown):
-            model = AttenuatedPCA(rank, **strengths._asdict(), feature_groups=feature_groups).fit(X[train])
+        for alpha in (0.0, shown):
+            model = AttenuatedPCA(rank, alpha=alpha, feature_groups=feature_groups).fit(X[train])
             rebuilt.append(model.inverse_transform(model.transform(rows)))
     errors = [np.sum((rows - image) ** 2, axis=1) for image in rebuilt]
     change = errors[1] - errors[0]

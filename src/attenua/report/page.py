@@ -147,11 +147,11 @@ def _answer(found: Findings) -> tuple[str, str]:
     """Return the answer to the first question: in a word or two, and in sentences."""
     paired = found.paired
     if paired.verdict == "pca":
-        return "No: use ordinary PCA", paired.advice
+        return "No: use ordinary PCA", found.validation.verdict_ if found.chosen_by_cv else paired.advice
     if paired.verdict == "clear":
         return "Yes", paired.advice
     if paired.gain <= 0:
-        return "No", f"At {found.fit} held-out rows are reconstructed no better than by PCA."
+        return "No", f"At α = {found.alpha:g} held-out rows are reconstructed no better than by PCA."
     return "Perhaps not", paired.advice
 
 

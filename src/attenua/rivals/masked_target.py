@@ -294,10 +294,10 @@ class MaskedTargetPCACV(RuleTransformerCV):
     def _rule(self, n_features: int) -> MaskedTargetRule:
         return _checked_rule(self, self._strengths(), n_features)
 
-    def _choice(self, result: CrossValidation) -> dict[str, Any]:
+    def _choice(self, result: CrossValidation, taken: int) -> dict[str, Any]:
         return {
             "mask_rates_": result.strengths,
-            "mask_rate_": result.chosen[0],
+            "mask_rate_": result.strengths[taken],
             "cv_risk_": result.risk,
             "cv_risk_folds_": result.risk_folds,
         }

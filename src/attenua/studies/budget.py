@@ -19,15 +19,15 @@ from attenua._data.folds import repeated_splits
 from attenua.attenuation import AttenuatedPCA
 from attenua.studies.compare import METHODS, Judge, Setting, fit_and_judge, resolved_methods
 from attenua.studies.gain import excess_risk_removed
-from attenua.studies.hindsight import ALPHAS, TEMPERINGS, HeldMoments, risks_on_test
-from attenua.studies.real_data import N_REPEATS, N_VERSIONS, Array, StudyData, study_data
+from attenua.studies.hindsight import ALPHAS, HeldMoments, risks_on_test
+from attenua.studies.real_data import N_VERSIONS, Array, StudyData, study_data
 from attenua.studies.store import ResultStore
 
 RESULTS_FILE = "results.sqlite"
-# Not methods: the best that any choice on a grid could have done, seen on the test rows themselves.
-ORACLES = ("one strength, in hindsight", "two strengths, in hindsight")
-# The paper's seven (PCA is the reference of all), four that it does not have, and what bounds them.
-STUDY_METHODS = (*(method.name for method in METHODS if method.name != "PCA"), *ORACLES)
+# Not a method: the best that any choice on the grid could have done, seen on the test rows themselves.
+ORACLE = "one strength, in hindsight"
+# The paper's seven (PCA is the reference of all), two that it does not have, and what bounds attenuation.
+STUDY_METHODS = (*(method.name for method in METHODS if method.name != "PCA"), ORACLE)
 
 # (data, budget, version, subsample)
 Key = tuple[str, int, int, int]
@@ -49,10 +49,8 @@ class StudySettings:
         Subsamples for each version of a data set and budget.
     n_versions : dict
         Draws of patch locations for each data set; the keys are the data sets.
-    n_repeats : dict
-        Repetitions of the folds, for the method that repeats them, for each data set.
     methods : tuple of str
-        Methods compared, by their names in ``attenua.studies.METHODS``, and oracles by theirs in ``ORACLES``.
+        Methods compared, by their names in ``attenua.studies.METHODS``, and ``ORACLE``.
     """
 
     seed: int = 2026
@@ -60,7 +58,6 @@ class StudySettings:
     n_folds: int = 5
     n_subsamples: int = 100
     n_versions: dict[str, int] = field(default_factory=lambda: dict(N_VERSIONS))
-    n_repeats: dict[str, int] = field(default_factory=lambda: dict(N_REPEATS))
     methods: tuple[str, ...] = STUDY_METHODS
 
     def subsamples(self) -> list[Key]:
@@ -168,10 +165,9 @@ def evaluate(
     splits = repeated_splits(settings.n_folds, budget, groups, 1)
     pca = AttenuatedPCA(full.rank, alpha=0.0).fit(X)
     judge = Judge(pca, full.X_test, X.shape[1])
-    repeated = repeated_splits(settings.n_folds, budget, groups, settings.n_repeats[data])
-    setting = Setting(full.rank, splits, full.column_groups, repeated)
+    setting = Setting(full.rank, splits, full.column_groups)
     records = []
-    methods = [name for name in settings.methods if name not in ORACLES]
+    methods = [name for name in settings.methods if name != ORACLE]
     for name, estimator in resolved_methods(methods, setting).items():
         model, record = fit_and_judge(name, estimator, X, judge)
         records.append(
@@ -180,14 +176,13 @@ def evaluate(
                 "test_risk": record["test_risk"],
                 "gain": record["excess_removed"],
                 "strength": _or_none(record["strength"]),
-                "tempering": _or_none(record["tempering"]),
                 "fallback": int(record["fallback"]),
                 "capped": int(not model.converged_) if hasattr(model, "converged_") else None,
                 "seconds": record["seconds"],
             }
         )
-    if set(ORACLES) <= set(settings.methods):
-        records += _in_hindsight(X, full.rank, held_moments(data, version, settings.seed, data_home))
+    if ORACLE in settings.methods:
+        records.append(_in_hindsight(X, full.rank, held_moments(data, version, settings.seed, data_home)))
     return key, records
 
 
@@ -201,25 +196,18 @@ def held_moments(name: str, version: int, seed: int, data_home: str | None = Non
     return HeldMoments.of(study_data(name, version, seed, data_home).X_test)
 
 
-def _in_hindsight(X: Array, rank: int, test: HeldMoments) -> list[dict[str, Any]]:
-    """Return what the best strength, and the best pair, would have done on the test rows."""
+def _in_hindsight(X: Array, rank: int, test: HeldMoments) -> dict[str, Any]:
+    """Return what the best strength would have done on the test rows."""
     began = time.perf_counter()
-    risks = risks_on_test(X, rank, test)[..., -1]
-    gains = excess_risk_removed(risks[0, 0], risks, test.references[rank])
+    risks = risks_on_test(X, rank, test)
     seconds = time.perf_counter() - began
-    records = []
-    for name, n_temperings in zip(ORACLES, (1, len(TEMPERINGS)), strict=True):
-        g, a = np.unravel_index(np.argmax(gains[:n_temperings]), (n_temperings, len(ALPHAS)))
-        records.append(
-            {
-                "method": name,
-                "test_risk": float(risks[g, a]),
-                "gain": float(gains[g, a]),
-                "strength": float(ALPHAS[a]),
-                "tempering": float(TEMPERINGS[g]),
-                "fallback": int(g == a == 0),
-                "capped": None,
-                "seconds": seconds,
-            }
-        )
-    return records
+    best = int(np.argmin(risks))
+    return {
+        "method": ORACLE,
+        "test_risk": float(risks[best]),
+        "gain": float(excess_risk_removed(risks[0], risks[best], test.references[rank])),
+        "strength": float(ALPHAS[best]),
+        "fallback": int(best == 0),
+        "capped": None,
+        "seconds": seconds,
+    }

@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from attenua._data.checks import checked_matrix
-from attenua._data.folds import is_number_of_folds, make_splits, repeated_splits
+from attenua._data.folds import make_splits
 from attenua._data.moments import in_data_units
 from attenua._data.rows import HostRows
 from attenua._estimate.transformer import RowsTransformer
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 _COLUMNS = (
     "method",
     "strength",
-    "tempering",
     "fallback",
     "converged",
     "cv_risk",
@@ -58,14 +57,11 @@ class Setting:
         The folds of every method that chooses a strength.
     feature_groups : None, labels, or lists of column indices
         Columns that block masks hide together.
-    repeated_splits : list of (training rows, held-out rows)
-        The same folds and shuffled repetitions of them.
     """
 
     n_components: int
     splits: list[Any]
     feature_groups: Any = None
-    repeated_splits: list[Any] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -111,14 +107,7 @@ METHODS = (
     ),
     Method("factor analysis", lambda s: FactorAnalysisPCA(s.n_components)),
     Method("diagonal shrinkage", lambda s: DiagonalShrinkagePCA(s.n_components)),
-    Method("two strengths", lambda s: AttenuatedPCACV(s.n_components, tempering="auto", cv=s.splits)),
-    Method(
-        "two strengths, repeated folds",
-        lambda s: AttenuatedPCACV(s.n_components, tempering="auto", cv=s.repeated_splits),
-    ),
 )
-# Repetitions of the folds, where a comparison is not told otherwise.
-N_REPEATS = 4
 
 
 def compare(
@@ -163,8 +152,7 @@ def compare(
     groups : array-like of shape (n_samples,), optional
         Labels of the rows, such as subjects; rows of one group are never split.
     cv, n_repeats, random_state
-        The folds, as in :class:`attenua.AttenuatedPCACV`. The method with repeated folds adds three shuffled
-        repetitions to them, where cv is a number and n_repeats is 1.
+        The folds, as in :class:`attenua.AttenuatedPCACV`.
 
     Returns
     -------
@@ -173,11 +161,10 @@ def compare(
 
         - ``method``: its name;
         - ``strength``: the strength, mask rate or intensity chosen, NaN where there is none;
-        - ``tempering``: the tempering chosen, NaN where there is none;
         - ``fallback``: whether cross-validation fell back on PCA;
         - ``converged``: whether its final fit did (instead of a warning);
-        - ``cv_risk``: mean squared error of held-out rows on the common folds (or their repetitions), at the
-          chosen strength (so a little optimistic for a method that chose one);
+        - ``cv_risk``: mean squared error of held-out rows on the common folds, at the chosen strength (so a
+          little optimistic for a method that chose one);
         - ``test_risk``: mean squared error of a test row (NaN without test rows);
         - ``excess_removed``: percentage of PCA's excess test risk removed (NaN without test rows);
         - ``seconds``: to choose the strength and refit.
@@ -199,11 +186,7 @@ def compare(
     X, _ = checked_matrix(X)
     splits = make_splits(cv, X.shape[0], X=X, groups=groups, n_repeats=n_repeats, random_state=random_state)
     pca = AttenuatedPCA(n_components, alpha=0.0).fit(X)
-    repeated = splits
-    if is_number_of_folds(cv) and n_repeats == 1:
-        shuffled = repeated_splits(cv, X.shape[0], groups, N_REPEATS, random_state)[len(splits) :]
-        repeated = [*splits, *shuffled]
-    setting = Setting(pca.n_components_, splits, feature_groups, repeated)
+    setting = Setting(pca.n_components_, splits, feature_groups)
     judge = Judge(pca, X_test, X.shape[1])
     records = []
     for name, estimator in resolved_methods(methods, setting).items():
@@ -274,12 +257,10 @@ def fit_and_judge(name: str, estimator: Any, X: Any, judge: Judge) -> tuple[Any,
         model = estimator.fit(X)
         seconds = time.perf_counter() - began
     strength = next((float(getattr(model, key)) for key in _STRENGTHS if hasattr(model, key)), np.nan)
-    tempering = float(getattr(model, "tempering_", np.nan))
     return model, {
         "method": name,
         "strength": strength,
-        "tempering": tempering,
-        "fallback": hasattr(model, "cv_risk_") and strength == 0 and not tempering > 0,
+        "fallback": hasattr(model, "cv_risk_") and strength == 0,
         "converged": bool(getattr(model, "converged_", True)),
         **judge(model),
         "seconds": seconds,
@@ -289,7 +270,7 @@ def fit_and_judge(name: str, estimator: Any, X: Any, judge: Judge) -> tuple[Any,
 def _cv_risk(model: Any, X: Any, splits: list[Any]) -> float:
     """Return the held-out risk on the common folds: what the method found, or refits of its settings."""
     if hasattr(model, "cv_risk_"):
-        return _chosen_risk(model)
+        return float(model.cv_risk_[0] * (1 - model.gain_))
     if "cv" in model.get_params(deep=False):
         return np.nan  # it chose by some other measure, and its folds do not fit inside a fold
     with warnings.catch_warnings():
@@ -297,14 +278,6 @@ def _cv_risk(model: Any, X: Any, splits: list[Any]) -> float:
         held = [(clone(model).fit(X[train]), X[rows]) for train, rows in splits]
     total = sum(_risk(fold, rows) * rows.shape[0] for fold, rows in held)
     return total / sum(rows.shape[0] for _, rows in held)
-
-
-def _chosen_risk(model: Any) -> float:
-    """Return the held-out risk of the candidate taken, which a guarded choice may take above the least."""
-    if not hasattr(model, "temperings_"):
-        return float(np.min(model.cv_risk_))
-    taken = (model.temperings_[:, None] == model.tempering_) & (model.alphas_ == model.alpha_)
-    return float(np.ravel(model.cv_risk_)[np.ravel(taken)][0])
 
 
 def _risk(model: Any, X: Any) -> float:

@@ -15,8 +15,6 @@ Array = NDArray[np.float64]
 TITLES = {"optdigits": "Optdigits patches", "phoneme": "Phoneme", "har": "HAR"}
 # Patch locations are drawn again for each of ten versions of Optdigits; the others have one version.
 N_VERSIONS = {"optdigits": 10, "phoneme": 1, "har": 1}
-# Repetitions of the folds: as many as the size of the problems allows.
-N_REPEATS = {"optdigits": 10, "phoneme": 4, "har": 4}
 
 
 @dataclass(frozen=True)

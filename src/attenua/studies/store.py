@@ -21,7 +21,6 @@ _COLUMNS = {
     "test_risk": "REAL NOT NULL",
     "gain": "REAL NOT NULL",
     "strength": "REAL",
-    "tempering": "REAL",
     "fallback": "INTEGER NOT NULL",
     "capped": "INTEGER",
     "seconds": "REAL NOT NULL",

@@ -6,23 +6,20 @@ from pathlib import Path
 import pandas as pd
 
 from attenua._data.files import write_whole
-from attenua.studies.budget import ORACLES, RESULTS_FILE
+from attenua.studies.budget import ORACLE, RESULTS_FILE
 from attenua.studies.comparison_figure import comparison_figure
 from attenua.studies.published import STRENGTHS
 from attenua.studies.simulations.figures import save_figure
 from attenua.studies.store import read_results
-from attenua.studies.summary import cap_table, gain_table, paired_table, strength_table
+from attenua.studies.summary import cap_table, gain_table, strength_table
 from attenua.studies.tables import (
     Table,
     caps_table,
-    differences_table,
     interval_table,
     main_table,
     strengths_table,
     write_tables,
 )
-
-TWO_STRENGTHS = ("two strengths", "two strengths, repeated folds")
 
 
 @dataclass(frozen=True)
@@ -46,8 +43,7 @@ def summarise(folder: Path) -> StudySummary:
     results, settings = read_results(folder / RESULTS_FILE)
     methods = settings["methods"]
     gains = gain_table(results, methods)
-    choosers = [*STRENGTHS, *TWO_STRENGTHS, *ORACLES]
-    strengths = strength_table(results, [method for method in methods if method in choosers])
+    strengths = strength_table(results, [method for method in methods if method in (*STRENGTHS, ORACLE)])
     caps = cap_table(results)
     tables = {
         "main-comparison": main_table(gains),
@@ -56,9 +52,6 @@ def summarise(folder: Path) -> StudySummary:
         "iteration-caps": caps_table(caps),
     }
     frames = {"gains": gains, "strengths": strengths, "caps": caps}
-    if {*TWO_STRENGTHS, "direct attenuation", *ORACLES} <= set(methods):
-        frames["differences"] = paired_table(results, TWO_STRENGTHS, "direct attenuation", ORACLES[0])
-        tables["two-against-one"] = differences_table(frames["differences"])
     return StudySummary(tables, frames)
 
 

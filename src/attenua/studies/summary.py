@@ -58,38 +58,6 @@ def gain_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def paired_table(results: pd.DataFrame, methods: Sequence[str], baseline: str, oracle: str) -> pd.DataFrame:
-    """Return how much more each method removes than a baseline, and than an oracle, subsample by subsample.
-
-    Parameters
-    ----------
-    results : DataFrame
-        One row for each subsample and method.
-    methods : sequence of str
-        Methods to compare with the baseline.
-    baseline, oracle : str
-        Names of what they are compared with.
-
-    Returns
-    -------
-    DataFrame
-        Columns data, budget, method, gain, difference, low, high (to the baseline, with its 95% interval),
-        baseline_gain, oracle_difference, oracle_low, oracle_high.
-    """
-    rows = []
-    for (data, budget), cell in cells_in_order(results):
-        gains = cell.pivot(index=["version", "subsample"], columns="method", values="gain")
-        for method in methods:
-            row = {"data": data, "budget": budget, "method": method, "gain": gains[method].mean()}
-            row["baseline_gain"] = gains[baseline].mean()
-            for other, prefix in ((baseline, ""), (oracle, "oracle_")):
-                differences = (gains[method] - gains[other]).rename("gain").reset_index()
-                mean, low, high = mean_and_interval(independent_means(differences))
-                row |= {f"{prefix}difference": mean, f"{prefix}low": low, f"{prefix}high": high}
-            rows.append(row)
-    return pd.DataFrame(rows)
-
-
 def strength_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     """Return the mean chosen strengths, the share of PCA fallbacks and of strengths above 1/2, in percent."""
     rows = []
@@ -102,7 +70,6 @@ def strength_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFram
                     "budget": budget,
                     "method": method,
                     "strength": chosen["strength"].mean(),
-                    "tempering": chosen["tempering"].mean(),
                     "fallback_percent": 100 * chosen["fallback"].mean(),
                     "above_half_percent": 100 * (chosen["strength"] > 0.5).mean(),
                 }

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from attenua._data.files import write_whole
-from attenua.studies.budget import ORACLES
+from attenua.studies.budget import ORACLE
 from attenua.studies.published import STRENGTHS
 from attenua.studies.real_data import TITLES
 
@@ -79,7 +79,7 @@ def main_table(gains: pd.DataFrame) -> Table:
     """Mean gains, methods down and cells across, ours over the paper's (main-real-data-comparison)."""
     cells = list(dict.fromkeys(zip(gains["data"], gains["budget"], strict=True)))
     heading = ("Method", *(f"{TITLES[data]} N={budget}" for data, budget in cells))
-    best = gains[~gains["method"].isin(ORACLES)].groupby(["data", "budget"])["gain"].max()
+    best = gains[gains["method"] != ORACLE].groupby(["data", "budget"])["gain"].max()
     rows: list[tuple[str, ...]] = [("PCA", *["0.00"] * len(cells))]
     for method, ours in gains.groupby("method", sort=False):
         is_best = [row.gain == best[(row.data, row.budget)] for row in ours.itertuples()]
@@ -92,28 +92,6 @@ def main_table(gains: pd.DataFrame) -> Table:
         heading,
         rows,
     )
-
-
-def differences_table(paired: pd.DataFrame) -> Table:
-    """Paired differences to direct attenuation and to the best strength in hindsight."""
-    rows = [
-        (
-            f"{TITLES[row.data]} N={row.budget}",
-            row.method,
-            _with_interval(row.difference, row.low, row.high),
-            f"{row.gain / row.baseline_gain:.2f}",
-            _with_interval(row.oracle_difference, row.oracle_low, row.oracle_high),
-        )
-        for row in paired.itertuples()
-    ]
-    heading = (
-        "Cell",
-        "Method",
-        "less direct attenuation [95%]",
-        "ratio",
-        "less best strength in hindsight [95%]",
-    )
-    return Table("Gains of two strengths, less those of one strength on the same subsamples", heading, rows)
 
 
 def interval_table(gains: pd.DataFrame) -> Table:
@@ -139,8 +117,7 @@ def strengths_table(strengths: pd.DataFrame) -> Table:
         if row.method in STRENGTHS and len(cells) == len(STRENGTHS[row.method]):
             strength, fallback = STRENGTHS[row.method][cells.index((row.data, row.budget))]
             published = f"{strength:.3f} ({fallback:.1f}%)"
-        tempering = f", {row.tempering:.3f}" if row.tempering > 0 else ""
-        ours = f"{row.strength:.3f}{tempering} ({row.fallback_percent:.1f}%)"
+        ours = f"{row.strength:.3f} ({row.fallback_percent:.1f}%)"
         rows.append(
             (
                 f"{TITLES[row.data]} N={row.budget}",
@@ -151,7 +128,7 @@ def strengths_table(strengths: pd.DataFrame) -> Table:
             )
         )
     heading = ("Cell", "Method", "ours (fallback)", "paper (fallback)", "above 1/2")
-    title = "Mean chosen strength, mean tempering where there is one, and percentage of fallbacks to PCA"
+    title = "Mean chosen strength and percentage of fallbacks to PCA"
     return Table(title, heading, rows)
 
 

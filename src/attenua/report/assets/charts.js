@@ -1,5 +1,5 @@
 "use strict";
-// Charts of the report: lines over a number, rows of dots or bars, and a grid of cells. No library, no request. Texts from the
+// Charts of the report: lines over a number, and rows of dots or bars. No library, no request. Texts from the
 // data are only ever set as text, never as markup.
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
@@ -74,9 +74,7 @@
     open(number) {
       this.view = this.views[number];
       this.isRows = this.view.type === "rows";
-      this.isGrid = this.view.type === "grid";
       this.legend.replaceChildren();
-      if (this.isGrid) this.scaleCells();
       const quiet = this.view.series.filter((series) => series.quiet);
       const named = this.view.series.filter((series) => !series.quiet);
       if (quiet.length) named.splice(1, 0, { ...quiet[0], name: quiet.length === 1 ? "one held-out part" : "each held-out part" });
@@ -88,13 +86,11 @@
         else if (series.kind === "bar") shape(key, "rect", { class: look + "column", x: 2, y: 2, width: 18, height: 8 });
         else if (series.kind === "line") shape(key, "path", { class: look + "line", d: "M0 6H22" });
         if (series.kind === "dot") shape(key, "circle", { class: look + "dot", cx: 11, cy: 6, r: series.role === "pca" ? 5 : 4 });
-        if (series.kind === "mark" && this.isGrid) shape(key, "rect", { class: look + "ring", x: 4, y: 1, width: 14, height: 10, rx: 3 });
-        else if (series.kind === "mark") shape(key, "circle", { class: look + "mark", cx: 11, cy: 6, r: 4.5 });
+        if (series.kind === "mark") shape(key, "circle", { class: look + "mark", cx: 11, cy: 6, r: 4.5 });
         html(item, "span", "", series.name);
       }
       const xs = this.view.series.flatMap((series) => series.x).filter((x) => x !== null);
       let low = Math.min(...xs), high = Math.max(...xs);
-      if (this.isGrid) [low, high] = [0.5, this.view.columns.length + 0.5];
       if (this.isRows) { low = Math.min(0, low); high = Math.max(0, high); }
       if (this.view.whole) { low -= 0.4; high += 0.4; }
       if (low === high) { low -= 0.5; high += 0.5; }
@@ -103,8 +99,7 @@
       this.range = this.full.slice();
       this.at = null;
       // Where the pointer may stop: every place where a series that speaks has a value.
-      this.stops = this.isGrid ? this.view.values.flatMap((row, r) => row.map((_, c) => r * row.length + c))
-        : this.isRows ? this.view.rows.map((_, k) => k)
+      this.stops = this.isRows ? this.view.rows.map((_, k) => k)
         : [...new Set(this.view.series.filter((s) => !s.quiet).flatMap((s) => s.x))].sort((a, b) => a - b);
       this.draw();
     }
@@ -140,8 +135,8 @@
       const width = Math.max(this.width, 200), narrow = width < 520;
       const labelWidth = narrow ? 108 : 190;
       const rowHeight = 22;
-      const height = this.isRows ? 30 + rowHeight * this.view.rows.length + 34 : narrow || this.isGrid ? 270 : 340;
-      const area = this.area = { left: this.isRows ? labelWidth : this.isGrid ? 68 : 58, right: width - 12, top: this.isRows ? 8 : 22, bottom: height - 42 };
+      const height = this.isRows ? 30 + rowHeight * this.view.rows.length + 34 : narrow ? 270 : 340;
+      const area = this.area = { left: this.isRows ? labelWidth : 58, right: width - 12, top: this.isRows ? 8 : 22, bottom: height - 42 };
       const [x0, x1] = this.range;
       this.px = (x) => area.left + ((x - x0) / (x1 - x0)) * (area.right - area.left);
       this.xAt = (pixel) => x0 + ((pixel - area.left) / (area.right - area.left)) * (x1 - x0);
@@ -160,7 +155,7 @@
       this.back = shape(svg, "g", {});
       [this.lines, this.front] = groups.map((id) => shape(svg, "g", { "clip-path": `url(#${id})` }));
       this.drawX(narrow);
-      if (this.isGrid) this.drawGrid(); else if (this.isRows) this.drawRows(rowHeight, narrow); else this.drawLines();
+      if (this.isRows) this.drawRows(rowHeight, narrow); else this.drawLines();
       this.over = shape(svg, "g", {});
       const zoomed = this.range[0] !== this.full[0] || this.range[1] !== this.full[1];
       this.buttons[1].disabled = this.buttons[2].disabled = !zoomed;
@@ -174,12 +169,12 @@
         shape(back, "rect", { class: "shade", x: left, y: area.top, width: right - left, height: area.bottom - area.top });
         if (right - left > 110) shape(back, "text", { x: (left + right) / 2, y: area.top - 7, "text-anchor": "middle" }, view.shade[2]);
       }
-      let places = this.isGrid ? this.columnTicks(narrow ? 4 : 10) : ticks(x0, x1, narrow ? 5 : 9);
+      let places = ticks(x0, x1, narrow ? 5 : 9);
       if (view.whole) places = [...new Set(places.map(Math.round))].filter((x) => x >= x0 && x <= x1);
       for (const x of places) {
         if (this.isRows) shape(back, "line", { class: "grid", x1: this.px(x), x2: this.px(x), y1: area.top, y2: area.bottom });
         shape(back, "line", { class: "axis", x1: this.px(x), x2: this.px(x), y1: area.bottom, y2: area.bottom + 4 });
-        shape(back, "text", { class: "xtick", x: this.px(x), y: area.bottom + 18, "text-anchor": "middle" }, this.isGrid ? view.columns[x - 1] : show(x));
+        shape(back, "text", { class: "xtick", x: this.px(x), y: area.bottom + 18, "text-anchor": "middle" }, show(x));
       }
       shape(back, "text", { x: (area.left + area.right) / 2, y: area.bottom + 36, "text-anchor": "middle" }, view.xLabel);
       if (view.cut && view.cut[0] > x0 && view.cut[0] < x1) {
@@ -215,47 +210,6 @@
       }
     }
 
-    // --- a grid of cells: each side of zero has its own scale, which the legend tells ----------------------------
-    scaleCells() {
-      const values = this.view.values.flat().filter((value) => value !== null);
-      this.least = Math.min(0, ...values);
-      this.most = Math.max(0, ...values);
-      for (const [role, end, text] of [["att", this.least, "better than PCA, to"], ["bias", this.most, "worse, to"]]) {
-        if (end === 0) continue;
-        const item = html(this.legend, "li");
-        const key = shape(item, "svg", { width: 44, height: 12, viewBox: "0 0 44 12", "aria-hidden": "true", style: "width:44px;flex:none" });
-        for (let k = 0; k < 4; k++) shape(key, "rect", { class: `role-${role} cell`, x: 11 * k, y: 0, width: 11, height: 12, style: `--strength:${(k + 1) / 4}` });
-        html(item, "span", "", `${text} ${end > 0 ? "+" : ""}${show(Number(end.toPrecision(3)))}%`);
-      }
-    }
-    columnTicks(count) {
-      // Round numbers where the columns have them; else some of the columns.
-      const [x0, x1] = this.range, places = this.view.columns.map((_, k) => k + 1).filter((x) => x > x0 && x < x1);
-      const value = (x) => Number(this.view.columns[x - 1]), first = value(places[0]), last = value(places[places.length - 1]);
-      const round = first < last ? ticks(first, last, count) : [];
-      const found = places.filter((x) => round.some((tick) => Math.abs(tick - value(x)) < 1e-9));
-      return found.length > 1 ? found : places.filter((_, k) => k % Math.ceil(places.length / count) === 0);
-    }
-    drawGrid() {
-      const { area, view } = this, tall = (area.bottom - area.top) / view.rows.length, wide = this.px(2) - this.px(1);
-      this.py = (row) => area.bottom - (row - 0.5) * tall;
-      view.values.forEach((row, r) => {
-        shape(this.back, "text", { class: "ytick", x: area.left - 8, y: this.py(r + 1) + 4, "text-anchor": "end" }, view.rows[r]);
-        row.forEach((value, c) => {
-          const x = this.px(c + 1) - wide / 2, y = this.py(r + 1) - tall / 2;
-          const strength = value < 0 ? value / this.least : this.most > 0 ? value / this.most : 0;
-          shape(this.lines, "rect", { class: `role-${value < 0 ? "att" : "bias"} cell`, x: x, y: y, width: wide, height: tall, style: `--strength:${strength.toFixed(3)}` });
-          const text = show(Number(value.toFixed(Math.abs(value) < 1 ? 2 : Math.abs(value) < 10 ? 1 : 0)));
-          if (wide > 6 * text.length + 1 && tall > 16) shape(this.lines, "text", { class: "number", x: x + wide / 2, y: y + tall / 2 + 4, "text-anchor": "middle" }, text);
-        });
-      });
-      shape(this.back, "text", { transform: `translate(13 ${(area.top + area.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, view.yLabel);
-      for (const series of view.series) {
-        const room = series.role === "best" ? 4 : 1.5;
-        shape(this.front, "rect", { class: `role-${series.role} ring`, x: this.px(series.x[0]) - wide / 2 + room, y: this.py(series.y[0]) - tall / 2 + room, width: wide - 2 * room, height: tall - 2 * room, rx: 3 });
-      }
-    }
-
     drawRows(rowHeight, narrow) {
       const { area, view } = this;
       const middle = this.middle = (k) => area.top + rowHeight * (k + 0.5) + 6;
@@ -281,17 +235,7 @@
       const { area, view } = this;
       this.tip.replaceChildren();
       let x, y;
-      if (this.isGrid) {
-        const row = Math.floor(at / view.columns.length), column = at % view.columns.length;
-        x = this.px(column + 1);
-        y = this.py(row + 1);
-        const tall = this.py(1) - this.py(2), wide = this.px(2) - this.px(1);
-        if (column + 1 > this.range[0] && column + 1 < this.range[1]) shape(this.over, "rect", { class: "outline", x: x - wide / 2, y: y - tall / 2, width: wide, height: tall });
-        html(this.tip, "b", "", `${view.xLabel} ${view.columns[column]}, ${view.yLabel} ${view.rows[row]}`);
-        html(this.tip, "div", "", `${view.valueLabel}: ${show(view.values[row][column])}`);
-        html(this.tip, "div", "", `standard error: ${show(view.errors[row][column])}`);
-        for (const series of view.series) if (series.x[0] === column + 1 && series.y[0] === row + 1) html(this.tip, "div", "", series.name);
-      } else if (this.isRows) {
+      if (this.isRows) {
         y = this.middle(at);
         x = this.px(view.series[0].x[at]);
         shape(this.over, "line", { class: "guide", x1: area.left, x2: area.right, y1: y, y2: y });
@@ -316,30 +260,19 @@
       const tall = this.tip.offsetHeight, wide = this.tip.offsetWidth;
       const left = x + 14 + wide > this.box.clientWidth ? x - 14 - wide : x + 14;
       this.tip.style.left = `${Math.max(0, Math.min(left, this.box.clientWidth - wide))}px`;
-      this.tip.style.top = `${top + (this.isGrid ? area.bottom + 6 : this.isRows ? y + 14 : Math.max(0, y - tall / 2))}px`;
+      this.tip.style.top = `${top + (this.isRows ? y + 14 : Math.max(0, y - tall / 2))}px`;
     }
     nearest(event) {
       const frame = this.svg.getBoundingClientRect();
       const scale = this.svg.viewBox.baseVal.width / frame.width;
       const x = (event.clientX - frame.left) * scale, y = (event.clientY - frame.top) * scale;
-      if (this.isGrid) {
-        const within = (value, count) => Math.max(1, Math.min(count, Math.round(value))), { columns, rows } = this.view;
-        const row = 0.5 + (this.area.bottom - y) / (this.py(1) - this.py(2));
-        return (within(row, rows.length) - 1) * columns.length + within(this.xAt(x), columns.length) - 1;
-      }
       if (this.isRows) return Math.max(0, Math.min(this.view.rows.length - 1, Math.floor((y - this.area.top - 6) / 22)));
       const there = this.stops.filter((stop) => stop >= this.range[0] - 1e-12 && stop <= this.range[1] + 1e-12);
       if (!there.length) return null;
       const wanted = this.xAt(x);
       return there.reduce((best, stop) => (Math.abs(stop - wanted) < Math.abs(best - wanted) ? stop : best));
     }
-    step(by, upwards) {
-      if (this.isGrid) {
-        const columns = this.view.columns.length, next = this.at + (upwards || by) * (upwards ? columns : 1);
-        if (this.at === null) this.point(0);
-        else if (next in this.stops && (upwards || Math.floor(next / columns) === Math.floor(this.at / columns))) this.point(next);
-        return;
-      }
+    step(by) {
       const there = this.isRows ? this.stops : this.stops.filter((stop) => stop >= this.range[0] && stop <= this.range[1]);
       const place = this.at === null ? (by > 0 ? -1 : there.length) : there.indexOf(this.at);
       if (there.length) this.point(there[Math.max(0, Math.min(there.length - 1, place + by))]);
@@ -354,12 +287,11 @@
         const shift = Math.max(0, this.full[0] - low) - Math.max(0, high - this.full[1]);
         this.range = [low + shift, high + shift];
       }
-      if (!this.isRows && !this.isGrid && this.at !== null && (this.at < this.range[0] || this.at > this.range[1])) this.at = null;
+      if (!this.isRows && this.at !== null && (this.at < this.range[0] || this.at > this.range[1])) this.at = null;
       this.draw();
     }
     zoom(factor) {
-      const chosen = this.at !== null && !this.isRows ? (this.isGrid ? (this.at % this.view.columns.length) + 1 : this.at) : null;
-      const centre = chosen === null ? (this.range[0] + this.range[1]) / 2 : chosen;
+      const centre = !this.isRows && this.at !== null ? this.at : (this.range[0] + this.range[1]) / 2;
       const half = ((this.range[1] - this.range[0]) * factor) / 2;
       this.setRange(centre - half, centre + half);
     }
@@ -398,7 +330,7 @@
       svg.addEventListener("blur", () => this.point(null));
       svg.addEventListener("keydown", (event) => {
         const action = {
-          ArrowRight: () => this.step(1), ArrowDown: () => this.step(1, -1), ArrowLeft: () => this.step(-1), ArrowUp: () => this.step(-1, 1),
+          ArrowRight: () => this.step(1), ArrowDown: () => this.step(1), ArrowLeft: () => this.step(-1), ArrowUp: () => this.step(-1),
           "+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2), 0: () => this.reset(), Escape: () => this.point(null),
         }[event.key];
         if (action && !event.ctrlKey && !event.metaKey && !event.altKey) { event.preventDefault(); action(); }
