@@ -9,7 +9,7 @@ mpl.use("Agg")
 
 from matplotlib import pyplot as plt
 
-from attenua import AttenuatedPCA, AttenuatedPCACV, attenuation_path
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, attenuation_path
 from attenua.display import AnglesToPCADisplay, AttenuationPathDisplay, ValidationCurveDisplay
 from attenua.paired import paired_gain
 from tests.helpers import spiked_rows
@@ -126,3 +126,11 @@ def test_angles_of_a_cross_validated_estimator(model):
     display = AnglesToPCADisplay.from_estimator(model, X)
     np.testing.assert_array_equal(display.alphas, model.alphas_)
     assert display.marker_.get_xdata()[0] == model.alpha_
+
+
+def test_displays_of_one_strength_refuse_a_search():
+    search = CorrectedPCACV(2).fit(X)
+    with pytest.raises(ValueError, match="got CorrectedPCACV; StepsDisplay draws it"):
+        ValidationCurveDisplay.from_estimator(search)
+    with pytest.raises(ValueError, match=r"AttenuatedPCA or AttenuatedPCACV; got CorrectedPCA\."):
+        AnglesToPCADisplay.from_estimator(CorrectedPCA(2).fit(X), X)

@@ -8,11 +8,12 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold
 
-from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua.model_files import ModelFileError, load_model, save_model
 from tests.helpers import spiked_rows
 
@@ -32,6 +33,14 @@ def path(tmp_path):
         AttenuatedPCA(3, feature_groups=[[0, 1], [2, 3, 4], [5]], whiten=True),
         AttenuatedPCACV(2),
         AttenuatedPCACV(0.8, alphas=np.array([0.1, 0.4]), cv=3, n_repeats=2, random_state=1, whiten=True),
+        CorrectedPCA(2, attenuation=0.3, tempering=0.5, row_tempering=0.5, damping=0.25),
+        CorrectedPCA(2, smoothing=0.8, neighbours=(2, 3), feature_groups=list("aabbcc"), whiten=True),
+        CorrectedPCACV(2, neighbours=(2, 3), guard=0),
+        CorrectedPCACV(2, corrections=("tempering", "attenuation"), cv=4, whiten=True),
+        CorrectedPCACV(
+            2, corrections={"smoothing": np.array([0.7, 3.0])}, neighbours=np.eye(6, k=1) + np.eye(6, k=-1)
+        ),
+        CorrectedPCACV(2, corrections=[]),
     ],
 )
 def test_a_loaded_model_is_the_saved_one(path, model, dtype):
@@ -45,7 +54,12 @@ def test_a_loaded_model_is_the_saved_one(path, model, dtype):
     np.testing.assert_array_equal(loaded.inverse_transform(scores), model.inverse_transform(scores))
     for name, value in vars(model).items():
         if name.endswith("_"):
-            np.testing.assert_array_equal(getattr(loaded, name), value)
+            found = getattr(loaded, name)
+            assert type(found) is type(value), name
+            if isinstance(value, np.ndarray):
+                np.testing.assert_array_equal(found, value)
+            else:
+                assert found == value, name
     again = type(loaded)(**loaded.get_params()).fit(rows)
     np.testing.assert_array_equal(again.transform(rows), scores)
 
@@ -69,6 +83,43 @@ def test_a_splitter_is_kept_as_text_and_is_not_fitted_again(path):
         loaded.fit(X)
 
 
+def test_neighbours_as_a_sparse_matrix_are_kept_as_text_and_not_fitted_again(path):
+    line = sp.diags_array([np.ones(5)] * 2, offsets=[-1, 1])
+    for model in (CorrectedPCA(2, smoothing=0.5, neighbours=line), CorrectedPCACV(2, neighbours=line)):
+        save_model(model.fit(X), path, force=True)
+        loaded = load_model(path)
+        np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
+        assert loaded.neighbours == repr(line)
+        with pytest.raises(ValueError, match="neighbours must be None, 'line'"):
+            loaded.fit(X)
+
+
+def test_a_parameter_that_json_has_no_word_for_is_kept_as_text(path):
+    model = CorrectedPCACV(2, corrections=[]).fit(X).set_params(guard=np.inf)
+    save_model(model, path)
+    assert load_model(path).guard == "inf"
+
+
+def strict_json(text):
+    """JSON as its standard has it, without NaN and Infinity."""
+
+    def refuse(word):
+        raise AssertionError(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_steps_without_a_standard_error_or_with_risks_beyond_doubles(path):
+    one_split = CorrectedPCACV(2, cv=[(range(30), range(30, 40))]).fit(X)
+    assert all(np.isnan(step.standard_error) for step in one_split.steps_)
+    huge = CorrectedPCACV(2).fit(X * 1e160)
+    assert any(np.isinf(step.risks).all() for step in huge.steps_ if step.strengths)
+    for model in (one_split, huge):
+        save_model(model, path, force=True)
+        strict_json(members(path)["model.json"])
+        assert load_model(path).steps_ == model.steps_
+
+
 def test_the_file_is_plain_data_and_the_same_every_time(path, tmp_path):
     model = AttenuatedPCACV(2).fit(X)
     save_model(model, path)
@@ -79,13 +130,13 @@ def test_the_file_is_plain_data_and_the_same_every_time(path, tmp_path):
     assert path.read_bytes() == (tmp_path / "again.npz").read_bytes()
 
 
-def test_every_fitted_attribute_is_in_the_file_under_its_name(path):
-    model = AttenuatedPCACV(2, alphas=[0, 0.5]).fit(X)
-    save_model(model, path)
+@pytest.mark.parametrize("model", [AttenuatedPCACV(2, alphas=[0, 0.5]), CorrectedPCACV(2)])
+def test_every_fitted_attribute_is_in_the_file_under_its_name(path, model):
+    save_model(model.fit(X), path)
     with np.load(path, allow_pickle=False) as arrays:
         header = json.loads(arrays["model.json"])
         stored = {*arrays.files, *header["fitted"]} - {"model.json"}
-    assert stored == set(AttenuatedPCACV._fitted)
+    assert stored == set(type(model)._fitted)
     assert stored == {name for name in vars(model) if name.endswith("_")} - {"n_features_in_"}
 
 
@@ -100,7 +151,7 @@ def test_only_force_replaces_a_file(path):
 
 
 def test_what_cannot_be_saved(path):
-    with pytest.raises(ValueError, match="only AttenuatedPCA and AttenuatedPCACV can be saved; got PCA"):
+    with pytest.raises(ValueError, match=r"only AttenuatedPCA, .* and CorrectedPCACV can be saved; got PCA"):
         save_model(PCA(2).fit(X), path)
     with pytest.raises(NotFittedError):
         save_model(AttenuatedPCA(2, alpha=0.5), path)
@@ -184,6 +235,102 @@ def refused_header(saved, change, problem):
     assert str(saved) in str(caught.value)
 
 
+@pytest.fixture
+def searched(path):
+    save_model(CorrectedPCACV(2, corrections=["tempering", "attenuation"]).fit(X), path)
+    return path
+
+
+NO_STRENGTHS = {"row_tempering": 0.0, "tempering": 0.0, "attenuation": 0.0, "damping": 0.0, "smoothing": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"corrections_": None}, "corrections_ must be of type dict"),
+        ({"corrections_": {}}, "corrections_ must be one of candidates_"),
+        ({"corrections_": NO_STRENGTHS | {"tempering": 0.3}}, "corrections_ must be one of candidates_"),
+        (
+            {"corrections_": NO_STRENGTHS | {"tempering": float("nan")}},
+            "corrections_ must be one of candidates_",
+        ),
+        ({"corrections_": NO_STRENGTHS | {"tempering": 0}}, "corrections_ must be one of candidates_"),
+        ({"corrections_": NO_STRENGTHS | {"other": 0.0}}, "corrections_ must be one of candidates_"),
+        ({"corrections_": dict(reversed(NO_STRENGTHS.items()))}, "corrections_ must be one of candidates_"),
+        ({"choices_": {}}, "choices_ must be of type list"),
+        ({"choices_": []}, "choices_ must be one of candidates_ for every split"),
+        ({"choices_": [NO_STRENGTHS] * 4}, "choices_ must be one of candidates_ for every split"),
+        ({"choices_": [NO_STRENGTHS] * 4 + [0.0]}, "choices_ must be one of candidates_ for every split"),
+        ({"left_out_gain_": 1.1}, "left_out_gain_ must be a number of at most 1"),
+        ({"left_out_gain_": float("-inf")}, "left_out_gain_ must be a number of at most 1"),
+        ({"left_out_gain_": None}, "left_out_gain_ must be of type float"),
+        ({"steps_": {}}, "steps_ must be of type list"),
+        ({"steps_": [None]}, r"steps_\[0\] is no step"),
+        ({"steps_": [{"correction": "tempering"}]}, r"steps_\[0\] is no step"),
+    ],
+)
+def test_a_changed_search_is_refused(searched, change, problem):
+    refused_header(searched, lambda header: header | {"fitted": header["fitted"] | change}, problem)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"correction": "other"},
+        {"correction": ["tempering"]},
+        {"strengths": 0.5},
+        {"strengths": [0.0, 0.25, 0.5, float("nan")]},
+        {"strengths": [0.0, 0.25, 0.5, 2.0]},
+        {"strengths": [0.0, 0.5, 0.25, 1.0]},
+        {"strengths": [0.25, 0.5, 0.75, 1.0]},
+        {"strengths": ["0", "0.25", "0.5", "1"]},
+        {"strengths": []},
+        {"risks": [1.0]},
+        {"risks": [1.0, 1.0, 1.0, -1.0]},
+        {"risks": [1.0, 1.0, 1.0, "1"]},
+        {"best": 0.3},
+        {"best": None},
+        {"gain": 2.0},
+        {"gain": float("inf")},
+        {"standard_error": -1.0},
+        {"standard_error": "none"},
+        {"needed": -1.0},
+        {"needed": 1},
+        {"taken": 1},
+        {"why": None},
+        {"more": 0.0},
+    ],
+    ids=str,
+)
+def test_a_changed_step_is_refused(searched, change):
+    def changed(header):
+        header["fitted"]["steps_"][0] |= change
+        return header
+
+    refused_header(searched, changed, r"steps_\[0\] is no step of a search")
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "problem"),
+    [
+        ("candidates_", np.zeros((3, 4)), "candidates_ must have 5 columns"),
+        ("candidates_", np.zeros((0, 5)), "candidates_ must have 5 columns"),
+        ("candidates_", np.zeros(5), "candidates_ must have 5 columns"),
+        ("candidates_", np.ones((3, 5)), "candidates_ must begin with PCA"),
+        ("candidates_", -np.eye(3, 5, k=-1), "candidates_ must hold strengths"),
+        ("candidates_", 2 * np.eye(3, 5, k=-1), "candidates_ must hold strengths"),
+        ("candidates_", np.array([[0.0] * 5, [0, 0, 0, 0, np.inf]]), "candidates_ must hold strengths"),
+        ("candidates_", np.zeros((3, 5)), "cv_risk_ must be a risk per candidate"),
+        ("cv_risk_", np.ones(3), "cv_risk_ must be a risk per candidate"),
+        ("cv_risk_folds_", np.ones((5, 3)), "cv_risk_folds_ must be a risk per split and candidate"),
+    ],
+)
+def test_a_changed_array_of_a_search_is_refused(searched, name, array, problem):
+    rewrite(searched, members(searched) | {f"{name}.npy": npy(array)})
+    with pytest.raises(ModelFileError, match=problem):
+        load_model(searched)
+
+
 @pytest.mark.parametrize(
     ("name", "array", "problem"),
     [
@@ -210,6 +357,13 @@ def test_a_changed_array_is_refused(saved, name, array, problem):
     rewrite(saved, members(saved) | {f"{name}.npy": npy(array)})
     with pytest.raises(ModelFileError, match=problem):
         load_model(saved)
+
+
+def test_as_many_choices_as_splits(searched):
+    folds = load_model(searched).cv_risk_folds_
+    rewrite(searched, members(searched) | {"cv_risk_folds_.npy": npy(folds[:4])})
+    with pytest.raises(ModelFileError, match="choices_ must be one of candidates_ for every split"):
+        load_model(searched)
 
 
 class Trap:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attenua import AttenuatedPCACV
+from attenua import AttenuatedPCACV, CorrectedPCACV
 from attenua.paired import paired_gain
 from tests.helpers import spiked_rows
 
@@ -72,3 +72,9 @@ def _noisy(n, p, seed):
     """One weak direction with equal noise in many columns: attenuation helps on most samples."""
     rng = np.random.default_rng(seed)
     return 1.0 * rng.standard_normal((n, 1)) * np.ones(p) + rng.standard_normal((n, p))
+
+
+def test_other_estimators_are_refused():
+    model = CorrectedPCACV(2).fit(np.random.default_rng(0).standard_normal((30, 5)))
+    with pytest.raises(TypeError, match="takes an AttenuatedPCACV; got CorrectedPCACV"):
+        paired_gain(model)

@@ -1,6 +1,7 @@
 """PCA with finite-sample corrections, with scikit-learn's interface."""
 
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
+from attenua.corrected import CorrectedPCA, CorrectedPCACV
 from attenua.holdout import ValidationSelection, fallback_certificate, select_on_validation
 from attenua.masks import alpha_from_mask_rate, full_output_loss, mask_rate_from_alpha
 from attenua.model_files import load_model, save_model
@@ -13,6 +14,8 @@ __all__ = [
     "AttenuatedPCA",
     "AttenuatedPCACV",
     "AttenuationPath",
+    "CorrectedPCA",
+    "CorrectedPCACV",
     "PairedGain",
     "ValidationSelection",
     "alpha_from_mask_rate",

@@ -6,8 +6,10 @@ its settings. Loading builds the estimator from checked numbers and runs no code
 
 import io
 import json
+import math
 import os
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from attenua._correct.corrections import CORRECTIONS, checked_strength_of
 from attenua._data.files import write_all_whole
 from attenua._data.namespace import to_host
 from attenua._estimate.fitted import Kind
+from attenua._select.steps import Step, Steps
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
+from attenua.corrected import CorrectedPCA, CorrectedPCACV
 
 FORMAT, VERSION = "attenua-model", 2
-_CLASSES: dict[str, Any] = {cls.__name__: cls for cls in (AttenuatedPCA, AttenuatedPCACV)}
+_CLASSES: dict[str, Any] = {
+    cls.__name__: cls for cls in (AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV)
+}
 _ARRAY_KINDS = (Kind.DATA, Kind.SCALAR, Kind.GRID)
-_JSON_TYPES = {Kind.NUMBER: float, Kind.COUNT: int, Kind.TEXT: str}
+_JSON_TYPES = {
+    Kind.NUMBER: float,
+    Kind.COUNT: int,
+    Kind.TEXT: str,
+    Kind.STRENGTHS: dict,
+    Kind.CHOICES: list,
+    Kind.STEPS: list,
+}
 _JSON = "model.json"
 # A header that claims more than this is not one of ours.
 _MOST_JSON_BYTES = 256 * 2**20
@@ -34,13 +48,14 @@ class ModelFileError(ValueError):
 
 
 def save_model(estimator: Any, path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Save a fitted `AttenuatedPCA` or `AttenuatedPCACV` as plain data.
+    """Save a fitted `AttenuatedPCA`, `AttenuatedPCACV`, `CorrectedPCA` or `CorrectedPCACV` as plain data.
 
     Parameters
     ----------
-    estimator : AttenuatedPCA or AttenuatedPCACV
-        Fitted. Parameters that are not plain data (a splitter given as ``cv``, a RandomState) are stored as
-        their text: the loaded model transforms as before, and refuses to be fitted again.
+    estimator : AttenuatedPCA, AttenuatedPCACV, CorrectedPCA or CorrectedPCACV
+        Fitted. Parameters that are not plain data (a splitter given as ``cv``, a RandomState, a sparse matrix
+        of neighbours) are stored as their text: the loaded model transforms as before, and refuses to be
+        fitted again. Tuples come back as lists.
     path : path
         Where to write, usually ``model.npz``. Written whole or not at all.
     force : bool, default=False
@@ -76,7 +91,8 @@ def model_bytes(estimator: Any) -> bytes:
     """Return the content of a model file; the same estimator always gives the same bytes."""
     name = type(estimator).__name__
     if _CLASSES.get(name) is not type(estimator):
-        raise ValueError(f"only {' and '.join(_CLASSES)} can be saved; got {name}.")
+        *others, last = _CLASSES
+        raise ValueError(f"only {', '.join(others)} and {last} can be saved; got {name}.")
     check_is_fitted(estimator)
     names = getattr(estimator, "feature_names_in_", None)
     header: dict[str, Any] = {
@@ -85,7 +101,7 @@ def model_bytes(estimator: Any) -> bytes:
         "class": name,
         "parameters": {},
         "parameters_as_text": {},
-        "fitted": {key: getattr(estimator, key) for key in _keys(name, *_JSON_TYPES)},
+        "fitted": {key: _as_json(getattr(estimator, key)) for key in _keys(name, *_JSON_TYPES)},
         "feature_names": None if names is None else [str(column) for column in names],
     }
     for key, value in estimator.get_params(deep=False).items():
@@ -107,7 +123,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    AttenuatedPCA or AttenuatedPCACV
+    AttenuatedPCA, AttenuatedPCACV, CorrectedPCA or CorrectedPCACV
         Fitted; its ``transform`` gives the numbers that the saved one gave, bit for bit.
 
     Raises
@@ -152,11 +168,30 @@ def _plain(value: Any) -> Any:
     """Return a parameter as JSON can hold it, or raise TypeError."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        raise TypeError
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple | range):
         return [_plain(item) for item in value]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: _plain(item) for key, item in value.items()}
     raise TypeError
+
+
+def _as_json(value: Any) -> Any:
+    """Return a fitted attribute that is no array as JSON can hold it; there NaN and infinity are null."""
+    if not isinstance(value, Steps):
+        return value
+    return [
+        record
+        | {"standard_error": _or_null(record["standard_error"]), "risks": [*map(_or_null, record["risks"])]}
+        for record in value.to_records()
+    ]
+
+
+def _or_null(number: float) -> float | None:
+    return number if math.isfinite(number) else None
 
 
 def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
@@ -169,7 +204,7 @@ def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
 
-        add(_JSON, json.dumps(header, indent=1).encode())
+        add(_JSON, json.dumps(header, indent=1, allow_nan=False).encode())
         for key, array in arrays.items():
             member = io.BytesIO()
             np.lib.format.write_array(member, np.asarray(array), version=(1, 0), allow_pickle=False)
@@ -234,7 +269,7 @@ def _build(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Any) -
     for key in _keys(header["class"], *_ARRAY_KINDS):
         setattr(estimator, key, arrays[key] if arrays[key].ndim else arrays[key][()])
     for key in _keys(header["class"], *_JSON_TYPES):
-        setattr(estimator, key, fitted[key])
+        setattr(estimator, key, _steps(fitted[key]) if key == "steps_" else fitted[key])
     estimator.n_features_in_ = p
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
@@ -251,7 +286,77 @@ def _check_numbers(name: str, fitted: dict[str, Any], arrays: dict[str, NDArray[
     require(0 <= fitted["shortfall_"] <= 1, "shortfall_ must be a part, from 0 to 1")
     if "alphas_" in arrays:
         require(fitted["alpha_"] in arrays["alphas_"], "alpha_ must be one of alphas_")
-        require(fitted["gain_"] <= 1, "gain_ must be a number of at most 1")
+    for key in ("gain_", "left_out_gain_"):
+        require(-math.inf < fitted.get(key, 0.0) <= 1, f"{key} must be a number of at most 1")
+    if "candidates_" in arrays:
+        _check_search(fitted, arrays, require)
+
+
+def _check_search(fitted: dict[str, Any], arrays: dict[str, NDArray[Any]], require: Any) -> None:
+    """Check what a search for strengths chose, and its steps."""
+    candidates, choices = arrays["candidates_"].tolist(), fitted["choices_"]
+
+    def is_candidate(choice: Any) -> bool:
+        named = isinstance(choice, dict) and tuple(choice) == CORRECTIONS
+        return (
+            named and all(_is_float(value) for value in choice.values()) and [*choice.values()] in candidates
+        )
+
+    require(is_candidate(fitted["corrections_"]), "corrections_ must be one of candidates_, by names")
+    n_splits = len(arrays["cv_risk_folds_"])
+    fits = len(choices) == (n_splits if n_splits > 2 else 1) and all(map(is_candidate, choices))
+    require(fits, "choices_ must be one of candidates_ for every split, by names")
+    for number, step in enumerate(fitted["steps_"]):
+        require(_is_step(step), f"steps_[{number}] is no step of a search")
+
+
+def _is_step(step: Any) -> bool:
+    """Whether a record is one that a search makes: types, names, and numbers that fit each other."""
+    if not isinstance(step, dict) or sorted(step) != sorted(Step._fields):
+        return False
+    correction, strengths, risks = step["correction"], step["strengths"], step["risks"]
+    named = isinstance(correction, str) and correction in CORRECTIONS and isinstance(step["why"], str)
+    listed = isinstance(strengths, list) and isinstance(risks, list) and len(strengths) == len(risks)
+    if not (named and listed and isinstance(step["taken"], bool)):
+        return False
+    error, numbers = step["standard_error"], (step["best"], step["gain"], step["needed"])
+    if not all(map(_is_float, (*numbers, *strengths))):
+        return False
+    increases = all(a < b for a, b in zip([-1.0, *strengths], strengths, strict=False))
+    return (
+        increases
+        and strengths[:1] in ([], [0.0])
+        and all(_is_strength(correction, strength) for strength in strengths)
+        and all(risk is None or (_is_float(risk) and risk >= 0) for risk in risks)
+        and step["best"] in (strengths or [0.0])
+        and step["gain"] <= 1
+        and step["needed"] >= 0
+        and (error is None or (_is_float(error) and error >= 0))
+    )
+
+
+def _is_float(value: Any) -> bool:
+    return type(value) is float and math.isfinite(value)
+
+
+def _is_strength(correction: str, value: float) -> bool:
+    try:
+        checked_strength_of(correction, value)
+    except ValueError:
+        return False
+    return True
+
+
+def _steps(records: list[dict[str, Any]]) -> Steps:
+    """Return checked records as steps; null is an error that one split cannot have, or too large a risk."""
+    return Steps.from_records(
+        record
+        | {
+            "standard_error": math.nan if record["standard_error"] is None else record["standard_error"],
+            "risks": [math.inf if risk is None else risk for risk in record["risks"]],
+        }
+        for record in records
+    )
 
 
 def _check_arrays(arrays: dict[str, NDArray[Any]], require: Any) -> None:
@@ -269,16 +374,31 @@ def _check_arrays(arrays: dict[str, NDArray[Any]], require: Any) -> None:
         if key != "mean_":
             require(bool((arrays[key] >= 0).all()), f"{key} must not be negative")
     if "alphas_" in arrays:
-        _check_risks(arrays, require)
+        alphas = arrays["alphas_"]
+        increasing = alphas.ndim == 1 and len(alphas) > 0 and bool((np.diff(alphas) > 0).all())
+        require(increasing and alphas[0] == 0 and alphas[-1] <= 1, "alphas_ must increase from 0, up to 1")
+        _check_risks(arrays, len(alphas), "strength", require)
+    if "candidates_" in arrays:
+        _check_candidates(arrays["candidates_"], require)
+        _check_risks(arrays, len(arrays["candidates_"]), "candidate", require)
 
 
-def _check_risks(arrays: dict[str, NDArray[Any]], require: Any) -> None:
-    alphas, risk, folds = arrays["alphas_"], arrays["cv_risk_"], arrays["cv_risk_folds_"]
-    increasing = alphas.ndim == 1 and len(alphas) > 0 and bool((np.diff(alphas) > 0).all())
-    require(increasing and alphas[0] == 0 and alphas[-1] <= 1, "alphas_ must increase from 0, up to 1")
-    require(risk.shape == alphas.shape and bool((risk >= 0).all()), "cv_risk_ must be a risk per strength")
-    fits = folds.ndim == 2 and len(folds) > 0 and folds.shape[1:] == alphas.shape
-    require(fits and bool((folds >= 0).all()), "cv_risk_folds_ must be a risk per split and strength")
+def _check_candidates(candidates: NDArray[Any], require: Any) -> None:
+    columns = len(CORRECTIONS)
+    fits = candidates.ndim == 2 and candidates.shape[1] == columns and len(candidates) > 0
+    require(fits, f"candidates_ must have {columns} columns, one for each correction")
+    require(not candidates[0].any(), "candidates_ must begin with PCA")
+    fits = all(
+        _is_strength(*pair) for row in candidates.tolist() for pair in zip(CORRECTIONS, row, strict=True)
+    )
+    require(fits, "candidates_ must hold strengths")
+
+
+def _check_risks(arrays: dict[str, NDArray[Any]], count: int, what: str, require: Any) -> None:
+    risk, folds = arrays["cv_risk_"], arrays["cv_risk_folds_"]
+    require(risk.shape == (count,) and bool((risk >= 0).all()), f"cv_risk_ must be a risk per {what}")
+    fits = folds.ndim == 2 and len(folds) > 0 and folds.shape[1] == count
+    require(fits and bool((folds >= 0).all()), f"cv_risk_folds_ must be a risk per split and {what}")
 
 
 def _with_parameters(header: dict[str, Any], require: Any) -> Any:

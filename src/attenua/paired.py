@@ -110,6 +110,11 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
     The gain does not stand clear of its noise; ordinary PCA may serve as well here.
     """
     check_is_fitted(estimator, "cv_risk_folds_")
+    if not hasattr(estimator, "alphas_"):
+        raise TypeError(
+            f"paired_gain takes an AttenuatedPCACV; got {type(estimator).__name__}. The steps_ of "
+            "CorrectedPCACV have standard errors."
+        )
     risk, folds = to_host(estimator.cv_risk_), to_host(estimator.cv_risk_folds_)
     n_splits = len(folds)
     per_repeat = int(estimator.cv) if isinstance(estimator.cv, numbers.Integral) else n_splits

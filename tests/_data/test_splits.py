@@ -15,9 +15,9 @@ class CountingRows(HostRows):
 
     read = 0
 
-    def _scatter_moments(self, rows):
+    def _scatter_moments(self, rows, factors):
         self.read += len(np.arange(self.n_samples)[slice(None) if rows is None else rows])
-        return super()._scatter_moments(rows)
+        return super()._scatter_moments(rows, factors)
 
 
 def consecutive(n, k):

@@ -172,6 +172,26 @@ def test_equal_variances_have_the_same_subspace_at_every_strength(p):
         np.testing.assert_allclose(subspace.values, np.linalg.eigvalsh(S)[::-1][:2] - alpha, rtol=1e-8)
 
 
+def test_one_or_two_exact_ones_are_decomposed():
+    """Of noise alone, whose cut has no clear gap, angles are accurate all the same."""
+    X = np.random.default_rng(0).standard_normal((200, 150))
+    S, strengths = covariance(X), [0.3, 1.0]
+    found = leading_subspaces(family_of_rows(X, strengths), 5)
+    for alpha, subspace in zip(strengths, found, strict=True):
+        assert subspace.shortfall == 0
+        assert sine(subspace.basis.T, exact_components(S, alpha, 5)) < 1e-10
+
+
+def test_equal_variances_have_the_same_subspace_when_asked_for_one_by_one(monkeypatch):
+    """Noise alone has no clear cut, and to look for it twice would give two answers."""
+    monkeypatch.setattr(leading_module, "_EXACT_SIZE", 0)
+    X = np.random.default_rng(0).standard_normal((200, 150))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    (plain,), (attenuated,) = (leading_subspaces(family_of_rows(X, [alpha]), 10) for alpha in (0.0, 0.9))
+    np.testing.assert_array_equal(plain.basis, attenuated.basis)
+    np.testing.assert_allclose(plain.values - attenuated.values, 0.9)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("rank", [100, 119])
 def test_many_components_of_few_rows(rank):

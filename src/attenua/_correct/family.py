@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._data.moments import Moments, within_groups
+from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
 
 Array = NDArray[np.float64]
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MatrixFamily:
-    r"""The symmetric matrices :math:`S - a_k D`, with :math:`S` and :math:`D` positive semidefinite.
+    r"""The symmetric matrices :math:`S - a_k D`; :math:`D`, and nearly :math:`S`, are positive semidefinite.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class MatrixFamily:
 
     @cached_property
     def _host_variances(self) -> Array:
-        return to_host(self.moments.variances)
+        return to_host(self.moments.rough_variances)
 
     @cached_property
     def scale(self) -> float:
@@ -56,47 +56,37 @@ class MatrixFamily:
 
     @cached_property
     def total(self) -> float:
-        """Trace of S, and of D."""
+        """Trace of S, or a number of its size."""
         return float(self._host_variances.sum())
 
     @cached_property
     def constant_columns(self) -> NDArray[np.intp]:
-        """Columns that do not vary: their axes are eigenvectors of every member, with eigenvalue 0."""
+        """Columns that do not vary: unless columns are smoothed, their axes have eigenvalue 0."""
         return np.flatnonzero(self._host_variances == 0)
 
     @cached_property
     def lowest(self) -> Array:
-        """Lower bounds of the eigenvalues of every member: S has no negative ones."""
-        return -np.maximum(self.strengths, 0.0) * self._largest_of_part
-
-    @cached_property
-    def _largest_of_part(self) -> float:
-        """A bound of the eigenvalues of D: of a block, its trace, or its row sums if they are less."""
-        if self.labels is None:
-            return self.scale
-        bound = float(np.bincount(self.labels, self._host_variances).max())
-        if not self.moments.forms_covariance:
-            return bound
-        xp = self.moments.xp
-        sums = xp.sum(xp.abs(within_groups(self.moments.covariance, self.labels)), axis=1)
-        return min(bound, float(xp.max(sums)))
+        """Lower bounds of the eigenvalues of every member."""
+        bound = self.moments.part_bound(self.labels) if self.strengths.any() else 0.0
+        return self.moments.floor - np.maximum(self.strengths, 0.0) * bound
 
     @cached_property
     def part(self) -> Callable[[Any], Any]:
         """Function that multiplies by D."""
-        if self.labels is not None:
-            return self.moments.within(self.labels)
-        column = self.moments.variances[:, None]
-        return lambda V: column * V
+        return self.moments.part(self.labels)
+
+    def is_constant(self, tolerance: float) -> bool:
+        """Whether D is a multiple of the identity, so that all members have the same eigenvectors."""
+        return self.moments.part_is_constant(self.labels, tolerance)
 
     def member(self, k: int) -> Any:
         """Return the matrix at one strength."""
         S, a = self.moments.covariance, float(self.strengths[k])
-        if a == 0:
-            return S
-        return S - a * within_groups(S, self.labels)
+        return S if a == 0 else S - a * self.moments.part_matrix(self.labels)
 
     def on_host(self) -> Array:
         """Return all matrices as one array on the host: for small ones."""
         S = to_host(self.moments.covariance)
-        return S - self.strengths[:, None, None] * within_groups(S, self.labels)
+        if not self.strengths.any():
+            return np.broadcast_to(S, (len(self.strengths), *S.shape))
+        return S - self.strengths[:, None, None] * to_host(self.moments.part_matrix(self.labels))

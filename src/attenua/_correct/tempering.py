@@ -1,6 +1,9 @@
 r"""Tempering: :math:`t_i = s_i^{1-\gamma}` instead of the standard deviations inside every covariance."""
 
+from typing import Any
+
 from attenua._data.moments import Moments
+from attenua._data.namespace import array_namespace
 
 
 def tempered(moments: Moments, strength: float) -> Moments:
@@ -18,6 +21,52 @@ def tempered(moments: Moments, strength: float) -> Moments:
     """
     if strength == 0:
         return moments
-    xp, varies = moments.xp, moments.varies
-    variances = xp.where(varies, moments.variances, xp.ones_like(moments.variances))
-    return moments.scaled(xp.where(varies, variances ** (-strength / 2), xp.zeros_like(variances)))
+    return moments.scaled(powers(moments.variances, -strength / 2, moments.varies))
+
+
+def tempered_matrix(T: Any, strength: float) -> Any:
+    r"""Return :math:`F_{ij} = T_{ij} (T_{ii} T_{jj})^{-\gamma/2}`; 0 in a row or column without variance.
+
+    Parameters
+    ----------
+    T : array of shape (n_features, n_features)
+        A symmetric matrix.
+    strength : float
+        :math:`\gamma`, from 0 (T itself) to 1 (correlations).
+    """
+    if strength == 0:
+        return T
+    factors = powers(array_namespace(T).linalg.diagonal(T), -strength / 2)
+    return T * factors[:, None] * factors[None, :]
+
+
+def differential(T: Any, strength: float, E: Any) -> Any:
+    r"""Return the derivative of :func:`tempered_matrix` at T in the direction of a symmetric E.
+
+    .. math::
+
+        \mathrm dF_{ij} = (T_{ii} T_{jj})^{-\gamma/2} \Bigl\{ E_{ij} - \frac{\gamma}{2} T_{ij}
+        \Bigl( \frac{E_{ii}}{T_{ii}} + \frac{E_{jj}}{T_{jj}} \Bigr) \Bigr\}
+
+    Rows and columns without variance are 0.
+    """
+    if strength == 0:
+        return E
+    variances = array_namespace(T).linalg.diagonal(T)
+    factors, sums = powers(variances, -strength / 2), relative_changes(T, E)
+    return (E - strength / 2 * T * sums) * factors[:, None] * factors[None, :]
+
+
+def relative_changes(T: Any, E: Any) -> Any:
+    r"""Return the matrix of :math:`E_{ii} / T_{ii} + E_{jj} / T_{jj}`; 0 stands for a quotient by 0."""
+    diagonal = array_namespace(T).linalg.diagonal
+    quotients = diagonal(E) * powers(diagonal(T), -1.0)
+    return quotients[:, None] + quotients[None, :]
+
+
+def powers(variances: Any, exponent: float, varies: Any = None) -> Any:
+    """Return powers of the variances of columns; 0 for those that do not vary, by default the zeros."""
+    xp = array_namespace(variances)
+    varies = variances > 0 if varies is None else varies
+    ones = xp.ones_like(variances)
+    return xp.where(varies, xp.where(varies, variances, ones) ** exponent, xp.zeros_like(variances))

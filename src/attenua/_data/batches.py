@@ -54,6 +54,11 @@ def is_batches(X: Any) -> bool:
     return hasattr(X, "__iter__") and not is_array
 
 
+def can_be_read_again(X: Any) -> bool:
+    """Whether batches, or labels of their rows, can be read a second time; a reader or iterator cannot."""
+    return not (hasattr(X, "__next__") or hasattr(X, "read_next_batch"))
+
+
 def _has_two_dimensions(X: Any) -> bool:
     return len(getattr(X, "shape", ())) == 2
 

@@ -30,6 +30,20 @@ def as_slice(rows: NDArray[np.intp]) -> NDArray[np.intp] | slice:
     return slice(int(rows[0]), int(rows[-1]) + 1, step)
 
 
+def squared_lengths(X: Any, mean: NDArray[np.float64], unit: float) -> NDArray[np.float64]:
+    """Return the squared distances of rows from a mean, which is given in a unit; in that unit."""
+    parts = []
+    for block in row_blocks(*X.shape):
+        rows = X[block].astype(float) / unit
+        if sp.issparse(rows):
+            squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+            parts.append(np.maximum(squares - 2 * (rows @ mean) + mean @ mean, 0.0))
+        else:
+            rows -= mean
+            parts.append(np.einsum("ij,ij->i", rows, rows))
+    return np.concatenate(parts)
+
+
 def unit_for(largest: float) -> float:
     """Return the power of two in which numbers up to a magnitude can be squared and added safely."""
     # Squares of numbers within 2**±64 are safe as they are, and need no scaling.

@@ -7,6 +7,7 @@ sums of a partition depend on its rows alone and the tree is fixed, so work that
 lost gives the same result.
 """
 
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any
 
@@ -15,6 +16,7 @@ from sklearn.utils import check_array
 
 from attenua._data.checks import check_names, checked_batch_weights, matrix_requirements
 from attenua._data.namespace import library_of, refuse_other_kinds
+from attenua._data.reweighting import Gathered, factored
 from attenua._data.streams import RowStream
 
 # How many neighbours one task combines.
@@ -26,10 +28,8 @@ def is_dask(X: Any) -> bool:
     return library_of(X) in ("dask", "dask_expr") and hasattr(X, "to_delayed")
 
 
-def dask_stream(
-    estimator: Any, X: Any, n_folds: int, *, groups: Any = None, sample_weight: Any = None
-) -> RowStream:
-    """Return the sums of the rows of a dask collection, one set per fold, and note its columns.
+class DaskRows:
+    """The rows of a dask collection, in partitions, with what belongs to them. Its columns are noted.
 
     Parameters
     ----------
@@ -42,44 +42,75 @@ def dask_stream(
     groups, sample_weight : dask array or series, array-like, or str
         Aligned with the rows of X; or the name of a column of a data frame, which is then not a feature.
     """
-    import dask
 
-    X, groups = _without_label_column(X, groups, "groups")
-    X, sample_weight = _without_label_column(X, sample_weight, "sample_weight")
-    _note_columns(estimator, X, reset=True)
-    X = _whole_rows(X)
-    names = getattr(estimator, "feature_names_in_", None)
-    partitions = X.to_delayed().ravel().tolist() if hasattr(X, "chunks") else X.to_delayed()
-    labels = _aligned(groups, X, len(partitions), "groups")
-    weights = _aligned(sample_weight, X, len(partitions), "sample_weight")
-    known = _known_lengths(X)
-    read = dask.delayed(_partition)
-    parts = [
-        read(*of_one, n_folds, names, 0 if known is None else sum(known))
-        for of_one in zip(partitions, labels, weights, strict=True)
-    ]
-    combine = dask.delayed(_combine)
-    while len(parts) > 1:
-        parts = [combine(parts[i : i + _SPLIT_EVERY]) for i in range(0, len(parts), _SPLIT_EVERY)]
-    (stream,) = dask.compute(parts[0])
-    return stream
+    def __init__(
+        self, estimator: Any, X: Any, n_folds: int, *, groups: Any = None, sample_weight: Any = None
+    ):
+        X, groups = _without_label_column(X, groups, "groups")
+        X, sample_weight = _without_label_column(X, sample_weight, "sample_weight")
+        _note_columns(estimator, X, reset=True)
+        X = _whole_rows(X)
+        partitions = X.to_delayed().ravel().tolist() if hasattr(X, "chunks") else X.to_delayed()
+        labels = _aligned(groups, X, len(partitions), "groups")
+        weights = _aligned(sample_weight, X, len(partitions), "sample_weight")
+        known = _known_lengths(X)
+        self._parts = list(zip(partitions, labels, weights, strict=True))
+        self._n_folds = n_folds
+        self._names = getattr(estimator, "feature_names_in_", None)
+        self._expected_rows = 0 if known is None else sum(known)
+
+    def streams(self, factors: Sequence[Callable[[Any], Any] | None] = (None,)) -> list[RowStream]:
+        """Read the rows once, and return their sums for each of some factors of the weights."""
+        import dask
+
+        read, combine = dask.delayed(_partition), dask.delayed(_combine)
+        parts = [
+            read(*part, self._n_folds, self._names, self._expected_rows, factors) for part in self._parts
+        ]
+        while len(parts) > 1:
+            parts = [combine(parts[i : i + _SPLIT_EVERY]) for i in range(0, len(parts), _SPLIT_EVERY)]
+        (streams,) = dask.compute(parts[0])
+        return streams
+
+    def gathered(self) -> list[Gathered]:
+        """Return all rows, for a few of them, in partitions."""
+        import dask
+
+        return [
+            Gathered(_checked(rows), groups, checked_batch_weights(sample_weight, rows.shape[0]))
+            for rows, groups, sample_weight in dask.compute(*self._parts)
+            if rows.shape[0]
+        ]
+
+
+def _checked(rows: Any) -> Any:
+    return check_array(rows, **(matrix_requirements() | {"ensure_min_samples": 0}))
 
 
 def _partition(
-    rows: Any, groups: Any, sample_weight: Any, n_folds: int, names: Any, expected_rows: int
-) -> RowStream:
+    rows: Any,
+    groups: Any,
+    sample_weight: Any,
+    n_folds: int,
+    names: Any,
+    expected_rows: int,
+    factors: Sequence[Callable[[Any], Any] | None],
+) -> list[RowStream]:
     """Return the sums of one partition; runs on a worker."""
-    stream = RowStream(n_folds, names, expected_rows)
-    rows = check_array(rows, **(matrix_requirements() | {"ensure_min_samples": 0}))
-    if rows.shape[0]:
-        weights = checked_batch_weights(sample_weight, rows.shape[0])
-        stream.add(rows, groups=groups, sample_weight=weights)
-    return stream
+    rows = _checked(rows)
+    streams = []
+    for factor in factors:
+        stream = RowStream(n_folds, names, expected_rows)
+        if rows.shape[0]:
+            weights = factored(checked_batch_weights(sample_weight, rows.shape[0]), rows, factor)
+            stream.add(rows, groups=groups, sample_weight=weights)
+        streams.append(stream)
+    return streams
 
 
-def _combine(parts: list[RowStream]) -> RowStream:
+def _combine(parts: list[list[RowStream]]) -> list[RowStream]:
     """Return the sums of neighbouring partitions; runs on a worker and leaves the parts as they are."""
-    return parts[0].followed_by(parts[1:])
+    return [first.followed_by(others) for first, *others in zip(*parts, strict=True)]
 
 
 def _known_lengths(X: Any) -> tuple[int, ...] | None:

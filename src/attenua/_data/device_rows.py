@@ -12,7 +12,7 @@ import numpy as np
 
 from attenua._data.blocks import as_slice, unit_for
 from attenua._data.moments import Moments, ScatterMoments
-from attenua._data.namespace import beside, check_float64, device_of, spans
+from attenua._data.namespace import beside, check_float64, device_of, spans, to_host
 from attenua._data.row_moments import RowMoments, has_few_rows, inner_products
 from attenua._data.rows import forms_scatter
 from attenua._data.sums import (
@@ -84,16 +84,30 @@ class DeviceRows:
         # What single precision holds, so that subtracting it rounds once only.
         return xp.astype(xp.astype(origin, xp.float32), xp.float64)
 
-    def moments(self, rows: np.ndarray | slice | None = None) -> Moments:
-        """Return the moments of the given rows (an array of numbers, or a slice), or of all."""
+    def moments(self, rows: np.ndarray | slice | None = None, factors: Any = None) -> Moments:
+        """Return the moments of the given rows (an array of numbers, or a slice), or of all.
+
+        Factors, one for each of all rows, on the host, multiply the weights.
+        """
+        if not self.forms_scatter:
+            return self.in_rows(rows, factors)
         rows = slice(0, self.n_samples) if rows is None else rows
-        if self.forms_scatter:
-            return self._summed(rows if isinstance(rows, slice) else as_slice(rows))
+        return self._summed(rows if isinstance(rows, slice) else as_slice(rows), self._factored(factors))
+
+    def _factored(self, factors: Any) -> Any:
+        if factors is None:
+            return self._weights
+        factors = beside(self._X, factors, self.xp.float64)
+        return factors if self._weights is None else self._weights * factors
+
+    def in_rows(self, rows: np.ndarray | slice | None = None, factors: Any = None) -> RowMoments:
+        """Return the moments of the given rows, kept as rows; the rows are shared."""
+        rows = slice(0, self.n_samples) if rows is None else rows
         counts = np.zeros(self.n_samples)
         np.add.at(counts, np.arange(self.n_samples)[rows], 1.0)
-        weights = beside(self._X, counts, self.xp.float64)
-        if self._weights is not None:
-            weights = weights * self._weights
+        weights, factors = beside(self._X, counts, self.xp.float64), self._factored(factors)
+        if factors is not None:
+            weights = weights * factors
         if self._kept is None:
             kept = self.xp.astype(self._X, self.xp.float64) / self._unit - self._origin
             self._kept = (kept, inner_products(kept) if has_few_rows(kept) else None)
@@ -106,25 +120,33 @@ class DeviceRows:
         weights = xp.ones_like(some[:, 0]) if self._weights is None else xp.take(self._weights, place)
         return RowMoments(some, weights, self._origin, self._unit)
 
-    def _summed(self, rows: Any) -> ScatterMoments:
+    def squared_lengths(self, moments: Moments) -> np.ndarray:
+        """Return the squared distance of every row from a mean, in the unit of the moments, on the host."""
+        xp, parts = self.xp, []
+        for B, _ in self._steps(slice(0, self.n_samples), None):
+            centred = xp.astype(B, xp.float64) / moments.unit - moments.mean
+            parts.append(to_host(xp.sum(centred**2, axis=1)))
+        return np.concatenate(parts)
+
+    def _summed(self, rows: Any, weights: Any) -> ScatterMoments:
         xp, p = self.xp, self.n_features
         zeros = {"dtype": xp.float64, "device": device_of(self._X)}
         weight, total, scatter = 0.0, xp.zeros(p, **zeros), xp.zeros((p, p), **zeros)
         count = 0
-        for step in self._steps(rows):
+        for step in self._steps(rows, weights):
             step_weight, step_total, step_scatter = self._measured(*step)
             weight += step_weight
             total += step_total
             scatter += step_scatter
             count += step[0].shape[0]
-        if self._single and self._lost_squares(scatter, count, rows):
+        if self._single and weights is None and self._lost_squares(scatter, count, rows):
             self._single = False
-            return self._summed(rows)
+            return self._summed(rows, weights)
         return ScatterMoments(weight, total, scatter, self._origin, self._unit, owned=True)
 
-    def _steps(self, rows: Any) -> Iterator[tuple[Any, Any]]:
+    def _steps(self, rows: Any, w: Any) -> Iterator[tuple[Any, Any]]:
         """Yield the rows, and their weights or None, in steps."""
-        xp, X, w = self.xp, self._X, self._weights
+        xp, X = self.xp, self._X
         size = step_rows(X, _PRODUCT_ROWS if self._single else 1)
         if isinstance(rows, slice):
             start, stop, stride = rows.indices(self.n_samples)
@@ -139,7 +161,7 @@ class DeviceRows:
     def _measured(self, B: Any, w: Any) -> tuple[float, Any, Any]:
         """Return the weight, total and scatter of the rows of a step."""
         xp = self.xp
-        dtype = xp.float32 if self._single else xp.float64
+        dtype = xp.float32 if self._single and w is None else xp.float64
         B = xp.astype(B, dtype, copy=False)
         B = B if self._unit == 1.0 else B / self._unit
         B = B - xp.astype(self._origin, dtype) if self._is_shifted else B
@@ -167,7 +189,7 @@ class DeviceRows:
         if small.shape[0] == 0:
             return False
         nothing = xp.astype(xp.take(self._origin, small), xp.float32)
-        return any(bool(xp.any(xp.take(B, small, axis=1) != nothing)) for B, _ in self._steps(rows))
+        return any(bool(xp.any(xp.take(B, small, axis=1) != nothing)) for B, _ in self._steps(rows, None))
 
 
 def _middle(columns: Any) -> Any:

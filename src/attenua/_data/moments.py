@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._data.blocks import row_blocks
-from attenua._data.namespace import array_namespace, beside, clipped
+from attenua._data.namespace import array_namespace, beside, clipped, to_host
 
 # A column whose squares are all but this part of what they were added up from does not vary.
 CONSTANT = 1e-12
@@ -37,12 +37,18 @@ class Moments(ABC):
     has_few_rows : bool
         Whether the rows are few enough to find the eigenvectors of S by their inner products: then there are
         ``row_space`` and ``spectrum``.
+    knows_products : bool
+        Whether the inner products of few rows are at hand.
+    floor : float
+        A lower bound of the eigenvalues of S: 0, except for a corrected S that is no covariance any more.
     """
 
     weight: float
     unit: float
     forms_covariance: bool
     has_few_rows = False
+    knows_products = False
+    floor = 0.0
 
     @property
     @abstractmethod
@@ -53,6 +59,11 @@ class Moments(ABC):
     @abstractmethod
     def variances(self) -> Any:
         """Diagonal of S."""
+
+    @property
+    def rough_variances(self) -> Any:
+        """Numbers of the size of the variances, which tolerances are relative to."""
+        return self.variances
 
     @property
     @abstractmethod
@@ -104,6 +115,31 @@ class Moments(ABC):
     def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
         """Return a function that multiplies by D, which keeps the blocks of S within groups of columns."""
 
+    def part(self, labels: NDArray[np.intp] | None) -> Callable[[Any], Any]:
+        """Return a function that multiplies by D: the diagonal of S (no labels), or its blocks in groups."""
+        if labels is not None:
+            return self.within(labels)
+        column = self.variances[:, None]
+        return lambda V: column * V
+
+    def part_matrix(self, labels: NDArray[np.intp] | None) -> Any:
+        """Return D as a p-by-p matrix."""
+        return within_groups(self.covariance, labels)
+
+    def part_bound(self, labels: NDArray[np.intp] | None) -> float:
+        """Return a bound of the eigenvalues of D: of a block, its trace, or its row sums if they are less."""
+        variances = to_host(self.variances)
+        if labels is None:
+            return float(variances.max())
+        bound = float(np.bincount(labels, variances).max())
+        if not self.forms_covariance:
+            return bound
+        return min(bound, float(self.xp.max(self.xp.sum(self.xp.abs(self.part_matrix(labels)), axis=1))))
+
+    def part_is_constant(self, labels: NDArray[np.intp] | None, tolerance: float) -> bool:
+        """Whether D is a multiple of the identity, to a tolerance."""
+        return labels is None and bool(np.ptp(to_host(self.variances)) <= tolerance)
+
     def compress(self, U: Any) -> Any:
         """Return ``U.T @ S @ U``."""
         image = self.image(U)
@@ -146,12 +182,22 @@ class ScatterMoments(Moments):
         Size of one unit in the data's own units.
     owned : bool
         Whether the scatter is nobody else's, so that the covariance may take its memory.
+    varies : array of bool of shape (n_features,), optional
+        Which columns vary, where the sums of squares cannot tell any more.
     """
 
     forms_covariance = True
 
     def __init__(
-        self, weight: float, total: Any, scatter: Any, origin: Any, unit: float = 1.0, *, owned: bool = False
+        self,
+        weight: float,
+        total: Any,
+        scatter: Any,
+        origin: Any,
+        unit: float = 1.0,
+        *,
+        owned: bool = False,
+        varies: Any = None,
     ):
         self.weight = weight
         self.unit = unit
@@ -159,6 +205,7 @@ class ScatterMoments(Moments):
         self._scatter = scatter
         self._origin = origin
         self._owned = owned
+        self._varies = varies
         self._squares = array_namespace(scatter).linalg.diagonal(scatter)
         if owned:
             self._squares = self._squares + 0.0  # a copy: the scatter will be overwritten
@@ -174,6 +221,28 @@ class ScatterMoments(Moments):
             return self
         total, scatter, origin = self._total * ratio, self._scatter * ratio * ratio, self._origin * ratio
         return ScatterMoments(self.weight, total, scatter, origin, unit, owned=True)
+
+    def about(self, centre: Any) -> "ScatterMoments":
+        """Return the second moments about a centre instead of the mean; the centre counts as the mean."""
+        xp, step = self.xp, centre - self._origin
+        cross = (self._total - self.weight / 2 * step)[:, None] * step[None, :]
+        scatter = self._scatter - cross - cross.T
+        return ScatterMoments(self.weight, xp.zeros_like(step), scatter, centre, self.unit, owned=True)
+
+    def varying_with(self, plain: Moments) -> "ScatterMoments":
+        """Return the same moments; those of the rows without weights say which columns vary.
+
+        Sums about the mean itself cannot tell: the rounding errors of a constant column are all they hold.
+        """
+        return ScatterMoments(
+            self.weight,
+            self._total,
+            self._scatter,
+            self._origin,
+            self.unit,
+            owned=self._owned,
+            varies=plain.varies,
+        )
 
     @staticmethod
     def sum(parts: "Sequence[ScatterMoments]") -> "ScatterMoments":
@@ -211,6 +280,8 @@ class ScatterMoments(Moments):
     @property
     def varies(self) -> Any:
         """Whether each column varies by more than rounding."""
+        if self._varies is not None:
+            return self._varies
         return self.weight * self.variances > CONSTANT * self._squares
 
     @cached_property

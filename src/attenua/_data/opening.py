@@ -4,17 +4,25 @@ This is the only place that asks what kind of container it was given. After it, 
 batches, Arrow data, Dask collections and arrays on a device are all :class:`FitData`.
 """
 
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
-from attenua._data.batches import Batch, arrow_batch, batches_of, is_arrow_table, is_batches
+from attenua._data.batches import (
+    Batch,
+    arrow_batch,
+    batches_of,
+    can_be_read_again,
+    is_arrow_table,
+    is_batches,
+)
 from attenua._data.blocks import magnitude
 from attenua._data.checks import check_names, checked_batch_weights, checked_weights, matrix_requirements
-from attenua._data.dask_rows import dask_stream, is_dask
+from attenua._data.dask_rows import DaskRows, is_dask
 from attenua._data.device_rows import DeviceRows, device_magnitude
 from attenua._data.folds import (
     check_repeats,
@@ -24,6 +32,14 @@ from attenua._data.folds import (
     make_splits,
 )
 from attenua._data.namespace import array_namespace, beside, check_host, is_foreign, namespace_of, to_host
+from attenua._data.reweighting import (
+    Gathered,
+    Reweighting,
+    RowFactors,
+    RowsInMemory,
+    RowsOfStream,
+    factored,
+)
 from attenua._data.rows import HostRows
 from attenua._data.splits import FoldMoments, SplitMoments
 from attenua._data.streams import RowStream
@@ -46,6 +62,8 @@ class FitData(NamedTuple):
         Which rows are held out together, in words.
     stream : RowStream or None
         Sums that ``partial_fit`` can go on from.
+    again : Reweighting or None
+        The rows, where they can be read again with weights.
     """
 
     moments: FoldMoments | SplitMoments
@@ -54,6 +72,7 @@ class FitData(NamedTuple):
     dtype: type
     folds: str = ""
     stream: RowStream | None = None
+    again: Reweighting | None = None
 
 
 def open_rows(estimator: Any, X: Any, sample_weight: ArrayLike | None = None) -> HostRows | DeviceRows:
@@ -78,19 +97,24 @@ def _device_weights(X: Any, sample_weight: Any) -> Any:
 def open_for_fit(estimator: Any, X: Any, sample_weight: Any = None) -> FitData:
     """Open rows of which none are held out."""
     if is_dask(X):
-        return stream_data(dask_stream(estimator, X, 1, sample_weight=sample_weight))
+        return _dask_data(DaskRows(estimator, X, 1, sample_weight=sample_weight))
     if is_batches(X):
         return _open_batches(estimator, X, 1, "sample_weight", sample_weight)
     rows = open_rows(estimator, X, sample_weight)
-    return FitData(FoldMoments([rows.moments()]), rows.n_samples, rows.n_samples, rows.dtype)
+    n, moments = rows.n_samples, _undivided(rows)
+    again = RowsInMemory(rows, moments, _undivided, list)
+    return FitData(moments, n, n, rows.dtype, again=again)
+
+
+def _undivided(rows: Any) -> FoldMoments:
+    return FoldMoments([rows.moments()])
 
 
 def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> FitData:
     """Open rows and split them as the parameters ``cv``, ``n_repeats`` and ``random_state`` say."""
     cv, n_repeats = estimator.cv, estimator.n_repeats
     if is_dask(X):
-        n_folds = checked_stream_folds(cv, n_repeats)
-        return stream_data(dask_stream(estimator, X, n_folds, groups=groups))
+        return _dask_data(DaskRows(estimator, X, checked_stream_folds(cv, n_repeats), groups=groups))
     if is_batches(X):
         return _open_batches(estimator, X, checked_stream_folds(cv, n_repeats), "groups", groups)
     rows = open_rows(estimator, X)
@@ -102,8 +126,16 @@ def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> Fi
         fewest = n - len(range(n)[folds[0]])
         if fewest < 2:
             raise ValueError("split 0 of cv has one training row; a covariance needs at least two.")
-        moments = FoldMoments([rows.moments(fold) for fold in folds])
-        return FitData(moments, n, fewest, rows.dtype, _INTERLEAVED)
+
+        def in_folds(some: Any) -> FoldMoments:
+            return FoldMoments([some.moments(fold) for fold in folds])
+
+        def all_but_each() -> list[NDArray[np.intp]]:
+            return [np.delete(np.arange(n), fold) for fold in folds]
+
+        moments = in_folds(rows)
+        again = RowsInMemory(rows, moments, in_folds, all_but_each)
+        return FitData(moments, n, fewest, rows.dtype, _INTERLEAVED, again=again)
     splits = make_splits(
         cv,
         n,
@@ -114,7 +146,14 @@ def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> Fi
         random_state=estimator.random_state,
     )
     fewest = min(len(training) for training, _ in splits)
-    return FitData(SplitMoments(rows, splits), n, fewest, rows.dtype, _folds_in_words(cv, n_repeats, groups))
+
+    def in_splits(some: Any) -> SplitMoments:
+        return SplitMoments(some, splits)
+
+    moments = in_splits(rows)
+    again = RowsInMemory(rows, moments, in_splits, lambda: [training for training, _ in splits])
+    words = _folds_in_words(cv, n_repeats, groups)
+    return FitData(moments, n, fewest, rows.dtype, words, again=again)
 
 
 _INTERLEAVED = "row i is held out in fold i % cv"
@@ -135,7 +174,35 @@ def _open_batches(estimator: Any, X: Any, n_folds: int, argument: str, labels: A
         stream = with_batch(estimator, stream, batch, n_folds, **{argument: batch.labels}, min_samples=0)
     if stream is None:
         raise ValueError("Found 0 sample(s): X gave no rows, while at least 2 are required.")
-    return stream_data(stream)
+    data = stream_data(stream)
+    if not can_be_read_again(X) or not can_be_read_again(labels):
+        return data
+
+    def checked_batches() -> Iterator[Gathered]:
+        for batch in batches_of(X, labels, argument):
+            rows = _checked_batch(estimator, batch, False, 0)
+            if rows.shape[0]:
+                given = {"groups": None, "sample_weight": None} | {argument: to_host(batch.labels)}
+                weights = checked_batch_weights(given["sample_weight"], rows.shape[0])
+                yield Gathered(rows, given["groups"], weights)
+
+    def read(factors: Sequence[RowFactors]) -> list[RowStream]:
+        streams = [RowStream(n_folds) for _ in factors]
+        for rows, groups, weights in checked_batches():
+            for again, factor in zip(streams, factors, strict=True):
+                again.add(rows, groups=groups, sample_weight=factored(weights, rows, factor))
+        return streams
+
+    def gather() -> list[Gathered]:
+        return list(checked_batches())
+
+    return data._replace(again=RowsOfStream(stream, data.moments, read, gather))
+
+
+def _dask_data(rows: DaskRows) -> FitData:
+    (stream,) = rows.streams()
+    data = stream_data(stream)
+    return data._replace(again=RowsOfStream(stream, data.moments, rows.streams, rows.gathered))
 
 
 def with_batch(

@@ -5,6 +5,7 @@ Where the rows are few, their inner products know the whole spectrum of the cova
 
 from collections.abc import Callable
 from functools import cached_property
+from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from attenua._data.blocks import row_blocks
-from attenua._data.moments import CONSTANT, Moments
+from attenua._data.moments import CONSTANT, Moments, ScatterMoments
 from attenua._data.namespace import array_namespace, beside, clipped, to_host
 
 Array = NDArray[np.float64]
@@ -21,13 +22,16 @@ Array = NDArray[np.float64]
 _LARGE_GROUP = 256
 # The Gram matrix of more rows than this is too large to decompose.
 _GRAM_LIMIT = 3_000
+# Squared distances below this part of the squared lengths are taken from differences of rows, since those of
+# inner products have lost their digits.
+_CLOSE = 1e-6
 
 
 class RowMoments(Moments):
     r"""Moments of weighted rows that are kept as rows; the covariance is only ever multiplied by.
 
     With the centred rows times the roots of their shares as the matrix A, :math:`S = A^\top A`, and the
-    image of V is A V.
+    image of V is A V. Where pairs of rows have weights, a mixing matrix takes the place of the roots.
 
     Parameters
     ----------
@@ -41,23 +45,95 @@ class RowMoments(Moments):
         Size of one unit in the data's own units.
     products : ndarray of shape (n_samples, n_samples), optional
         Inner products of all rows, where several moments of the same few rows share them.
+    offset : array of shape (n_features,), optional
+        What the rows are centred on, less the origin; if not given, their mean.
+    mixing : array of shape (n_mixed, n_samples), optional
+        Matrix M that makes A = M Z of the centred rows Z.
+    rough_variances : array of shape (n_features,), optional
+        Numbers of the size of the variances, where those are dear.
     """
 
     forms_covariance = False
 
     def __init__(
-        self, rows: Any, weights: Any, origin: Any, unit: float = 1.0, products: Array | None = None
+        self,
+        rows: Any,
+        weights: Any,
+        origin: Any,
+        unit: float = 1.0,
+        products: Array | None = None,
+        *,
+        offset: Any = None,
+        mixing: Any = None,
+        rough_variances: Any = None,
     ):
         self._all_rows = rows
         self._all_weights = weights
         self._products = products
         self._origin = origin
+        self._centre = offset
+        self._mixing = mixing
+        self._rough_variances = rough_variances
         self.unit = unit
         self.weight = float(array_namespace(weights).sum(weights))
 
-    def shared(self) -> "RowMoments":
-        """Return these moments: rows are only ever read."""
-        return self
+    def about(self, centre: Any) -> "RowMoments":
+        """Return the second moments about a centre instead of the mean; the centre counts as the mean."""
+        return RowMoments(
+            self._all_rows,
+            self._all_weights,
+            self._origin,
+            self.unit,
+            self._products,
+            offset=centre - self._origin,
+        )
+
+    def mixed(self, mixing: Any, trace: float) -> "RowMoments":
+        r"""Return the moments with :math:`S = (M Z)^\top M Z`, Z being the centred rows, and its trace."""
+        return RowMoments(
+            self._all_rows,
+            self._all_weights,
+            self._origin,
+            self.unit,
+            self._products,
+            offset=self._offset,
+            mixing=mixing,
+            rough_variances=self.variances * (trace / max(self.total_variance, float_info.min)),
+        )
+
+    @property
+    def rough_variances(self) -> Any:
+        """Numbers of the size of the variances, where those would cost more than tolerances are worth."""
+        return self.variances if self._rough_variances is None else self._rough_variances
+
+    def summed(self, L: Any) -> ScatterMoments:
+        r"""Return sums with :math:`S = Z^\top L Z`, Z being the centred rows."""
+        Z = self._all_rows.toarray() if sp.issparse(self._all_rows) else self._all_rows
+        Z = Z - self._offset
+        scatter = Z.T @ (L @ Z) * self.weight
+        return ScatterMoments(
+            self.weight, self.xp.zeros_like(self._offset), scatter, self.mean, self.unit, owned=True
+        )
+
+    @property
+    def row_weights(self) -> Any:
+        """Weights of all rows, also of those that do not count."""
+        return self._all_weights
+
+    def squared_distances(self) -> Array:
+        """Return the squared distances between all rows, on the host; equal rows are at 0 exactly."""
+        rows = self._all_rows
+        products = inner_products(rows) if self._products is None else self._products
+        lengths = np.diag(products)
+        lengths = lengths[:, None] + lengths
+        distances = lengths - 2 * products
+        first, second = np.nonzero(np.triu(distances <= _CLOSE * lengths, 1))
+        for block in row_blocks(len(first), rows.shape[1]):
+            i, j = first[block], second[block]
+            difference = _taken(rows, i) - _taken(rows, j)
+            distances[i, j] = distances[j, i] = _squares(difference)
+        np.fill_diagonal(distances, 0.0)
+        return distances
 
     def in_unit(self, unit: float) -> "RowMoments":
         """Return the same moments in another unit."""
@@ -65,14 +141,24 @@ class RowMoments(Moments):
         if ratio == 1.0:
             return self
         products = None if self._products is None else self._products * ratio * ratio
-        return RowMoments(self._all_rows * ratio, self._all_weights, self._origin * ratio, unit, products)
+        return RowMoments(
+            self._all_rows * ratio,
+            self._all_weights,
+            self._origin * ratio,
+            unit,
+            products,
+            offset=None if self._centre is None else self._centre * ratio,
+            mixing=self._mixing,
+            rough_variances=None if self._rough_variances is None else self._rough_variances * ratio * ratio,
+        )
 
     @cached_property
     def _positions(self) -> slice | Any:
         """Rows that count; all of them where few are left out, since copying costs more than multiplying."""
         xp = array_namespace(self._all_weights)
         counted = xp.nonzero(self._all_weights)[0]
-        return slice(None) if 2 * counted.shape[0] > self._all_weights.shape[0] else counted
+        is_most = 2 * counted.shape[0] > self._all_weights.shape[0]
+        return slice(None) if is_most or self._mixing is not None else counted
 
     @cached_property
     def _used(self) -> tuple[Any, Any]:
@@ -80,10 +166,8 @@ class RowMoments(Moments):
         used = self._positions
         if isinstance(used, slice):
             return self._all_rows, self._all_weights  # a slice of sparse rows would be a copy
-        if sp.issparse(self._all_rows):
-            return self._all_rows[used], self._all_weights[used]
-        xp = array_namespace(self._all_rows)
-        return xp.take(self._all_rows, used, axis=0), xp.take(self._all_weights, used)
+        weights = array_namespace(self._all_weights).take(self._all_weights, used)
+        return _taken(self._all_rows, used), weights
 
     @cached_property
     def _roots(self) -> Any:
@@ -91,8 +175,20 @@ class RowMoments(Moments):
         weights = self._used[1]
         return array_namespace(weights).sqrt(weights / self.weight)[:, None]
 
+    def _mix(self, centred: Any) -> Any:
+        """Return A V from Z V."""
+        return centred * self._roots if self._mixing is None else self._mixing @ centred
+
+    def _unmix(self, image: Any) -> Any:
+        """Return what Z.T makes A.T @ image of."""
+        return image * self._roots if self._mixing is None else self._mixing.T @ image
+
     @cached_property
     def _offset(self) -> Any:
+        return self._weighted_offset if self._centre is None else self._centre
+
+    @property
+    def _weighted_offset(self) -> Any:
         rows, weights = self._used
         return rows.T @ weights / self.weight
 
@@ -105,6 +201,8 @@ class RowMoments(Moments):
     def variances(self) -> Any:
         """Diagonal of S."""
         rows, weights = self._used
+        if self._mixing is not None:
+            return self._mixed_variances(rows)
         if sp.issparse(rows):
             return self._sparse_variances(rows, weights)
         sums = array_namespace(rows).zeros_like(self._offset)
@@ -121,6 +219,15 @@ class RowMoments(Moments):
         # Not +=: counts of nothing are integers.
         sums = sums + (self.weight - stored) * self._offset**2
         return np.maximum(sums / self.weight, 0.0)
+
+    def _mixed_variances(self, rows: Any) -> Any:
+        xp = array_namespace(self._offset)
+        by_columns = rows.tocsc() if sp.issparse(rows) else rows
+        parts = []
+        for block in row_blocks(rows.shape[1], rows.shape[0]):
+            some = by_columns[:, block].toarray() if sp.issparse(rows) else by_columns[:, block]
+            parts.append(xp.sum(self._mix(some - self._offset[block]) ** 2, axis=0))
+        return xp.concat(parts) if len(parts) > 1 else parts[0]
 
     @property
     def varies(self) -> Any:
@@ -141,13 +248,12 @@ class RowMoments(Moments):
         rows, _ = self._used
         product = rows @ V
         product -= self._offset @ V
-        product *= self._roots
-        return product
+        return self._mix(product)
 
     def lift(self, image: Any) -> Any:
         """Return A.T @ image."""
         rows, _ = self._used
-        weighted = image * self._roots
+        weighted = self._unmix(image)
         product = rows.T @ weighted
         product -= self._offset[:, None] * array_namespace(weighted).sum(weighted, axis=0)[None, :]
         return product
@@ -183,27 +289,42 @@ class RowMoments(Moments):
     def _of_columns(self, columns: NDArray[np.intp]) -> "RowMoments":
         rows, weights = self._used
         if sp.issparse(rows):
-            return RowMoments(rows[:, columns], weights, self._origin[columns])
-        xp, columns = array_namespace(rows), beside(rows, columns)
-        return RowMoments(xp.take(rows, columns, axis=1), weights, xp.take(self._origin, columns))
+            some, origin, offset = rows[:, columns], self._origin[columns], self._offset[columns]
+        else:
+            xp, columns = array_namespace(rows), beside(rows, columns)
+            some = xp.take(rows, columns, axis=1)
+            origin, offset = xp.take(self._origin, columns), xp.take(self._offset, columns)
+        return RowMoments(some, weights, origin, offset=offset, mixing=self._mixing)
 
     def _block_diagonal(self, groups: list[NDArray[np.intp]]) -> Any:
         """Return the blocks of S of some groups of columns, one after another, as a sparse matrix."""
         rows, weights = self._used
-        by_columns = RowMoments(rows.tocsc() if sp.issparse(rows) else rows, weights, self._origin)
+        by_columns = RowMoments(
+            rows.tocsc() if sp.issparse(rows) else rows,
+            weights,
+            self._origin,
+            offset=self._offset,
+            mixing=self._mixing,
+        )
         blocks = [sp.csr_array(by_columns._of_columns(columns).covariance) for columns in groups]
         return sp.block_diag(blocks, "csr")
 
-    @cached_property
+    @property
     def covariance(self) -> Any:
-        """S as a p-by-p matrix."""
+        """S as a p-by-p matrix; not kept, since it is much larger than the rows."""
         rows, weights = self._used
-        if sp.issparse(rows):
+        if sp.issparse(rows) and self._mixing is None:
+            mean, centre = self._weighted_offset, self._offset
             S = (rows.multiply(weights[:, None]).T @ rows).toarray() / self.weight
-            S -= np.outer(self._offset, self._offset)
-            return S
-        A = (rows - self._offset) * self._roots
+            S -= np.outer(mean, mean)
+            return S if self._centre is None else S + np.outer(mean - centre, mean - centre)
+        A = self._mix((rows.toarray() if sp.issparse(rows) else rows) - self._offset)
         return A.T @ A
+
+    @property
+    def knows_products(self) -> bool:
+        """Whether the inner products of few rows are at hand."""
+        return self._products is not None
 
     @property
     def has_few_rows(self) -> bool:
@@ -225,9 +346,15 @@ class RowMoments(Moments):
         else:
             used = self._positions if isinstance(self._positions, slice) else to_host(self._positions)
             products = self._products[used][:, used]
-        cross, roots = to_host(rows @ centre), to_host(self._roots)
+        cross = to_host(rows @ centre)
         products = products - cross[:, None] - cross + float(centre @ centre)
-        values, vectors = np.linalg.eigh(products * roots * roots.T)
+        if self._mixing is None:
+            roots = to_host(self._roots)
+            products *= roots * roots.T
+        else:
+            mixing = to_host(self._mixing)
+            products = mixing @ products @ mixing.T
+        values, vectors = np.linalg.eigh(products)
         return values[::-1], vectors[:, ::-1]
 
     @cached_property
@@ -263,6 +390,19 @@ class RowMoments(Moments):
             images = self.image((some - self._offset).T)
             total += float(np.sum(images**2 @ weights[block]))
         return total / self.weight
+
+
+def _taken(rows: Any, positions: NDArray[np.intp]) -> Any:
+    if sp.issparse(rows):
+        return rows[positions]
+    return array_namespace(rows).take(rows, beside(rows, positions), axis=0)
+
+
+def _squares(rows: Any) -> Array:
+    """Return the squared lengths of rows, on the host."""
+    if sp.issparse(rows):
+        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    return to_host(array_namespace(rows).sum(rows**2, axis=1))
 
 
 def has_few_rows(rows: Any) -> bool:

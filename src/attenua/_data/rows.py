@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua._data.blocks import as_slice, magnitude, row_blocks
+from attenua._data.blocks import as_slice, magnitude, row_blocks, squared_lengths
 from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.row_moments import RowMoments, has_few_rows, inner_products
 from attenua._data.sums import SINGLE_PRECISION_ROWS, FoldSums, frame_of, product_blocks
@@ -66,7 +66,7 @@ class HostRows:
 
     @cached_property
     def _kept_rows(self) -> Any:
-        """The rows that :class:`RowMoments` share, in the frame; made once."""
+        """The rows that several :class:`RowMoments` share, in the frame; made once."""
         if sp.issparse(self._X):
             # A view that shares the indices, so that only the values are new.
             values = self._X.data.astype(float) / self._frame.unit
@@ -86,15 +86,34 @@ class HostRows:
         rows -= self._frame.origin
         return rows
 
-    def moments(self, rows: NDArray[np.intp] | slice | None = None) -> ScatterMoments | RowMoments:
-        """Return the moments of the given rows (an array of numbers, or a slice), or of all."""
-        if self.forms_scatter:
-            return self._scatter_moments(rows)
-        weights = np.ones(self.n_samples) if self._weights is None else self._weights
+    def moments(
+        self, rows: NDArray[np.intp] | slice | None = None, factors: Array | None = None
+    ) -> ScatterMoments | RowMoments:
+        """Return the moments of the given rows (an array of numbers, or a slice), or of all.
+
+        Factors, one for each of all rows, multiply the weights.
+        """
+        return self._scatter_moments(rows, factors) if self.forms_scatter else self.in_rows(rows, factors)
+
+    def in_rows(
+        self, rows: NDArray[np.intp] | slice | None = None, factors: Array | None = None
+    ) -> RowMoments:
+        """Return the moments of the given rows, kept as rows; the rows are shared."""
+        weights = self._factored(factors)
+        weights = np.ones(self.n_samples) if weights is None else weights
         if rows is not None:
             chosen = np.arange(self.n_samples)[rows] if isinstance(rows, slice) else rows
             weights = weights * np.bincount(chosen, minlength=self.n_samples)
         return RowMoments(self._kept_rows, weights, self._frame.origin, self._frame.unit, self._products)
+
+    def _factored(self, factors: Array | None) -> Array | None:
+        if factors is None or self._weights is None:
+            return self._weights if factors is None else factors
+        return self._weights * factors
+
+    def squared_lengths(self, moments: Moments) -> Array:
+        """Return the squared distance of every row from a mean, in the unit of the moments."""
+        return squared_lengths(self._X, moments.mean, moments.unit)
 
     def kept(self, rows: NDArray[np.intp]) -> RowMoments:
         """Return the moments of a few rows, kept as rows whatever the others do."""
@@ -111,7 +130,9 @@ class HostRows:
             weights = np.ones(len(values)) if self._weights is None else self._weights[block]
             yield values / moments.unit - moments.mean, weights
 
-    def _scatter_moments(self, rows: NDArray[np.intp] | slice | None) -> ScatterMoments:
+    def _scatter_moments(
+        self, rows: NDArray[np.intp] | slice | None, factors: Array | None
+    ) -> ScatterMoments:
         sums = FoldSums(self._frame, 1, self._feature_names)
         rows = slice(0, self.n_samples) if rows is None else rows
         rows = rows if isinstance(rows, slice) else as_slice(rows)
@@ -121,7 +142,8 @@ class HostRows:
         else:
             blocks = (rows[block] for block in product_blocks(0, len(rows), self.n_features))
         single = self.n_samples >= SINGLE_PRECISION_ROWS
-        sums.add(self._X, ((0, block) for block in blocks), sample_weight=self._weights, single=single)
+        weights = self._factored(factors)
+        sums.add(self._X, ((0, block) for block in blocks), sample_weight=weights, single=single)
         return scatter_moments(sums, owned=True)[0]
 
 

@@ -42,6 +42,8 @@ class FoldMoments:
         self.n_features = self._folds[0].n_features
         self.weight = sum(fold.weight for fold in folds)
         self.on_device = self._folds[0].xp is not np
+        self.forms_covariance = self._folds[0].forms_covariance
+        self.pair_entries = self.n_features**2 if self.forms_covariance else 0
 
     @cached_property
     def total(self) -> Moments:
@@ -79,8 +81,11 @@ class SplitMoments:
         self.n_features = rows.n_features
         self.weight = float(rows.n_samples)
         self.on_device = rows.xp is not np
+        self.forms_covariance = rows.forms_scatter
+        self.pair_entries = self.n_features**2 if self.forms_covariance else 0
         self._partitions = self._find_partitions() if rows.forms_scatter else []
         self._few_parts: tuple[range, FoldMoments] | None = None
+        self._kept: list[SplitPair] | None = None
 
     @cached_property
     def total(self) -> Moments:
@@ -90,7 +95,15 @@ class SplitMoments:
         return self._rows.moments()
 
     def pairs(self) -> Iterator[SplitPair]:
-        """Yield the moments of both sides of every split, all in one unit."""
+        """Return an iterator of the moments of both sides of every split, all in one unit."""
+        if self.forms_covariance or self.n_splits > _MOST_PARTS:
+            return self._in_one_unit()
+        if self._kept is None:
+            # A few moments of rows that are kept are small beside the rows, and know more every time.
+            self._kept = list(self._in_one_unit())
+        return iter(self._kept)
+
+    def _in_one_unit(self) -> Iterator[SplitPair]:
         unit = self.total.unit
         for pair in self._read():
             yield SplitPair(pair.number, pair.training.in_unit(unit), pair.held_out.in_unit(unit))

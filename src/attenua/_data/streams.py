@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attenua._data.blocks import magnitude
 from attenua._data.checks import check_total_weight
-from attenua._data.folds import folds_by_group
+from attenua._data.folds import Split, folds_by_group
 from attenua._data.rows import scatter_moments
 from attenua._data.splits import FoldMoments
 from attenua._data.sums import (
@@ -170,6 +170,15 @@ class RowStream:
         self.counts = self.counts + np.roll(other.counts, shift)
         self.has_groups = other.has_groups
         self._rows_at_origin = self.n_rows
+
+    def splits(self, n_rows: int, groups: ArrayLike | None) -> list[Split]:
+        """Return the training and held-out rows of every split of rows that came in this order."""
+        if self.n_folds == 1:
+            return []
+        folds = np.arange(n_rows) % self.n_folds if groups is None else folds_by_group(groups, self.n_folds)
+        return [
+            (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(self.n_folds)
+        ]
 
     def moments(self) -> FoldMoments:
         """Return the moments of every fold; raise where they do not exist yet."""

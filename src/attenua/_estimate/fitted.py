@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from attenua._data.namespace import array_namespace, beside
+from attenua._select.steps import Steps
 
 
 class Kind(Enum):
@@ -22,6 +23,9 @@ class Kind(Enum):
     NUMBER = "float"
     COUNT = "int"
     TEXT = "str"
+    STRENGTHS = "dict of the strength of each correction"
+    CHOICES = "list of such dicts"
+    STEPS = "table of the steps of a search"
 
 
 SUBSPACE = {
@@ -68,4 +72,12 @@ def _as_kind(kind: Kind, value: Any, like: Any, dtype: type) -> Any:
         wanted = xp.float32 if kind is Kind.DATA and dtype is np.float32 else xp.float64
         value = beside(like, value)
         return value if value.dtype == wanted else xp.astype(value, wanted)
-    return {Kind.SCALAR: dtype, Kind.NUMBER: float, Kind.COUNT: int, Kind.TEXT: str}[kind](value)
+    return {
+        Kind.SCALAR: dtype,
+        Kind.NUMBER: float,
+        Kind.COUNT: int,
+        Kind.TEXT: str,
+        Kind.STRENGTHS: dict,
+        Kind.CHOICES: list,
+        Kind.STEPS: Steps,
+    }[kind](value)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attenua._data.moments import Moments
 from attenua._data.opening import FitData, open_for_cv, open_for_fit
 from attenua._estimate.fitted import SUBSPACE, Kind, forget, store
 from attenua._estimate.transformer import SubspaceTransformer
@@ -46,16 +47,18 @@ class RuleTransformer(SubspaceTransformer):
         """Find the subspace from the moments and set the fitted attributes."""
         rule = self._rule(data.moments.n_features)
         rank = resolve_rank(self.n_components, data.moments, data.n_samples)
-        total = data.moments.total
-        ((_, subspace),) = rule.subspaces(total, rank)
-        self._store(total, subspace, data.n_samples, data.dtype)
+        ((_, subspace),) = rule.subspaces(self._moments(data), rank)
+        self._store(data.moments.total, subspace, data.n_samples, data.dtype)
+
+    def _moments(self, data: FitData) -> Moments:
+        """Return the moments that the subspace is found from."""
+        return data.moments.total
 
 
-class RuleTransformerCV(SubspaceTransformer):
-    """The subspace of a rule at the strength that reconstructs held-out rows best, PCA among them.
+class CrossValidated(SubspaceTransformer):
+    """What estimators share that choose by cross-validation.
 
-    A subclass has the parameters ``cv``, ``n_repeats``, ``n_jobs`` and ``random_state``, and says which rule
-    its other parameters stand for.
+    A subclass has the parameters ``cv``, ``n_repeats``, ``n_jobs`` and ``random_state``.
     """
 
     cv: Any
@@ -65,19 +68,11 @@ class RuleTransformerCV(SubspaceTransformer):
     _fitted: ClassVar[dict[str, Kind]] = SUBSPACE | {"gain_": Kind.NUMBER, "folds_": Kind.TEXT}
 
     @abstractmethod
-    def _rule(self, n_features: int) -> Rule:
-        """Check the parameters and return the rule with all candidates, the first PCA."""
-
-    @abstractmethod
-    def _choice(self, result: CrossValidation, taken: int) -> dict[str, Any]:
-        """Return the fitted attributes that hold candidates and their risks.
-
-        ``taken`` is the position of the candidate taken: ``result.best``, or 0 where that gives PCA's
-        subspace.
-        """
+    def _settle(self, data: FitData) -> None:
+        """Choose, find the subspace from the moments, and set the fitted attributes."""
 
     def fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
-        """Choose a strength by cross-validation and fit it to all rows.
+        """Choose by cross-validation and fit the choice to all rows.
 
         Parameters
         ----------
@@ -96,6 +91,39 @@ class RuleTransformerCV(SubspaceTransformer):
         self._settle(open_for_cv(self, X, y, groups))
         return self
 
+    def _rank(self, data: FitData) -> int:
+        rank, fewest = (
+            resolve_rank(self.n_components, data.moments, data.n_samples),
+            data.fewest_training_rows,
+        )
+        if self.n_components is None:
+            return max(min(rank, fewest - 1), 1)  # centred rows span one direction less than they are
+        if rank > fewest:
+            raise ValueError(
+                f"n_components={self.n_components} asks for {rank} components, but the smallest training set "
+                f"of cv has only {fewest} rows."
+            )
+        return rank
+
+
+class RuleTransformerCV(CrossValidated):
+    """The subspace of a rule at the strength that reconstructs held-out rows best, PCA among them.
+
+    A subclass says which rule its parameters stand for.
+    """
+
+    @abstractmethod
+    def _rule(self, n_features: int) -> Rule:
+        """Check the parameters and return the rule with all candidates, the first PCA."""
+
+    @abstractmethod
+    def _choice(self, result: CrossValidation, taken: int) -> dict[str, Any]:
+        """Return the fitted attributes that hold candidates and their risks.
+
+        ``taken`` is the position of the candidate taken: ``result.best``, or 0 where that gives PCA's
+        subspace.
+        """
+
     def _settle(self, data: FitData) -> None:
         """Choose a strength and find its subspace from the moments, and set the fitted attributes."""
         rule = self._rule(data.moments.n_features)
@@ -110,17 +138,3 @@ class RuleTransformerCV(SubspaceTransformer):
         self._store(total, subspaces[min(taken, 1)], data.n_samples, data.dtype)
         choice = self._choice(result, taken) | {"gain_": result.gains[taken], "folds_": data.folds}
         store(self, choice, total.mean, data.dtype)
-
-    def _rank(self, data: FitData) -> int:
-        rank, fewest = (
-            resolve_rank(self.n_components, data.moments, data.n_samples),
-            data.fewest_training_rows,
-        )
-        if self.n_components is None:
-            return max(min(rank, fewest - 1), 1)  # centred rows span one direction less than they are
-        if rank > fewest:
-            raise ValueError(
-                f"n_components={self.n_components} asks for {rank} components, but the smallest training set "
-                f"of cv has only {fewest} rows."
-            )
-        return rank

@@ -3,7 +3,7 @@
 Ordinary PCA is always the first candidate, and ties go to the first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -68,7 +68,7 @@ def cross_validate(
     n_jobs : int, optional
         Splits that run side by side.
     """
-    folds = sorted(held_out_risks(moments, rule, rank, n_jobs), key=lambda fold: fold.number)
+    folds = held_out_risks(moments, lambda number: rule, rank, n_jobs)
     risk_folds = np.stack([fold.risk for fold in folds])
     risk = np.average(risk_folds, axis=0, weights=[fold.held for fold in folds])
     return CrossValidation(
@@ -81,18 +81,22 @@ def cross_validate(
 
 
 class FoldRisk(NamedTuple):
-    """What one split says: the risk of every candidate, and the weights of both sides."""
+    """What one split says: the risk of every candidate, the weights of both sides, and subspaces if kept."""
 
     number: int
     risk: Array
     held: float
     training: float
+    subspaces: Sequence[Subspace] = ()
 
 
 def held_out_risks(
-    moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any = None
+    moments: Any, rule_of: Callable[[int], Rule], rank: int, n_jobs: Any = None, *, keep: bool = False
 ) -> list[FoldRisk]:
-    """Judge the candidates on every split, several splits side by side.
+    """Judge candidates on every split, several splits side by side; return them in the order of the splits.
+
+    Each split has its own rule, which may know more than others; the candidates are the same. Their subspaces
+    are kept if asked for.
 
     Left to itself BLAS spreads every small product over its threads, which costs more than it saves; the same
     threads, one or a few for each split, are used better.
@@ -103,22 +107,23 @@ def held_out_risks(
         threads = side_by_side = 1  # a device is kept busy by one thread
     with blas_limit(max(threads // side_by_side, 1)):
         # Threads are a hint: another backend that the user asked for gets the moments sent.
-        return Parallel(n_jobs=side_by_side, prefer="threads", pre_dispatch=side_by_side, batch_size=1)(
-            delayed(_held_out_risk)(pair, rule, rank) for pair in moments.pairs()
+        folds = Parallel(n_jobs=side_by_side, prefer="threads", pre_dispatch=side_by_side, batch_size=1)(
+            delayed(_held_out_risk)(pair, rule_of(pair.number), rank, keep) for pair in moments.pairs()
         )
+    return sorted(folds, key=lambda fold: fold.number)
 
 
-def _held_out_risk(pair: SplitPair, rule: Rule, rank: int) -> FoldRisk:
+def _held_out_risk(pair: SplitPair, rule: Rule, rank: int, keep: bool) -> FoldRisk:
     """Judge every candidate by the held-out rows of a split."""
     training, held = pair.training, pair.held_out
-    weights = (held.weight, training.weight)
+    weights = held.weight, training.weight
     if rank == training.n_features:
         # Nothing is cut off, so that every candidate reconstructs every row.
         return FoldRisk(pair.number, np.zeros(len(rule.strengths)), *weights)
-    places, subspaces = zip(*rule.subspaces(training, rank, exact=False), strict=True)
-    risk = np.empty(len(rule.strengths))
-    risk[list(places)] = reconstruction_errors(held, subspaces, training.mean)
-    return FoldRisk(pair.number, risk, *weights)
+    found = dict(rule.subspaces(training, rank, exact=False))
+    subspaces = [found[place] for place in range(len(rule.strengths))]
+    risk = reconstruction_errors(held, subspaces, training.mean)
+    return FoldRisk(pair.number, risk, *weights, [s.compact() for s in subspaces] if keep else ())
 
 
 def reconstruction_errors(rows: Moments, subspaces: Sequence[Subspace], centre: Any) -> Array:

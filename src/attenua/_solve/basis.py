@@ -59,8 +59,10 @@ class Basis:
         image = moments.image(columns)
         self.Q = xp.concat([self.Q, columns], axis=1)
         self._image = image if self._image is None else xp.concat([self._image, image], axis=1)
-        self.S = _bordered(self.S, to_host(moments.inner(self.Q, self._image, image)))
-        self.D = _bordered(self.D, to_host(self.Q.T @ self._family.part(columns)))
+        self.S = _bordered(self.S, to_host(moments.inner(self.Q, self._image, image)), self.width)
+        # Where no member has a strength, D is never asked for, and may be dear.
+        border = to_host(self.Q.T @ self._family.part(columns)) if self._family.strengths.any() else 0.0
+        self.D = _bordered(self.D, border, self.width)
         return columns, image
 
     def vectors(self, coordinates: Array) -> Any:
@@ -78,13 +80,13 @@ class Basis:
         self.S, self.D = (coordinates.T @ matrix @ coordinates for matrix in (self.S, self.D))
 
 
-def _bordered(old: Array, border: Array) -> Array:
+def _bordered(old: Array, border: Array | float, width: int) -> Array:
     """Return a symmetric matrix with the last columns (and rows) given and the rest as before."""
-    known, width = len(old), len(border)
+    known = len(old)
     new = np.empty((width, width))
     new[:known, :known] = old
     new[:, known:] = border
-    new[known:, :] = border.T
+    new[known:, :] = np.transpose(border)
     return new
 
 

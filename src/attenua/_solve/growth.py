@@ -1,12 +1,14 @@
 """How a basis grows: by Ritz vectors that a polynomial of the matrix filters, or by the space of few rows."""
 
+from functools import partial
+from sys import float_info
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attenua._correct.family import MatrixFamily
-from attenua._data.namespace import array_namespace, beside
+from attenua._data.namespace import array_namespace, beside, clipped
 from attenua._solve.basis import Basis
 from attenua._solve.filters import filtered, needed_degree
 from attenua._solve.look import FINE, Look
@@ -25,6 +27,8 @@ _LEAST_GUARD = 6
 # multiplications or on a device.
 _LARGEST_DEGREE, _LARGEST_DEGREE_CHEAP, _LARGEST_DEGREE_DEVICE = 10, 20, 30
 _CHEAP_PRODUCT = 500_000
+# Products that vectors from nearby begin with.
+_PRODUCTS_FROM_NEAR = 4
 # Memory for the basis and its image.
 _BASIS_BYTES = 400 * 2**20
 # Up to this many rows their whole space may be taken into the basis, whatever the rank.
@@ -58,10 +62,15 @@ class Growth(Protocol):
         """Extend a basis by better vectors for the member that lacks most of those looked at."""
 
 
-def growth_for(family: MatrixFamily, rank: int) -> "Growth":
-    """Return the way in which the basis of a family grows fastest."""
-    rows = RowSpaceGrowth(family, rank) if family.moments.has_few_rows else None
-    return rows if rows is not None and rows.pays else FilteredGrowth(family, rank)
+def growth_for(family: MatrixFamily, rank: int, near: Any = None) -> "Growth":
+    """Return the way in which the basis of a family grows fastest, from a basis nearby where there is one."""
+    moments = family.moments
+    # From nearby, a few products are cheaper than inner products of rows that are not known yet.
+    if moments.has_few_rows and (near is None or moments.knows_products):
+        rows = RowSpaceGrowth(family, rank)
+        if rows.pays:
+            return rows
+    return FilteredGrowth(family, rank, near)
 
 
 def _count(family: MatrixFamily, rank: int) -> int:
@@ -99,10 +108,12 @@ class FilteredGrowth:
         The matrices.
     rank : int
         Number of wanted vectors.
+    near : array of shape (size, rank), optional
+        Orthonormal columns that may be close to what is wanted.
     """
 
-    def __init__(self, family: MatrixFamily, rank: int):
-        self._family, self._rank = family, rank
+    def __init__(self, family: MatrixFamily, rank: int, near: Any = None):
+        self._family, self._rank, self._near = family, rank, near
         self.count, self.fine = _count(family, rank), FINE
         moments = family.moments
         self._on_device = moments.xp is not np
@@ -116,10 +127,19 @@ class FilteredGrowth:
         self._capacity = min(max(min(wide, affordable), 4 * self.count, 120), family.size)
 
     def start(self) -> Basis:
-        """Return random columns, multiplied by S a few times."""
-        columns = _random(self._family, self.count + 1)
-        for _ in range(min(self._largest_degree // 4, 5)):
-            columns = self._family.moments.apply(columns / self._family.scale)
+        """Return random columns, or those nearby with some that are random, multiplied a few times.
+
+        Those that serve all members are multiplied by S, those from nearby by the first member itself.
+        """
+        products, member = min(self._largest_degree // 4, 5), None
+        if self._near is None:
+            columns = _random(self._family, self.count + 1)
+        else:
+            others = _random(self._family, self.count + 1 - self._rank)
+            columns = array_namespace(others).concat([self._near, others], axis=1)
+            products, member = min(products, _PRODUCTS_FROM_NEAR), 0
+        for _ in range(products):
+            columns = self._times(columns / self._family.scale, member)
         return _wide_enough(Basis(self._family, columns), self._family, self._rank)
 
     def grow(self, basis: Basis, worst: Look, looks: list[Look], round_number: int) -> None:
@@ -139,22 +159,23 @@ class FilteredGrowth:
 
     def _improved(self, basis: Basis, look: Look) -> Any:
         family, lacking = self._family, _lacking(look)
-        strength = float(family.strengths[look.member])
         count = min(self.count, basis.width - 1)
         low = float(family.lowest[look.member])
         damped = (low, max(float(look.values[count]), low + 1e-3 * family.scale))
         needed = max(needed_degree(2 * look.excess[i], look.values[i], damped) for i in lacking)
         degree = int(np.clip(np.ceil(min(needed, self._largest_degree)), 2, self._largest_degree))
-
-        def multiply(V: Any) -> Any:
-            product = family.moments.apply(V)
-            if strength:
-                product -= strength * family.part(V)
-            return product
-
         vectors = basis.vectors(look.coordinates[:, :count])
         wanted = np.union1d(lacking, np.arange(self._rank, count))
+        multiply = partial(self._times, member=look.member)
         return filtered(multiply, vectors, look.values[:count], wanted, damped, degree)
+
+    def _times(self, V: Any, member: int | None) -> Any:
+        """Return the product of a member, or of S alone, and some vectors."""
+        product = self._family.moments.apply(V)
+        strength = 0.0 if member is None else float(self._family.strengths[member])
+        if strength:
+            product -= strength * self._family.part(V)
+        return product
 
 
 class RowSpaceGrowth:
@@ -216,4 +237,5 @@ class RowSpaceGrowth:
         """Return the next leading eigenvectors of S."""
         start, self._taken = self._taken, min(self._taken + count, self._row_rank)
         columns = self._family.moments.row_space(start, self._taken)
-        return columns / array_namespace(columns).linalg.vector_norm(columns, axis=0)
+        lengths = array_namespace(columns).linalg.vector_norm(columns, axis=0)
+        return columns / clipped(lengths, float_info.min)

@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from attenua._correct.family import MatrixFamily
 from attenua._data.blas import blas_limit
 from attenua._data.checks import caller_level
-from attenua._data.namespace import beside, to_host
+from attenua._data.namespace import beside
+from attenua._solve.basis import orthonormal
 from attenua._solve.decompose import leading_of_matrix, small_eigh
 from attenua._solve.look import SHORTFALL
 from attenua._solve.shared_basis import SharedBasis
@@ -17,6 +18,9 @@ from attenua._solve.subspace import Subspace, cut, rounding
 
 # Whole decompositions win up to this size, and are affordable up to the second.
 _DIRECT_SIZE = 128
+# One or two exact ones win up to this size, where the matrix is at hand: no iteration is as accurate, and one
+# towards a cut without a gap takes many times as long.
+_EXACT_SIZE = 512
 _DENSE_LIMIT = 5_000
 # Where a product with a vector takes fewer multiplications than this, more threads than one are no faster,
 # and much slower where cores are shared.
@@ -27,7 +31,9 @@ _CLEAR_GAP = 100
 _CALL_BYTES = 64 * 2**20
 
 
-def leading_subspaces(family: MatrixFamily, rank: int, *, exact: bool = True) -> list[Subspace]:
+def leading_subspaces(
+    family: MatrixFamily, rank: int, *, exact: bool = True, near: Subspace | None = None
+) -> list[Subspace]:
     """Return the leading subspace of every member of a family.
 
     Parameters
@@ -39,6 +45,8 @@ def leading_subspaces(family: MatrixFamily, rank: int, *, exact: bool = True) ->
     exact : bool
         Whether each explains all but ``SHORTFALL`` of what the best one explains, with angles as accurate as
         the gap allows; if not, they are only accurate enough to compare how they reconstruct other rows.
+    near : Subspace, optional
+        One that may be close to them, to begin with.
     """
     size, n_members = family.size, len(family.strengths)
     if family.scale == 0 or rank == size:
@@ -46,21 +54,23 @@ def leading_subspaces(family: MatrixFamily, rank: int, *, exact: bool = True) ->
         gap, tied = (0.0, True) if rank < size else (np.inf, False)
         frame = beside(family.moments.mean, np.eye(size, rank))
         return [Subspace(frame, None, np.zeros(rank), gap, tied)] * n_members
-    if n_members > 1 and _is_constant(family):
-        (first,) = leading_subspaces(_at(family, [0]), rank, exact=exact)
-        shifts = (family.strengths - family.strengths[0]) * family.scale
+    if family.strengths.any() and family.is_constant(rounding(size, family.scale)):
+        # All have the eigenvectors of S, and get the very same ones, so that no difference is seen in them.
+        S = MatrixFamily(family.moments, np.zeros(1), family.labels)
+        (first,) = leading_subspaces(S, rank, exact=exact, near=near)
+        shifts = family.strengths * family.scale
         return [first._replace(values=first.values - shift) for shift in shifts]
-    if size <= _DIRECT_SIZE or (3 * rank > size and _may_form(family)):
+    if (
+        size <= _DIRECT_SIZE
+        or (3 * rank > size and _may_form(family))
+        or (exact and _are_few_and_small(family))
+    ):
         return _directly(family, rank)
     with blas_limit(1) if family.moments.product_work <= _ONE_THREAD else nullcontext():
-        subspaces = SharedBasis(family, rank, exact=exact).solve()
-    return [_settled(family, k, subspace) for k, subspace in enumerate(subspaces)] if exact else subspaces
-
-
-def _is_constant(family: MatrixFamily) -> bool:
-    """Whether D is a multiple of the identity, so that all members have the same eigenvectors."""
-    variances = to_host(family.moments.variances)
-    return family.labels is None and bool(np.ptp(variances) <= rounding(family.size, family.scale))
+        if exact:
+            subspaces = SharedBasis(family, rank, exact=True).solve()
+            return [_settled(family, k, subspace) for k, subspace in enumerate(subspaces)]
+        return _to_compare(family, rank, near)
 
 
 def _at(family: MatrixFamily, members: list[int]) -> MatrixFamily:
@@ -69,6 +79,44 @@ def _at(family: MatrixFamily, members: list[int]) -> MatrixFamily:
 
 def _may_form(family: MatrixFamily) -> bool:
     return family.moments.forms_covariance or family.size <= _DENSE_LIMIT
+
+
+def _are_few_and_small(family: MatrixFamily) -> bool:
+    """Whether there are no more than two members, of a size at which their decompositions cost little."""
+    is_at_hand = family.moments.forms_covariance and family.moments.xp is np
+    return len(family.strengths) <= 2 and family.size <= _EXACT_SIZE and is_at_hand
+
+
+def _to_compare(family: MatrixFamily, rank: int, near: Subspace | None) -> list[Subspace]:
+    """Return subspaces that are accurate enough to be compared, from nearby where one is known."""
+    start, moments = None if near is None else near.basis, family.moments
+    if not moments.has_few_rows:
+        return SharedBasis(family, rank, exact=False, near=start).solve()
+    # Inner products of the rows settle any spectrum. Where they are not known, they cost several products
+    # with S, fewer of which may be enough from nearby; more of them where D has a part in it.
+    has_part = len(family.strengths) > 1 or bool(family.strengths.any())
+    if start is not None and not moments.knows_products:
+        basis = SharedBasis(family, rank, exact=False, near=start)
+        found = basis.solve(most_rounds=2 if has_part else 0)
+        if basis.is_finished:
+            return found
+    subspace = None if has_part else _of_products(family, rank)
+    return SharedBasis(family, rank, exact=False).solve() if subspace is None else [subspace]
+
+
+def _of_products(family: MatrixFamily, rank: int) -> Subspace | None:
+    """Return the leading subspace of S from the inner products of its few rows, if it has as many directions.
+
+    Inner products square the ratio of singular values: good enough to compare, not more.
+    """
+    values = family.moments.spectrum()
+    if len(values) <= rank or values[rank] <= rounding(family.size, max(family.scale, values[0])):
+        return None
+    frame = orthonormal(family.moments.row_space(0, rank))
+    if frame.shape[1] < rank:
+        return None
+    gap = float(values[rank - 1] - values[rank])
+    return Subspace(frame, None, values[:rank], gap, tied=False)
 
 
 def _directly(family: MatrixFamily, rank: int) -> list[Subspace]:

@@ -23,9 +23,13 @@ SHORTFALL = 1e-8
 # Largest residual relative to the distance from the mean of the unwanted eigenvalues. To compare candidates,
 # this part of the distance by which they differ is enough; alone, angles are to be accurate too.
 ROUGH = 1e-2
+# The same where the other candidate is given: errors of several such comparisons add up.
+_ROUGH_BESIDE = 2e-3
 FINE = 1e-10
 # The distance by which candidates differ counts at least and at most so much.
 _DIFFERENCE = (1e-6, 1.0)
+# One by itself will be compared with others, from which it differs at least by so much where that matters.
+_DIFFERENCE_OF_ONE = (1e-4, 1e-3)
 # Largest residual of a direction without variance, relative to the median variance, to compare candidates.
 _EMPTY = 0.1
 # The distance from the unwanted eigenvalues counts at least this part of the median variance.
@@ -84,12 +88,15 @@ class Observer:
     fine : float or None
         Largest residual relative to the distance from the unwanted eigenvalues; None to ask only for what a
         comparison of the members needs.
+    near : array of shape (size, rank), optional
+        Orthonormal columns of another candidate that this one is compared with.
     """
 
-    def __init__(self, family: MatrixFamily, rank: int, fine: float | None):
+    def __init__(self, family: MatrixFamily, rank: int, fine: float | None, near: Any = None):
         self._family, self._rank, self._fine = family, rank, fine
         self._indistinct = rounding(family.size, family.scale)
-        self._difference = 1.0
+        self._difference = _DIFFERENCE_OF_ONE[1] if near is None else _DIFFERENCE_OF_ONE[0]
+        self._near = near
 
     def look(self, basis: Basis, member: int, values: Array, coordinates: Array) -> Look:
         """Return what the Ritz vectors of a member lack."""
@@ -107,17 +114,26 @@ class Observer:
         by_gap = np.divide(sizes**2, gaps, out=sizes.copy(), where=gaps > 4 * sizes.max())
         lacking = float(np.minimum(sizes, by_gap).sum())
         rest = max(family.total - float(theta[:-1].sum()), self._indistinct)
+        distance = self._distance(theta, strength)
+        if self._near is not None:
+            self._difference = max(self._difference, self._turn(V))
         sines = np.divide(sizes, gaps, out=np.ones_like(sizes), where=gaps > sizes)
         return Look(
             member,
             values,
             coordinates,
             residuals,
-            sizes / self._allowed(theta, empty, self._distance(theta, strength)),
+            sizes / self._allowed(theta, empty, distance),
             lacking / family.total,
             lacking / min(rest, family.total),
             float(np.where(empty, 0.0, sines).max()),
         )
+
+    def _turn(self, V: Any) -> float:
+        """Return how far vectors are turned from those of the other candidate."""
+        sines = array_namespace(V).linalg.vector_norm(V - self._near @ (self._near.T @ V), axis=0)
+        turn = float(np.sqrt(np.mean(to_host(sines) ** 2)))
+        return min(turn, 1.0)
 
     def measure_difference(self, basis: Basis, member: int, values: Array, coordinates: Array) -> None:
         """Measure, to first order, how far the members of the family turn the Ritz vectors of one of them."""
@@ -137,7 +153,8 @@ class Observer:
 
     def _allowed(self, theta: Array, empty: NDArray[np.bool_], distance: Array) -> Array:
         """Return the largest residuals that are small enough."""
-        tolerance = ROUGH * self._difference if self._fine is None else self._fine
+        rough = ROUGH if self._near is None else _ROUGH_BESIDE
+        tolerance = rough * self._difference if self._fine is None else self._fine
         allowed = np.maximum(tolerance * distance, 4 * self._indistinct)
         if not empty.any():
             return allowed

@@ -6,6 +6,8 @@ vectors are kept. This is a block Krylov method: the number of steps in which th
 accurate does not depend on a gap in the spectrum (Musco and Musco, 2015).
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,24 +44,36 @@ class SharedBasis:
         Dimension of the wanted subspaces.
     exact : bool
         Whether every member must be as accurate as can be, or only enough to compare them.
+    near : array of shape (size, rank), optional
+        Orthonormal columns that may be close to what is wanted, such as those of another matrix that the
+        members are compared with.
+
+    Attributes
+    ----------
+    is_finished : bool
+        Whether ``solve`` found what was asked for.
     """
 
-    def __init__(self, family: MatrixFamily, rank: int, *, exact: bool):
+    def __init__(self, family: MatrixFamily, rank: int, *, exact: bool, near: Any = None):
         self._family, self._rank, self._exact = family, rank, exact
-        self._growth = growth_for(family, rank)
-        self._observer = Observer(family, rank, self._growth.fine if exact else None)
+        self._growth = growth_for(family, rank, near)
+        fine = self._growth.fine if exact else None
+        self._observer = Observer(family, rank, fine, near)
         self._basis = self._growth.start()
         self._looks: dict[int, Look] = {}
         self._measurements = 0
         self._has_constant_columns = False
+        self.is_finished = False
 
-    def solve(self) -> list[Subspace]:
-        """Return the leading subspace of every member."""
+    def solve(self, most_rounds: int | None = None) -> list[Subspace]:
+        """Return the leading subspace of every member, after at most so many rounds in the end."""
         *first, last = self._stages()
         for members in first:
             # What is learnt at one member serves the others, but only for a while.
             self._improve(members, most_rounds=1)
-        return self._subspaces(self._improve(last, _MOST_ROUNDS))
+        looks = self._improve(last, _MOST_ROUNDS if most_rounds is None else most_rounds)
+        self.is_finished = self._is_enough(looks, np.inf)
+        return self._subspaces(looks)
 
     def _stages(self) -> list[list[int]]:
         """Return the members that are looked at: the middle one, the ends too, and at last all if need be.
@@ -110,7 +124,7 @@ class SharedBasis:
         """Return a look at each of some members; what was seen on the present basis is kept."""
         new = [k for k in members if k not in self._looks]
         for found in zip(new, *self._ritz(new), strict=True) if new else ():
-            if not self._exact and self._measurements < _MEASUREMENTS:
+            if not self._exact and len(self._family.strengths) > 1 and self._measurements < _MEASUREMENTS:
                 self._observer.measure_difference(self._basis, *found)
                 self._measurements += 1
             self._looks[found[0]] = self._observer.look(self._basis, *found)

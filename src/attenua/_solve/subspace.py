@@ -67,6 +67,10 @@ class Subspace(NamedTuple):
             return self.frame
         return self.frame @ beside(self.frame, self.coordinates)
 
+    def compact(self) -> "Subspace":
+        """Return the same subspace with its basis as the frame, which others do not share."""
+        return self._replace(frame=self.basis, coordinates=None)
+
 
 def rounding(size: int, scale: float) -> float:
     """Return the distance below which two eigenvalues cannot be told apart in double precision."""

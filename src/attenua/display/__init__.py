@@ -3,6 +3,13 @@
 from attenua.display.angles import AnglesToPCADisplay
 from attenua.display.path import AttenuationPathDisplay
 from attenua.display.risk import RiskCurveDisplay
+from attenua.display.steps import StepsDisplay
 from attenua.display.validation import ValidationCurveDisplay
 
-__all__ = ["AnglesToPCADisplay", "AttenuationPathDisplay", "RiskCurveDisplay", "ValidationCurveDisplay"]
+__all__ = [
+    "AnglesToPCADisplay",
+    "AttenuationPathDisplay",
+    "RiskCurveDisplay",
+    "StepsDisplay",
+    "ValidationCurveDisplay",
+]

@@ -5,7 +5,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.display.common import ACCENT, SHADES, axes_or_new, finish_strength_axis, shade_mask_range
+from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
+from attenua.display.common import (
+    ACCENT,
+    SHADES,
+    axes_or_new,
+    checked_kind,
+    finish_strength_axis,
+    shade_mask_range,
+)
 from attenua.path import AttenuationPath, attenuation_path
 
 Array = NDArray[np.float64]
@@ -85,7 +93,8 @@ class AnglesToPCADisplay:
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
         """
-        alpha = float(getattr(estimator, "alpha_", getattr(estimator, "alpha", 0.0)))
+        checked_kind(estimator, AttenuatedPCA, AttenuatedPCACV)
+        alpha = float(estimator.alpha_ if isinstance(estimator, AttenuatedPCACV) else estimator.alpha)
         grid = getattr(estimator, "alphas_", np.round(np.linspace(0, 1, 21), 2))
         path = attenuation_path(
             X,

@@ -42,3 +42,11 @@ def pyplot() -> Any:
             "Drawing needs matplotlib, which is not installed: pip install 'attenua[plot]'."
         ) from error
     return plt
+
+
+def checked_kind(estimator: Any, *kinds: type) -> None:
+    """Raise an error where a display cannot draw an estimator, and say which it draws."""
+    if not isinstance(estimator, kinds):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        hint = "; StepsDisplay draws it" if type(estimator).__name__ == "CorrectedPCACV" else ""
+        raise ValueError(f"estimator must be a fitted {names}; got {type(estimator).__name__}{hint}.")

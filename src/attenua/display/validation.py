@@ -7,7 +7,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from attenua._data.namespace import to_host
 from attenua.attenuation import AttenuatedPCACV
-from attenua.display.common import ACCENT, SHADES, axes_or_new, finish_strength_axis, shade_mask_range
+from attenua.display.common import (
+    ACCENT,
+    SHADES,
+    axes_or_new,
+    checked_kind,
+    finish_strength_axis,
+    shade_mask_range,
+)
 from attenua.paired import paired_gain
 
 Array = NDArray[np.float64]
@@ -78,6 +85,7 @@ class ValidationCurveDisplay:
         **options
             As for `plot`.
         """
+        checked_kind(estimator, AttenuatedPCACV)
         paired = paired_gain(estimator)
         risk = np.asarray(to_host(estimator.cv_risk_), dtype=float)
         return cls(

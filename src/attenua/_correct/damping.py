@@ -1,0 +1,185 @@
+r"""Damping: correlations :math:`r |r|^\beta` instead of r, so that the smallest lose the largest part."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh_tridiagonal
+
+from attenua._correct.tempering import powers, relative_changes
+from attenua._data.moments import Moments, with_diagonal, within_groups
+from attenua._data.namespace import array_namespace, beside, spans
+
+# Damping needs every entry of the covariance; for more columns than this it is not offered.
+LARGEST_DAMPED = 4_000
+# On the host a matrix is damped in tiles that stay in cache.
+_TILE = 256
+# A bound of the eigenvalues takes this many products. For what they overlook it is lowered by parts of the
+# smallest and of the largest value that they found.
+_STEPS, _OF_SMALLEST, _OF_LARGEST = 24, 0.1, 3e-4
+
+
+def can_damp(n_features: int) -> bool:
+    """Whether damping is offered for this many columns."""
+    return n_features <= LARGEST_DAMPED
+
+
+def damped(moments: Moments, strength: float) -> Moments:
+    r"""Return the moments whose correlations are :math:`r |r|^\beta`, with the same variances.
+
+    Parameters
+    ----------
+    moments : Moments
+        Moments of the columns as they are.
+    strength : float
+        :math:`\beta`, 0 (nothing changes) or more.
+    """
+    return moments if strength == 0 else DampedMoments(moments, strength)
+
+
+def damped_matrix(T: Any, strength: float) -> Any:
+    r"""Return :math:`F_{ij} = T_{ij} |r_{ij}|^\beta` off the diagonal, with :math:`F_{ii} = T_{ii}`.
+
+    The correlation :math:`r_{ij} = T_{ij} / (T_{ii} T_{jj})^{1/2}` is 0 where a column has no variance. F has
+    no negative eigenvalues if T has none and :math:`\beta` is even: then it is made of Schur products of
+    correlations. For other strengths, 1 included, it may have some that are small.
+
+    Parameters
+    ----------
+    T : array of shape (n_features, n_features)
+        A symmetric matrix.
+    strength : float
+        :math:`\beta`, 0 (T itself) or more.
+    """
+    if strength == 0:
+        return T
+    variances = array_namespace(T).linalg.diagonal(T)
+    return _damped(T, variances, powers(variances, -0.5), strength)
+
+
+def differential(T: Any, strength: float, E: Any) -> Any:
+    r"""Return the derivative of :func:`damped_matrix` at T in the direction of a symmetric E.
+
+    .. math::
+
+        \mathrm dF_{ij} = |r_{ij}|^\beta \Bigl\{ (1 + \beta) E_{ij} - \frac{\beta}{2} T_{ij}
+        \Bigl( \frac{E_{ii}}{T_{ii}} + \frac{E_{jj}}{T_{jj}} \Bigr) \Bigr\}, \quad i \ne j,
+
+    and :math:`\mathrm dF_{ii} = E_{ii}`. It is continuous where :math:`r_{ij} = 0`, and 0 there.
+    """
+    if strength == 0:
+        return E
+    xp = array_namespace(T)
+    inverse = powers(xp.linalg.diagonal(T), -0.5)
+    sizes = _power(xp.abs(T) * inverse[:, None] * inverse[None, :], strength)
+    change = sizes * ((1 + strength) * E - strength / 2 * T * relative_changes(T, E))
+    return with_diagonal(change, xp.linalg.diagonal(E))
+
+
+class DampedMoments(Moments):
+    r"""Moments whose covariance is that of others with its correlations damped.
+
+    Parameters
+    ----------
+    base : Moments
+        Moments of the columns as they are.
+    strength : float
+        :math:`\beta`, more than 0.
+    """
+
+    forms_covariance = True
+
+    def __init__(self, base: Moments, strength: float):
+        self.weight = base.weight
+        self.unit = base.unit
+        self._base = base
+        self._strength = strength
+
+    @property
+    def mean(self) -> Any:
+        """Mean of the rows."""
+        return self._base.mean
+
+    @property
+    def variances(self) -> Any:
+        """Diagonal of the covariance."""
+        return self._base.variances
+
+    @property
+    def varies(self) -> Any:
+        """Whether each column varies by more than rounding."""
+        return self._base.varies
+
+    @cached_property
+    def covariance(self) -> Any:
+        """The damped covariance as a p-by-p matrix."""
+        inverse = powers(self.variances, -0.5, self.varies)
+        return _damped(self._base.covariance, self.variances, inverse, self._strength)
+
+    @cached_property
+    def floor(self) -> float:
+        """A lower bound of the eigenvalues, at most 0; it holds with high probability."""
+        if self._strength % 2 == 0:
+            return 0.0  # correlations multiplied by themselves
+        return min(_lower_bound(self.covariance), 0.0)
+
+    def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
+        """Return a function that multiplies by the within-group blocks of the covariance."""
+        return within_groups(self.covariance, labels).__matmul__
+
+
+def _damped(T: Any, variances: Any, inverse: Any, strength: float) -> Any:
+    """Return the damped matrix from T, its diagonal, and the inverses of the standard deviations."""
+    xp, p = array_namespace(T), T.shape[0]
+    new = xp.empty_like(T)
+    tiles = list(spans(p, _TILE if xp is np else max(p, 1)))
+    for number, rows in enumerate(tiles):
+        for columns in tiles[number:]:
+            some = T[rows, columns]
+            sizes = xp.abs(some)
+            sizes *= inverse[rows, None]
+            sizes *= inverse[None, columns]
+            some = some * _power(sizes, strength)
+            new[rows, columns] = some
+            if columns != rows:
+                new[columns, rows] = some.T
+    return with_diagonal(new, variances)
+
+
+def _power(sizes: Any, exponent: float) -> Any:
+    """Return powers of numbers that are not negative; by roots where that is faster."""
+    xp = array_namespace(sizes)
+    if exponent == 0.25:
+        return xp.sqrt(xp.sqrt(sizes))
+    if exponent == 0.5:
+        return xp.sqrt(sizes)
+    return sizes if exponent == 1 else sizes**exponent
+
+
+def _lower_bound(matrix: Any) -> float:
+    """Return a lower bound of the eigenvalues of a symmetric matrix, by Lanczos from a random start.
+
+    The smallest Ritz value is never below the smallest eigenvalue, so that the norm of its residual and a
+    margin are subtracted.
+    """
+    xp, p = array_namespace(matrix), matrix.shape[0]
+    steps = min(_STEPS, p)
+    start = np.random.default_rng(0).standard_normal(p)
+    Q = beside(matrix, np.zeros((steps, p)))
+    following = beside(matrix, start / np.linalg.norm(start))
+    diagonal, beyond = [], []
+    for k in range(steps):
+        Q[k, :] = following
+        product = matrix @ following
+        diagonal.append(float(following @ product))
+        for _ in range(2):  # twice is enough to be orthogonal to rounding
+            product = product - Q[: k + 1, :].T @ (Q[: k + 1, :] @ product)
+        beyond.append(float(xp.linalg.vector_norm(product)))
+        if beyond[-1] <= 1e-12 * max(map(abs, diagonal)):
+            break
+        following = product / beyond[-1]
+    values, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beyond[:-1]))
+    residual = beyond[-1] * abs(vectors[-1, 0])
+    return float(values[0] - residual - _OF_SMALLEST * abs(values[0]) - _OF_LARGEST * abs(values[-1]))

@@ -1,0 +1,209 @@
+r"""Which columns are neighbours, and the heat kernel that smooths over them.
+
+With the graph Laplacian L of the neighbours, the kernel is :math:`K_h = \exp(-\tfrac{h^2}{2} L)`. It is
+symmetric, its entries are not negative and its rows sum to one, at the ends of a line too. Far from the ends
+of a line, or along an axis of a grid, its rows have the standard deviation h, counted in columns.
+"""
+
+from abc import ABC, abstractmethod
+from math import prod
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.fft import dctn, idctn
+from scipy.special import ive
+
+from attenua._data.namespace import beside, spans, to_host
+
+Array = NDArray[np.float64]
+
+# Columns are smoothed in blocks that stay in cache, with their transforms; a few at least.
+_BLOCK_BYTES, _LEAST_COLUMNS = 2**20, 8
+# Terms of the expansion of a kernel that are left out.
+_NEGLIGIBLE = 1e-16
+# Weights of an adjacency matrix may differ by this part of the largest from those of its transpose.
+_ASYMMETRY = 1e-10
+
+
+class Smoother(ABC):
+    """Multiplies by the kernel of some neighbours; no p-by-p matrix is formed."""
+
+    def smooth(self, V: Any, strength: float) -> Any:
+        r"""Return :math:`K_h V`.
+
+        Parameters
+        ----------
+        V : array of shape (n_features,) or (n_features, n_columns)
+            Vectors, as columns. Those on a device are smoothed on the host.
+        strength : float
+            The standard deviation h; at 0, V itself is returned.
+        """
+        if strength == 0:
+            return V
+        host = to_host(V)
+        columns = host.reshape(len(host), -1)
+        smoothed = np.empty_like(columns, dtype=np.float64)
+        for block in spans(columns.shape[1], max(_BLOCK_BYTES // (8 * len(host)), _LEAST_COLUMNS)):
+            smoothed[:, block] = self._smoothed(columns[:, block], strength**2 / 2)
+        return beside(V, smoothed.reshape(host.shape))
+
+    @abstractmethod
+    def _smoothed(self, V: Array, time: float) -> Array:
+        r"""Return :math:`\exp(-t L) V`."""
+
+
+class GridSmoother(Smoother):
+    r"""Smooths over a line, or a grid of any number of axes.
+
+    The cosine transform (type 2) of an axis of length m diagonalises the Laplacian of its line, with the
+    eigenvalues :math:`2 - 2 \cos(\pi j / m)`; those of several axes add up.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Length of every axis; the columns are in C order.
+    """
+
+    def __init__(self, shape: tuple[int, ...]):
+        self._shape = shape
+        self._axes = tuple(range(len(shape)))
+        of_axes = [2 - 2 * np.cos(np.pi * np.arange(m) / m) for m in shape]
+        self._eigenvalues = sum(np.ix_(*of_axes))
+
+    def _smoothed(self, V: Array, time: float) -> Array:
+        waves = dctn(V.reshape(*self._shape, -1), axes=self._axes, norm="ortho")
+        waves *= np.exp(-time * self._eigenvalues)[..., None]
+        return idctn(waves, axes=self._axes, norm="ortho", overwrite_x=True).reshape(V.shape)
+
+
+class GraphSmoother(Smoother):
+    r"""Smooths over any graph, by Chebyshev polynomials of its Laplacian.
+
+    With :math:`\rho` a bound of the eigenvalues of L, :math:`z = t \rho / 2` and modified Bessel functions,
+
+    .. math::
+
+        e^{-t L} = e^{-z} \Bigl\{ I_0(z) + 2 \sum_{k \ge 1} I_k(z) T_k(I - 2 L / \rho) \Bigr\}.
+
+    All coefficients are positive and sum to one, so that nothing cancels. About :math:`4 h \rho^{1/2}`
+    products with L are needed.
+
+    Parameters
+    ----------
+    adjacency : sparse array of shape (n_features, n_features)
+        Weights of the edges: symmetric, not negative, 0 on the diagonal.
+    """
+
+    def __init__(self, adjacency: Any):
+        degrees = np.asarray(adjacency.sum(axis=1)).ravel()
+        ends = adjacency.tocoo()
+        # Anderson and Morley (1985): no eigenvalue is above the largest sum of the degrees of two neighbours.
+        self._bound = float(np.max(degrees[ends.row] + degrees[ends.col], initial=0.0))
+        if self._bound:
+            scaled = (sp.diags_array(degrees) - adjacency) * (4 / self._bound)
+            self._twice = sp.csr_array(2 * sp.eye_array(len(degrees)) - scaled)  # 2 (I - 2 L / rho)
+
+    def _smoothed(self, V: Array, time: float) -> Array:
+        if not self._bound:
+            return V
+        first, *others = _coefficients(time * self._bound / 2)
+        total = first * V
+        before, last = V, self._twice @ V / 2
+        for coefficient in others:
+            total += coefficient * last
+            following = self._twice @ last
+            following -= before
+            before, last = last, following
+        return total
+
+
+def _coefficients(z: float) -> Array:
+    """Return the coefficients of the Chebyshev polynomials, up to the last that counts."""
+    coefficients = ive(np.arange(40 + int(9 * np.sqrt(z))), z)
+    coefficients[1:] *= 2
+    return coefficients[: np.flatnonzero(coefficients > _NEGLIGIBLE)[-1] + 1]
+
+
+def column_smoother(neighbours: Any, n_features: int) -> Smoother | None:
+    """Return what smooths over the neighbours that a user names.
+
+    Parameters
+    ----------
+    neighbours : None, "line", tuple of int, or matrix of shape (n_features, n_features)
+        None: no columns are neighbours. "line": each is a neighbour of the next. A shape such as (28, 28):
+        the columns are the pixels of a grid, in C order. Or an adjacency matrix, sparse or dense, with the
+        weights of the edges; its diagonal is ignored.
+    n_features : int
+        Number of columns of the data.
+
+    Raises
+    ------
+    ValueError
+        If the neighbours are none of these, or do not fit the columns.
+    """
+    if neighbours is None:
+        return None
+    if isinstance(neighbours, str):
+        if neighbours != "line":
+            raise _unknown(neighbours)
+        return GridSmoother((n_features,))
+    if isinstance(neighbours, (tuple, list)) and all(_is_integer(m) for m in neighbours):
+        return GridSmoother(_checked_shape(tuple(neighbours), n_features))
+    return GraphSmoother(_checked_adjacency(neighbours, n_features))
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _unknown(neighbours: Any) -> ValueError:
+    return ValueError(
+        "neighbours must be None, 'line', the shape of a grid such as (28, 28), or an adjacency matrix of "
+        f"the columns; got {neighbours!r}."
+    )
+
+
+def _checked_shape(shape: tuple[Any, ...], n_features: int) -> tuple[int, ...]:
+    shape = tuple(int(m) for m in shape)
+    if not shape or min(shape) < 1:
+        raise ValueError(f"neighbours must be a shape of positive lengths; got {shape}.")
+    if prod(shape) != n_features:
+        raise ValueError(
+            f"neighbours={shape} is a grid of {prod(shape)} columns, but the data have {n_features}."
+        )
+    return shape
+
+
+def _checked_adjacency(neighbours: Any, n_features: int) -> Any:
+    try:
+        weights = sp.csr_array(neighbours if sp.issparse(neighbours) else np.asarray(neighbours, dtype=float))
+        weights = weights.astype(np.float64)
+    except (TypeError, ValueError):
+        raise _unknown(neighbours) from None
+    if weights.shape != (n_features, n_features):
+        raise ValueError(
+            f"neighbours must be an adjacency matrix of the {n_features} columns, of shape "
+            f"({n_features}, {n_features}); got shape {weights.shape}."
+        )
+    weights.sum_duplicates()
+    if not np.isfinite(weights.data).all():
+        raise ValueError("neighbours must be an adjacency matrix of finite weights; got NaN or infinity.")
+    if weights.nnz and weights.data.min() < 0:
+        raise ValueError(
+            f"neighbours must be an adjacency matrix without negative weights; got {weights.data.min():g}."
+        )
+    differences = abs(weights - weights.T).tocoo()
+    if differences.nnz and differences.data.max() > _ASYMMETRY * weights.data.max():
+        worst = int(differences.data.argmax())
+        i, j = int(differences.row[worst]), int(differences.col[worst])
+        raise ValueError(
+            f"neighbours must be a symmetric adjacency matrix; columns {i} and {j} have the weights "
+            f"{weights[i, j]:g} and {weights[j, i]:g}."
+        )
+    weights = (weights + weights.T) / 2
+    weights.setdiag(0)
+    weights.eliminate_zeros()
+    return weights

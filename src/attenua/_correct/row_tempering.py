@@ -1,0 +1,69 @@
+r"""Row tempering: long rows, or pairs of rows that lie far apart, count less.
+
+With pairs of rows, where rows are few,
+
+.. math::
+
+    S_\kappa = \frac{1}{n^2} \sum_{i<j} \frac{(x_i - x_j)(x_i - x_j)^\top}{|x_i - x_j|^{2\kappa}},
+    \qquad 0 \le \kappa \le 1,
+
+and with single rows, where they are many,
+
+.. math::
+
+    S_\kappa \propto \sum_i \frac{z_i z_i^\top}{|x_i - \bar x|^{2\kappa}}, \qquad z_i = x_i - m,
+
+with the mean :math:`m` of the training rows and the mean :math:`\bar x` of all rows. Both are the covariance
+at :math:`\kappa = 0`. At :math:`\kappa = 1` the second is the spatial-sign covariance (Locantore et al.,
+1999; generalised by Raymaekers and Rousseeuw, 2019) and the first is Kendall's (Visuri, Koivunen and Oja,
+2000). Rows of an elliptical law keep the eigenvectors of its covariance at every strength. Pairs need no
+centre, and two rows of one cluster stay close however far the cluster lies from the others; but there are as
+many as the square of the rows.
+
+Neither is a map of S, so there is no differential: the noise of :math:`S_\kappa` is its own.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attenua._data.reweighting import Reweighting, Splits
+
+Array = NDArray[np.float64]
+
+# Rows nearer to each other than this, squared and as a part of twice the total variance, count as if they
+# were so far apart: larger weights would leave nothing of the others but rounding errors.
+_NEAREST = 1e-12
+# The same for rows near the mean, times the number of rows. The mean is off by about as much: a row that lies
+# on it by chance would outweigh all others where the mean of the training rows is another.
+_NEAREST_TO_MEAN = 0.1
+
+
+def row_tempered(rows: Reweighting, strengths: Sequence[float]) -> Sequence[Callable[[], Splits]]:
+    """Return, for every strength above 0, a function that gives the splits with row tempering.
+
+    Parameters
+    ----------
+    rows : Reweighting
+        Rows that can be read again.
+    strengths : sequence of float
+        From above 0 to 1.
+    """
+    if rows.has_few_rows:
+        return rows.with_pair_weights([partial(pair_weights, strength=strength) for strength in strengths])
+    nearest = _NEAREST_TO_MEAN / rows.weight
+    return rows.with_row_weights(
+        [partial(row_weights, strength=strength, nearest=nearest) for strength in strengths]
+    )
+
+
+def row_weights(squared_lengths: Array, strength: float, nearest: float = _NEAREST) -> Array:
+    r"""Return :math:`|z_i|^{-2\kappa}`, with squared lengths of at least `nearest`."""
+    return np.maximum(squared_lengths, nearest) ** -strength
+
+
+def pair_weights(squared_distances: Array, strength: float) -> Array:
+    r"""Return :math:`|x_i - x_j|^{-2\kappa}`, and 0 for equal rows, which have no direction."""
+    return np.where(squared_distances > 0, row_weights(squared_distances, strength), 0.0)

@@ -1,0 +1,233 @@
+r"""Smoothing: :math:`K_h T K_h` instead of T, with the heat kernel of neighbouring columns."""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from sys import float_info
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attenua._correct.neighbours import Smoother
+from attenua._data.moments import CONSTANT, Moments
+from attenua._data.namespace import beside, spans, to_host
+
+Array = NDArray[np.float64]
+
+# Unit vectors that are multiplied at once take no more than this.
+_BLOCK_BYTES = 32 * 2**20
+# Vectors of random signs that a trace is estimated from.
+_SIGNS = 8
+# Inner products of more smoothed rows than this cost more than they save.
+_FEW_ROWS = 600
+
+
+def smoothed(moments: Moments, strength: float, smoother: Smoother) -> Moments:
+    r"""Return the moments whose covariance is :math:`K_h S K_h`.
+
+    Parameters
+    ----------
+    moments : Moments
+        Moments of the columns as they are.
+    strength : float
+        The standard deviation h of the kernel; at 0 nothing changes.
+    smoother : Smoother
+        What multiplies by the kernel.
+    """
+    return moments if strength == 0 else SmoothedMoments(moments, smoother, strength)
+
+
+def smoothed_matrix(T: Any, strength: float, smoother: Smoother) -> Any:
+    r"""Return :math:`F = K_h T K_h`.
+
+    Parameters
+    ----------
+    T : array of shape (n_features, n_features)
+        A symmetric matrix.
+    strength : float
+        The standard deviation h of the kernel: 0 gives T itself; as h grows, every entry goes to the mean of
+        the entries of T between the two connected parts that its columns belong to.
+    smoother : Smoother
+        What multiplies by the kernel.
+    """
+    if strength == 0:
+        return T
+    host = smoother.smooth(smoother.smooth(to_host(T), strength).T, strength)
+    return beside(T, host.T)
+
+
+def differential(T: Any, strength: float, E: Any, smoother: Smoother) -> Any:
+    r"""Return the derivative of :func:`smoothed_matrix` at T in the direction of a symmetric E.
+
+    The map is linear, so that this is :math:`K_h E K_h` whatever T.
+    """
+    return smoothed_matrix(E, strength, smoother)
+
+
+class SmoothedMoments(Moments):
+    r"""Moments whose covariance is :math:`K S K`, with the covariance S of others and a kernel K.
+
+    The mean is that of the others: a kernel smooths what varies about it.
+
+    Parameters
+    ----------
+    base : Moments
+        Moments of the columns as they are. Where they form S, K S K is formed too; otherwise their image of
+        V must be A V, with :math:`S = A^\top A`.
+    smoother : Smoother
+        What multiplies by the kernel.
+    strength : float
+        The standard deviation h of the kernel, more than 0.
+    """
+
+    def __init__(self, base: Moments, smoother: Smoother, strength: float):
+        self.weight = base.weight
+        self.unit = base.unit
+        self.forms_covariance = base.forms_covariance
+        self._base = base
+        self._smoother = smoother
+        self._strength = strength
+
+    def _smooth(self, V: Any) -> Any:
+        return self._smoother.smooth(V, self._strength)
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether inner products of the smoothed rows cost less than they save."""
+        return self._base.has_few_rows and self._n_rows <= _FEW_ROWS
+
+    @property
+    def mean(self) -> Any:
+        """Mean of the rows, not smoothed."""
+        return self._base.mean
+
+    @property
+    def floor(self) -> float:
+        """A lower bound of the eigenvalues: no eigenvalue of K is above 1."""
+        return self._base.floor
+
+    @cached_property
+    def variances(self) -> Any:
+        """Diagonal of K S K."""
+        if self.forms_covariance:
+            return self.xp.linalg.diagonal(self.covariance)
+        if self._n_rows > self.n_features:
+            parts = [self.image(units) for units in self._units(self.n_features)]
+            return self.xp.concat([self.xp.sum(part**2, axis=0) for part in parts])
+        return sum(self.xp.sum(rows**2, axis=1) for rows in self._smoothed_rows())
+
+    @cached_property
+    def rough_variances(self) -> Any:
+        r"""Numbers of the size of the variances: those of S, times the part of the trace that is left.
+
+        The trace of K S K is the mean of :math:`z^\top K S K z` over random signs z (Hutchinson, 1990).
+        """
+        if "covariance" in vars(self):
+            return self.variances
+        signs = beside(self.mean, np.random.default_rng(0).choice([-1.0, 1.0], (self.n_features, _SIGNS)))
+        trace = float(self.xp.sum(signs * self.apply(signs))) / _SIGNS
+        base = self._base.rough_variances
+        return base * (trace / max(float(self.xp.sum(base)), float_info.min))
+
+    @property
+    def varies(self) -> Any:
+        """Whether each column varies by more than rounding, by itself or with its neighbours."""
+        return self._base.varies | (self.variances > CONSTANT * self.xp.max(self.variances))
+
+    @property
+    def product_work(self) -> int:
+        """Number of multiplications of a product of the covariance and a vector."""
+        p = self.n_features
+        return p**2 if self._is_formed else self._base.product_work + 20 * p * p.bit_length()
+
+    @cached_property
+    def covariance(self) -> Any:
+        """The smoothed covariance as a p-by-p matrix."""
+        return smoothed_matrix(self._base.covariance, self._strength, self._smoother)
+
+    @property
+    def _is_formed(self) -> bool:
+        # To smooth some vectors costs less than to smooth the matrix; but not on a device, from where they
+        # would go to the host and back every time.
+        return self.forms_covariance and self.xp is not np
+
+    def image(self, V: Any) -> Any:
+        """Return the image of ``K @ V`` under S, or ``K @ S @ K @ V`` on a device."""
+        return self.covariance @ V if self._is_formed else self._base.image(self._smooth(V))
+
+    def lift(self, image: Any) -> Any:
+        """Return ``K @ S @ K @ V`` from the image of V."""
+        return image if self._is_formed else self._smooth(self._base.lift(image))
+
+    def inner(self, V: Any, V_image: Any, W_image: Any) -> Any:
+        """Return ``V.T @ K @ S @ K @ W`` from V and the images of V and W."""
+        if self._is_formed:
+            return V.T @ W_image
+        return self._base.inner(self._smooth(V) if self.forms_covariance else V, V_image, W_image)
+
+    def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
+        """Return a function that multiplies by ``K @ D @ K``, where D keeps the blocks of S within groups."""
+        return self.part(labels)
+
+    def part(self, labels: NDArray[np.intp] | None) -> Callable[[Any], Any]:
+        """Return a function that multiplies by ``K @ D @ K``, with the part D of S as it is."""
+        multiply = self._base.part(labels)
+        return lambda V: self._smooth(multiply(self._smooth(V)))
+
+    def part_matrix(self, labels: NDArray[np.intp] | None) -> Any:
+        """Return ``K @ D @ K`` as a p-by-p matrix."""
+        return smoothed_matrix(self._base.part_matrix(labels), self._strength, self._smoother)
+
+    def part_bound(self, labels: NDArray[np.intp] | None) -> float:
+        """Return a bound of the eigenvalues of ``K @ D @ K``: no eigenvalue of K is above 1."""
+        return self._base.part_bound(labels)
+
+    def part_is_constant(self, labels: NDArray[np.intp] | None, tolerance: float) -> bool:
+        """Whether ``K @ D @ K`` is a multiple of the identity: never, since K is none."""
+        return False
+
+    @cached_property
+    def _n_rows(self) -> int:
+        return self._base.image(self.mean[:, None]).shape[0]
+
+    def _units(self, count: int) -> Iterator[Any]:
+        """Yield the columns of the identity in blocks."""
+        for block in spans(count, max(_BLOCK_BYTES // (8 * max(self.n_features, self._n_rows)), 1)):
+            units = np.zeros((count, block.stop - block.start))
+            units[np.arange(block.start, block.stop), np.arange(units.shape[1])] = 1.0
+            yield beside(self.mean, units)
+
+    def _smoothed_rows(self) -> Iterator[Any]:
+        """Yield the rows of A K, as columns, in blocks."""
+        return (self.lift(units) for units in self._units(self._n_rows))
+
+    def gram(self, factors: Any = None) -> tuple[Array, Array]:
+        """Return eigenvalues (decreasing) and eigenvectors of the inner products of the rows of A K.
+
+        With factors, of the rows whose columns are multiplied by them.
+        """
+        if factors is None:
+            # To smooth twice is to smooth once, by a kernel of twice the variance.
+            twice = np.sqrt(2) * self._strength
+            rows = (self._base.lift(units) for units in self._units(self._n_rows))
+            products = [self._base.image(self._smoother.smooth(some, twice)) for some in rows]
+        else:
+            products = [self.image(factors[:, None] ** 2 * some) for some in self._smoothed_rows()]
+        values, vectors = np.linalg.eigh(np.hstack([to_host(some) for some in products]))
+        return values[::-1], vectors[:, ::-1]
+
+    @cached_property
+    def _gram(self) -> tuple[Array, Array]:
+        return self.gram()
+
+    def spectrum(self) -> Array:
+        """Return all eigenvalues that can differ from zero, decreasing."""
+        return np.maximum(self._gram[0], 0.0)
+
+    def row_space(self, start: int, stop: int) -> Any:
+        """Return leading eigenvectors, not normalised, as columns."""
+        return self.combined(self._gram[1][:, start:stop])
+
+    def combined(self, vectors: Array) -> Any:
+        """Return combinations of the rows of A K, as columns."""
+        return self.lift(beside(self.mean, vectors))

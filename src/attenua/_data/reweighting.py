@@ -1,0 +1,378 @@
+"""Rows that are read again with weights: on the rows, or on pairs of them.
+
+The first reading gives the means of all training sets. A second one can then weigh a row by how far it lies
+from the mean; or, where rows are few, every pair of rows by how far apart they are. What the weights are is
+the caller's business. Rows that are held out are never weighed.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from attenua._data.blocks import squared_lengths
+from attenua._data.moments import Moments, ScatterMoments
+from attenua._data.namespace import beside, to_host
+from attenua._data.row_moments import RowMoments
+from attenua._data.rows import HostRows
+from attenua._data.splits import FoldMoments, SplitMoments, SplitPair
+from attenua._data.streams import RowStream
+
+Array = NDArray[np.float64]
+# Squared lengths or distances, as parts of the total variance, to weights.
+Weighing = Callable[[Array], Array]
+
+# All pairs of more rows than this are too many.
+FEW_ROWS = 1_000
+
+
+class Splits(ABC):
+    """The splits of some rows, whose training moments are other than those of the plain rows.
+
+    Attributes
+    ----------
+    n_splits, n_features : int
+        As of the plain splits.
+    on_device, forms_covariance : bool
+        Whether the rows are on a device, and whether p-by-p matrices are at hand.
+    pair_entries : int
+        Numbers that the moments of a split hold, beyond rows that all splits share.
+    """
+
+    def __init__(self, plain: FoldMoments | SplitMoments):
+        self._plain = plain
+        self.pair_entries = plain.pair_entries
+        self.n_splits, self.n_features = plain.n_splits, plain.n_features
+        self.on_device, self.forms_covariance = plain.on_device, plain.forms_covariance
+
+    @property
+    @abstractmethod
+    def total(self) -> Moments:
+        """Moments of all rows, about their plain mean."""
+
+    @abstractmethod
+    def pairs(self) -> Iterator[SplitPair]:
+        """Yield the moments of both sides of every split, about the plain mean of the training rows."""
+
+
+class RowWeightedSplits(Splits):
+    """Splits in which single training rows have weights.
+
+    Parameters
+    ----------
+    plain, weighted : FoldMoments or SplitMoments
+        The same splits of the rows without and with weights.
+    """
+
+    def __init__(self, plain: FoldMoments | SplitMoments, weighted: FoldMoments | SplitMoments):
+        super().__init__(plain)
+        self._weighted = weighted
+
+    @cached_property
+    def total(self) -> Moments:
+        """Moments of all rows, about their plain mean."""
+        return self._about(self._weighted.total, self._plain.total)
+
+    def pairs(self) -> Iterator[SplitPair]:
+        """Yield the moments of both sides of every split, about the plain mean of the training rows."""
+        for pair, weighted in zip(self._plain.pairs(), self._weighted.pairs(), strict=True):
+            yield pair._replace(training=self._about(weighted.training, pair.training))
+
+    @staticmethod
+    def _about(weighted: Any, plain: Moments) -> Moments:
+        return _varying_with(weighted.in_unit(plain.unit).about(plain.mean), plain)
+
+
+class PairWeightedSplits(Splits):
+    r"""Splits in which pairs of training rows have weights.
+
+    The covariance of training rows is :math:`\sum_{i<j} w_{ij} (x_i - x_j)(x_i - x_j)^\top / n^2`, which is
+    :math:`Z^\top L Z / n^2` with the centred rows Z and the Laplacian L of the weights.
+
+    Parameters
+    ----------
+    plain : FoldMoments or SplitMoments
+        The splits of the rows without weights.
+    rows : HostRows or DeviceRows
+        The rows.
+    training : sequence of ndarray of int
+        Training rows of every split.
+    squares : ndarray of shape (n_samples, n_samples)
+        Squared distances of all pairs of rows.
+    weights : ndarray of shape (n_samples, n_samples)
+        Weights of all pairs of rows.
+    """
+
+    def __init__(
+        self,
+        plain: FoldMoments | SplitMoments,
+        rows: Any,
+        training: Sequence[NDArray[np.intp]],
+        squares: Array,
+        weights: Array,
+    ):
+        super().__init__(plain)
+        self._rows, self._training = rows, training
+        if not self.forms_covariance:
+            self.pair_entries = rows.n_samples**2  # of the matrix that mixes the rows
+        self._weighted_squares, self._weights = squares * weights, weights
+
+    @cached_property
+    def total(self) -> Moments:
+        """Moments of all rows."""
+        return self._of(None, self._plain.total)
+
+    def pairs(self) -> Iterator[SplitPair]:
+        """Yield the moments of both sides of every split."""
+        for pair in self._plain.pairs():
+            yield pair._replace(training=self._of(self._training[pair.number], pair.training))
+
+    def _of(self, rows: NDArray[np.intp] | None, plain: Moments) -> Moments:
+        # Plain moments that keep their rows know more than new ones.
+        kept = plain if isinstance(plain, RowMoments) else self._rows.in_rows(rows).in_unit(plain.unit)
+        counts = to_host(kept.row_weights)
+        shares = counts / counts.sum()
+        L = laplacian(self._weights * shares[:, None] * shares)
+        if self._rows.forms_scatter and not kept.has_few_rows:
+            return _varying_with(kept.summed(beside(kept.mean, L)), plain)
+        used = np.flatnonzero(counts)
+        mixing = np.zeros((len(used), len(counts)))
+        mixing[:, used] = root_of(L[np.ix_(used, used)], shares[used])
+        trace = float(shares @ self._weighted_squares @ shares) / 2
+        return kept.mixed(beside(kept.mean, mixing), trace)
+
+
+def _varying_with(weighted: Moments, plain: Moments) -> Moments:
+    return weighted.varying_with(plain) if isinstance(weighted, ScatterMoments) else weighted
+
+
+def laplacian(weights: Array) -> Array:
+    """Return the Laplacian of symmetric weights, 0 on the diagonal: their sums there, less the weights."""
+    return np.diag(weights.sum(axis=1)) - weights
+
+
+def root_of(L: Array, shares: Array) -> Array:
+    r"""Return M with :math:`M^\top M = L` on vectors whose mean by shares is 0, for a Laplacian L."""
+    try:
+        # Such vectors do not see the added matrix, which makes L positive definite where all are connected.
+        return np.linalg.cholesky(L + L.trace() * np.outer(shares, shares)).T
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(L)
+        return np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+
+
+class Reweighting(ABC):
+    """Rows that can be read again.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of rows.
+    weight : float
+        Sum of their weights.
+    """
+
+    n_samples: int
+    weight: float
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether all pairs of rows may have weights; a row of weight 2 counts as two."""
+        return max(self.n_samples, self.weight) <= FEW_ROWS
+
+    @abstractmethod
+    def with_row_weights(self, weighings: Sequence[Weighing]) -> Sequence[Callable[[], Splits]]:
+        """Return, for each weighing, what reads the splits with weights on the rows.
+
+        A row is weighed by its squared distance from the mean of all rows, as a part of the total variance.
+        The mean of all rows, and not of the training rows, lets the sums of folds add up; a row that is held
+        out moves it by one part in as many as there are rows, and they are many.
+        """
+
+    @abstractmethod
+    def with_pair_weights(self, weighings: Sequence[Weighing]) -> Sequence[Callable[[], Splits]]:
+        """Return, for each weighing, what reads the splits with weights on pairs of rows, which are few.
+
+        A pair is weighed by its squared distance, as a part of twice the total variance.
+        """
+
+
+class RowsInMemory(Reweighting):
+    """Rows in memory or on a device that are read again.
+
+    Parameters
+    ----------
+    rows : HostRows or DeviceRows
+        The rows.
+    plain : FoldMoments or SplitMoments
+        Their splits.
+    arrange : callable
+        Makes the same splits of other rows.
+    training : callable
+        Returns the training rows of every split.
+    """
+
+    def __init__(
+        self,
+        rows: Any,
+        plain: FoldMoments | SplitMoments,
+        arrange: Callable[[Any], FoldMoments | SplitMoments],
+        training: Callable[[], Sequence[NDArray[np.intp]]],
+    ):
+        self.n_samples, self.weight = rows.n_samples, plain.weight
+        self._rows, self._plain, self._arrange, self._training = rows, plain, arrange, training
+
+    def with_row_weights(self, weighings: Sequence[Weighing]) -> Sequence[Callable[[], Splits]]:
+        """Return, for each weighing, what reads the splits with weights on the rows."""
+        total = self._plain.total
+        lengths = self._rows.squared_lengths(total) / _positive(total.total_variance)
+
+        def read(weigh: Weighing) -> Splits:
+            return RowWeightedSplits(self._plain, self._arrange(_Weighted(self._rows, weigh(lengths))))
+
+        return [lambda weigh=weigh: read(weigh) for weigh in weighings]
+
+    def with_pair_weights(self, weighings: Sequence[Weighing]) -> Sequence[Callable[[], Splits]]:
+        """Return, for each weighing, what reads the splits with weights on pairs of rows."""
+        total = self._plain.total
+        kept = self._rows.in_rows().in_unit(total.unit)
+        squares, unit = kept.squared_distances(), _positive(2 * total.total_variance)
+        training = self._training()
+
+        def read(weigh: Weighing) -> Splits:
+            return PairWeightedSplits(self._plain, self._rows, training, squares, weigh(squares / unit))
+
+        return [lambda weigh=weigh: read(weigh) for weigh in weighings]
+
+
+@dataclass(frozen=True)
+class RowFactors:
+    """Factors of the weights of rows, by their distance from a mean; a worker can be sent this.
+
+    Parameters
+    ----------
+    weigh : callable
+        Squared lengths, as parts of the total variance, to weights.
+    mean : ndarray of shape (n_features,)
+        The mean of all rows, in a unit.
+    unit : float
+        The unit.
+    total_variance : float
+        In that unit.
+    """
+
+    weigh: Weighing
+    mean: Array
+    unit: float
+    total_variance: float
+
+    def __call__(self, rows: Any) -> Array:
+        """Return the factors of some rows."""
+        return self.weigh(squared_lengths(rows, self.mean, self.unit) / _positive(self.total_variance))
+
+
+class Gathered(NamedTuple):
+    """Rows of a stream, with what belongs to them."""
+
+    rows: Any
+    groups: Any
+    sample_weight: Any
+
+
+def joined(parts: Sequence[Gathered]) -> Gathered:
+    """Return the rows of batches or partitions as one array, or one sparse matrix where any is sparse."""
+    rows, groups, weights = zip(*parts, strict=True)
+    is_sparse = any(sp.issparse(batch) for batch in rows)
+    stacked = sp.vstack(rows, format="csr") if is_sparse else np.vstack(rows)
+    # Numbers and texts in one array would all be texts, which are other labels.
+    labels = [label for some in groups if some is not None for label in np.asarray(some).tolist()]
+    return Gathered(
+        stacked,
+        None if groups[0] is None else np.array(labels, dtype=object),
+        None if weights[0] is None else np.concatenate(weights),
+    )
+
+
+def factored(sample_weight: Array | None, rows: Any, factors: Callable[[Any], Array] | None) -> Array | None:
+    """Return the weights of rows times factors; None where there are neither."""
+    if factors is None:
+        return sample_weight
+    return factors(rows) if sample_weight is None else sample_weight * factors(rows)
+
+
+class RowsOfStream(Reweighting):
+    """Rows in batches or partitions that can be read again.
+
+    Parameters
+    ----------
+    first : RowStream
+        Their sums, of the first reading.
+    plain : FoldMoments
+        Their splits.
+    read : callable
+        Reads the rows again, once for several factors, and returns a stream for each.
+    gather : callable
+        Returns all rows, in parts.
+    """
+
+    def __init__(
+        self,
+        first: RowStream,
+        plain: FoldMoments,
+        read: Callable[[Sequence[RowFactors]], Sequence[RowStream]],
+        gather: Callable[[], Sequence[Gathered]],
+    ):
+        self.n_samples, self.weight = first.n_rows, plain.weight
+        self._first, self._plain, self._read, self._gather = first, plain, read, gather
+
+    def with_row_weights(self, weighings: Sequence[Weighing]) -> Sequence[Callable[[], Splits]]:
+        """Return, for each weighing, the splits with weights on the rows: the rows are read once for all."""
+        total = self._plain.total
+        factors = [RowFactors(weigh, total.mean, total.unit, total.total_variance) for weigh in weighings]
+        streams = self._read(factors)
+        self._check(streams[0].n_rows)
+        return [lambda again=again: RowWeightedSplits(self._plain, again.moments()) for again in streams]
+
+    def with_pair_weights(self, weighings: Sequence[Weighing]) -> Sequence[Callable[[], Splits]]:
+        """Return, for each weighing, what gives the splits with weights on pairs of the gathered rows."""
+        parts = self._gather()
+        if not parts:
+            self._check(0)
+        rows, groups, sample_weight = joined(parts)
+        host = HostRows(rows, sample_weight)
+        self._check(host.n_samples)
+        splits = self._first.splits(host.n_samples, groups)
+
+        def arrange(some: Any) -> FoldMoments | SplitMoments:
+            return SplitMoments(some, splits) if splits else FoldMoments([some.moments()])
+
+        training = [training for training, _ in splits]
+        return RowsInMemory(host, arrange(host), arrange, lambda: training).with_pair_weights(weighings)
+
+    def _check(self, n_rows: int) -> None:
+        if n_rows != self.n_samples:
+            raise ValueError(f"X gave {self.n_samples} rows when it was first read and {n_rows} after that.")
+
+
+def _positive(value: float) -> float:
+    return value if value > 0 else 1.0
+
+
+class _Weighted:
+    """Rows with factors of their weights, as splits read them."""
+
+    def __init__(self, rows: Any, factors: Array):
+        self._rows, self._factors = rows, factors
+        self.n_samples, self.n_features, self.xp = rows.n_samples, rows.n_features, rows.xp
+        self.forms_scatter = rows.forms_scatter
+
+    def moments(self, rows: Any = None) -> Any:
+        return self._rows.moments(rows, self._factors)
+
+    def kept(self, rows: Any) -> Any:
+        return self._rows.kept(rows)

@@ -1,0 +1,285 @@
+r"""The search for strengths: one correction after another, each taken if held-out rows say so clearly.
+
+From ordinary PCA on, a step compares the strengths of one correction at the strengths chosen so far: from 0
+upwards, as long as the risk falls. With :math:`d_1, \dots, d_J` the risks of the best of them less those of
+the present candidate on :math:`J` splits, it is taken if
+
+.. math::
+
+    -\bar d > c\, \mathrm{se}, \qquad
+    \mathrm{se}^2 = \Bigl(\frac1J + \frac{n_{\mathrm{held}}}{n_{\mathrm{training}}}\Bigr)\, s_d^2,
+
+where :math:`s_d^2` is the variance of the differences, the second term stands for the overlap of training
+sets (Nadeau and Bengio, 2003), and :math:`c` is the guard. Tempering and attenuation move the target only
+where variances differ for a reason: there :math:`c` is multiplied by :math:`1 - \lambda`, the part of the
+spread of the sample variances that noise does not explain.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attenua._correct.corrections import Strengths
+from attenua._data.moments import Moments, in_data_units
+from attenua._data.splits import SplitPair
+from attenua._select.comparison import ROUNDING, held_out_risks, smallest_strength_at_minimum
+from attenua._select.corrected_rule import CorrectedRule
+from attenua._select.steps import Step, Steps
+from attenua._solve.subspace import Subspace
+
+Array = NDArray[np.float64]
+
+PCA = Strengths()
+# Corrections of the variances, which cost nothing where variances differ by noise only.
+_OF_VARIANCES = ("tempering", "attenuation")
+# Subspaces of the present candidate are kept, to begin others from, where splits are no more than this.
+_KEPT_SPLITS = 20
+# Moments of all splits that take no more than this are kept from step to step.
+_KEPT_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found.
+
+    Attributes
+    ----------
+    chosen : Strengths
+        The choice by all splits.
+    choices : tuple of Strengths
+        The choice without each of the splits; where they are too few to leave one out, `chosen` alone.
+    steps : Steps
+        What led to `chosen`.
+    candidates : ndarray of shape (n_candidates, 5)
+        All that were compared, PCA first.
+    risk : ndarray of shape (n_candidates,)
+        Mean over all held-out rows.
+    risk_folds : ndarray of shape (n_splits, n_candidates)
+        Mean over the held-out rows of each split.
+    gain : float
+        Part of PCA's held-out risk that `chosen` removes.
+    left_out_gain : float
+        The same, but with each split judged by the choice made without it.
+    """
+
+    chosen: Strengths
+    choices: tuple[Strengths, ...]
+    steps: Steps
+    candidates: Array
+    risk: Array
+    risk_folds: Array
+    gain: float
+    left_out_gain: float
+
+
+class StepSearch:
+    """The search for strengths.
+
+    Parameters
+    ----------
+    splits : FoldMoments or SplitMoments
+        Moments of both sides of every split.
+    rule : CorrectedRule
+        Columns and neighbours; its strengths are not used.
+    rank : int
+        Dimension of the subspaces.
+    guard : float
+        How many standard errors a gain must exceed.
+    noise : float
+        The part of the spread of the sample variances that sampling noise explains.
+    n_jobs : int, optional
+        Splits that run side by side.
+    """
+
+    def __init__(
+        self, splits: Any, rule: CorrectedRule, rank: int, *, guard: float, noise: float, n_jobs: Any = None
+    ):
+        self._rule, self._rank, self._n_jobs = rule, rank, n_jobs
+        self._guard, self._noise = guard, noise
+        self._unit = splits.total.unit
+        self._total_variance = splits.total.total_variance
+        self._splits = {0.0: KeptSplits(splits)}
+        self._risks: dict[Strengths, Array] = {}
+        self._subspaces: dict[Strengths, list[Subspace]] = {}
+        self._held = np.ones(splits.n_splits)
+        self._held_to_training = 0.0
+        self._steps: list[Step] = []
+        J = splits.n_splits
+        # The first choice is made by all splits, the others without one each.
+        self._judges = [np.ones(J, dtype=bool)]
+        if J > 2:
+            self._judges += list(~np.eye(J, dtype=bool))
+        self._present = [PCA] * len(self._judges)
+        self._compare(PCA, PCA)
+
+    def leave_out(self, correction: str, why: str) -> None:
+        """Note that a correction is not compared."""
+        self._steps.append(Step(correction, why=f"left out: {why}"))
+
+    def step(
+        self,
+        correction: str,
+        strengths: Sequence[float],
+        readers: Mapping[float, Callable[[], Any]] | None = None,
+    ) -> None:
+        """Compare strengths of a correction at the strengths chosen so far.
+
+        Parameters
+        ----------
+        correction : str
+            Its name.
+        strengths : sequence of float
+            Increasing, from 0 on. They are compared one after another, as long as the risk falls.
+        readers : mapping of float to callable, optional
+            For row tempering, what gives the splits at each strength above 0.
+        """
+        compared = [[0.0] for _ in self._judges]
+        going_on = list(range(len(self._judges)))
+        for strength in strengths[1:]:
+            if readers is not None:
+                self._splits[strength] = KeptSplits(readers[strength]())
+            for present in dict.fromkeys(self._present[number] for number in going_on):
+                self._compare(present._replace(**{correction: strength}), present)
+            for number in list(going_on):
+                compared[number].append(strength)
+                before, last = self._risks_by(number, correction, compared[number][-2:])
+                if last > before + ROUNDING * self._total_variance:
+                    going_on.remove(number)
+            if not going_on:
+                break
+        for number in range(len(self._judges)):
+            step = self._judged(number, correction, compared[number])
+            if number == 0:
+                self._steps.append(step)
+            if step.taken:
+                self._present[number] = self._present[number]._replace(**{correction: step.best})
+        self._forget()
+
+    def _forget(self) -> None:
+        """Let go of what no later step needs."""
+        for row_tempering in set(self._splits) - {present.row_tempering for present in self._present} - {0.0}:
+            del self._splits[row_tempering]
+        for candidate in set(self._subspaces) - set(self._present):
+            del self._subspaces[candidate]
+
+    def total(self, row_tempering: float) -> Moments:
+        """Return the moments of all rows at a row tempering that is among the choices."""
+        return self._splits[row_tempering].total
+
+    def result(self) -> SearchResult:
+        """Return what was found."""
+        candidates = list(self._risks)
+        risk_folds = np.column_stack([self._risks[candidate] for candidate in candidates])
+        risk = self._held @ risk_folds / self._held.sum()
+        chosen, *choices = self._present
+        left_out = chosen_risk = float(risk[candidates.index(chosen)])
+        if choices:
+            own = [self._risks[choice][split] for split, choice in enumerate(choices)]
+            left_out = float(self._held @ own / self._held.sum())
+        return SearchResult(
+            chosen,
+            tuple(choices) or (chosen,),
+            Steps(self._steps),
+            np.array(candidates),
+            in_data_units(risk, self._unit),
+            in_data_units(risk_folds, self._unit),
+            1 - chosen_risk / risk[0] if risk[0] > 0 else 0.0,
+            1 - left_out / risk[0] if risk[0] > 0 else 0.0,
+        )
+
+    def _compare(self, candidate: Strengths, present: Strengths) -> None:
+        """Judge a candidate by all splits, unless it is known; the present one is not far from it."""
+        if candidate in self._risks:
+            return
+        splits, rule = self._splits[candidate.row_tempering], self._rule.with_strengths([candidate])
+        near = self._subspaces.get(present)
+        found = held_out_risks(
+            splits,
+            lambda number: rule if near is None else replace(rule, near=near[number]),
+            self._rank,
+            self._n_jobs,
+            keep=len(self._held) <= _KEPT_SPLITS,
+        )
+        # Rows that were read again may be in another unit; units are powers of two.
+        ratio = splits.total.unit / self._unit
+        self._risks[candidate] = np.array([fold.risk[0] for fold in found]) * ratio * ratio
+        if all(fold.subspaces for fold in found):
+            self._subspaces[candidate] = [fold.subspaces[0] for fold in found]
+        if candidate == PCA:
+            self._held = np.array([fold.held for fold in found])
+            self._held_to_training = float(np.mean([fold.held / fold.training for fold in found]))
+
+    def _risk_of(self, candidate: Strengths, judges: NDArray[np.bool_]) -> float:
+        held = self._held[judges]
+        return float(held @ self._risks[candidate][judges] / held.sum())
+
+    def _risks_by(self, number: int, correction: str, strengths: Sequence[float]) -> Array:
+        """Return the risks of strengths of a correction, by the judges of one of the choices."""
+        present, judges = self._present[number], self._judges[number]
+        candidates = (present._replace(**{correction: strength}) for strength in strengths)
+        return np.array([self._risk_of(candidate, judges) for candidate in candidates])
+
+    def _judged(self, number: int, correction: str, strengths: Sequence[float]) -> Step:
+        """Return the step that the judges of one of the choices decide on."""
+        present, judges = self._present[number], self._judges[number]
+        risks = self._risks_by(number, correction, strengths)
+        best = smallest_strength_at_minimum(risks, self._total_variance)
+        candidate = present._replace(**{correction: strengths[best]})
+        differences = (self._risks[candidate] - self._risks[present])[judges]
+        J = len(differences)
+        spread = differences.std(ddof=1) if J > 1 else 0.0
+        error = float(np.sqrt(1 / J + self._held_to_training) * spread)
+        guard = self._guard * (1 - self._noise) if correction in _OF_VARIANCES else self._guard
+        fall, unit = risks[0] - risks[best], self._risk_of(PCA, judges) or 1.0
+        taken = bool(best > 0 and fall > guard * error and fall > ROUNDING * self._total_variance)
+        return Step(
+            correction,
+            tuple(strengths),
+            tuple(float(risk) for risk in in_data_units(risks, self._unit)),
+            strengths[best],
+            float(fall / unit),
+            error / unit if J > 1 else float("nan"),
+            guard * error / unit,
+            taken,
+            _reason(best, taken, guard, J),
+        )
+
+
+def _reason(best: int, taken: bool, guard: float, n_splits: int) -> str:
+    if best == 0:
+        return "no strength compared reconstructs held-out rows better"
+    if n_splits == 1 or not guard:
+        return "least risk; one split has no standard error" if guard else "least risk"
+    relation = "exceeds" if taken else "is within"
+    return f"the gain {relation} {guard:.2g} standard error{'' if f'{guard:.2g}' == '1' else 's'}"
+
+
+class KeptSplits:
+    """Splits whose moments are kept, where they are small enough, so that every step finds them ready."""
+
+    def __init__(self, splits: Any):
+        self._splits = splits
+        self._kept: list[SplitPair] | None = None
+        self.n_splits, self.n_features, self.on_device = (
+            splits.n_splits,
+            splits.n_features,
+            splits.on_device,
+        )
+
+    @property
+    def total(self) -> Moments:
+        """Moments of all rows."""
+        return self._splits.total
+
+    def pairs(self) -> Iterable[SplitPair]:
+        """Return or yield the moments of both sides of every split."""
+        if self._kept is None and self._is_small:
+            self._kept = list(self._splits.pairs())
+        return self._splits.pairs() if self._kept is None else self._kept
+
+    @property
+    def _is_small(self) -> bool:
+        return 8 * self.n_splits * self._splits.pair_entries <= _KEPT_BYTES

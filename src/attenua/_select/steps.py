@@ -1,0 +1,129 @@
+"""What every step of a search compared and took: a table to print, to show and to hand to pandas."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any, NamedTuple, overload
+
+
+class Step(NamedTuple):
+    """One step of a search.
+
+    Attributes
+    ----------
+    correction : str
+        The correction whose strengths were compared.
+    strengths : tuple of float
+        The strengths, 0 first; empty where the correction was left out.
+    risks : tuple of float
+        Held-out risk of each, with the strengths of the steps before it.
+    best : float
+        The strength of least risk.
+    gain : float
+        Part of PCA's held-out risk that it removes beyond the steps before it.
+    standard_error : float
+        Of the gain, over the splits; NaN where there is one split only.
+    needed : float
+        What the gain had to exceed.
+    taken : bool
+        Whether the step was taken.
+    why : str
+        Why, in words.
+    """
+
+    correction: str
+    strengths: tuple[float, ...] = ()
+    risks: tuple[float, ...] = ()
+    best: float = 0.0
+    gain: float = 0.0
+    standard_error: float = float("nan")
+    needed: float = 0.0
+    taken: bool = False
+    why: str = ""
+
+
+_HEADINGS = ("correction", "compared", "best", "gain", "s.e.", "taken", "why")
+# Numbers to the right, words to the left.
+_STYLES = tuple(
+    f'style="text-align:{"right" if heading in ("best", "gain", "s.e.") else "left"};padding:2px 10px"'
+    for heading in _HEADINGS
+)
+
+
+class Steps(Sequence[Step]):
+    """The steps of a search, in their order.
+
+    A sequence of :class:`Step`: ``pandas.DataFrame(steps)`` is a table of all their attributes.
+    """
+
+    def __init__(self, steps: Iterable[Step]):
+        self._steps = tuple(steps)
+
+    @overload
+    def __getitem__(self, index: int) -> Step: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "Steps": ...
+
+    def __getitem__(self, index: int | slice) -> "Step | Steps":
+        return Steps(self._steps[index]) if isinstance(index, slice) else self._steps[index]
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Steps) and repr(self.to_records()) == repr(other.to_records())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return the steps as dicts of plain numbers, lists and texts."""
+        return [
+            step._asdict() | {"strengths": list(step.strengths), "risks": list(step.risks)}
+            for step in self._steps
+        ]
+
+    @classmethod
+    def from_records(cls, records: Iterable[dict[str, Any]]) -> "Steps":
+        """Return the steps that ``to_records`` made records of."""
+        return cls(
+            Step(**(record | {"strengths": tuple(record["strengths"]), "risks": tuple(record["risks"])}))
+            for record in records
+        )
+
+    def __repr__(self) -> str:
+        table = [_HEADINGS, *(_cells(step) for step in self._steps)]
+        widths = [max(len(row[k]) for row in table) for k in range(len(_HEADINGS))]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in table
+        )
+
+    def _repr_html_(self) -> str:
+        head = "".join(
+            f'<th scope="col" {style}>{heading}</th>'
+            for heading, style in zip(_HEADINGS, _STYLES, strict=True)
+        )
+        rows = "".join(_html_row(step) for step in self._steps)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _html_row(step: Step) -> str:
+    cells = (
+        f"<td {style}>{f'<b>{escape(cell)}</b>' if step.taken else escape(cell)}</td>"
+        for cell, style in zip(_cells(step), _STYLES, strict=True)
+    )
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _cells(step: Step) -> tuple[str, ...]:
+    if not step.strengths:
+        return (step.correction, "-", "-", "-", "-", "no", step.why)
+    return (
+        step.correction,
+        ", ".join(f"{strength:g}" for strength in step.strengths),
+        f"{step.best:g}",
+        f"{step.gain:.2%}" if step.best else "-",
+        f"{step.standard_error:.2%}" if step.best and step.standard_error == step.standard_error else "-",
+        "yes" if step.taken else "no",
+        step.why,
+    )

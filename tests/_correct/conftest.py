@@ -1,0 +1,5 @@
+"""The array libraries that the maps of matrices are tested on."""
+
+from tests.backends.conftest import backend
+
+__all__ = ["backend"]

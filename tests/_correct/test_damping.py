@@ -1,0 +1,133 @@
+"""Damping: the matrix by its entries, moments of all kinds, and the bound of their eigenvalues."""
+
+import numpy as np
+import pytest
+
+from attenua._correct.damping import (
+    LARGEST_DAMPED,
+    DampedMoments,
+    can_damp,
+    damped,
+    damped_matrix,
+    differential,
+)
+from attenua._data.rows import HostRows
+from tests._correct.bases import BASES, TALL, check_moments, kept
+from tests.helpers import covariance, spiked_rows, uneven_rows, within
+
+T = covariance(TALL)
+STRENGTHS = [0.1, 0.25, 0.5, 1.0, 1.5, 2.0]
+
+
+def entries(T, strength):
+    """The damped matrix, one entry after another."""
+    F = T.copy()
+    for i in range(len(T)):
+        for j in range(len(T)):
+            s = np.sqrt(T[i, i] * T[j, j])
+            if i != j:
+                F[i, j] = T[i, j] * abs(T[i, j] / s) ** strength if s > 0 else 0.0
+    return F
+
+
+def cosines(n):
+    """Correlations of points on a circle."""
+    angles = 2 * np.pi * np.arange(n) / n
+    return np.cos(angles[:, None] - angles)
+
+
+@pytest.mark.parametrize("strength", STRENGTHS)
+def test_entries(strength):
+    np.testing.assert_allclose(damped_matrix(T, strength), entries(T, strength), rtol=1e-12)
+
+
+@pytest.mark.parametrize("strength", [0.25, 0.3])
+def test_tiles_make_one_symmetric_matrix(strength):
+    S = covariance(uneven_rows(20, 700))
+    F = damped_matrix(S, strength)
+    R = np.abs(S) / np.sqrt(np.outer(np.diag(S), np.diag(S)))
+    np.fill_diagonal(R, 1.0)
+    np.testing.assert_allclose(F, S * R**strength, rtol=1e-12)
+    np.testing.assert_array_equal(np.diag(F), np.diag(S))
+    np.testing.assert_allclose(F, F.T, rtol=1e-13)
+
+
+def test_strength_1_squares_correlations_and_keeps_their_signs():
+    R = np.corrcoef(TALL.T)
+    np.testing.assert_allclose(damped_matrix(R, 1.0), R * np.abs(R), rtol=1e-9)
+
+
+def test_no_correlation_has_no_derivative_and_no_nan():
+    matrix = np.diag([1.0, 4.0, 9.0])
+    E = np.ones((3, 3))
+    for strength in STRENGTHS:
+        np.testing.assert_array_equal(differential(matrix, strength, E), np.eye(3))
+
+
+def test_squares_with_signs_may_have_negative_eigenvalues_and_cubes_do_not():
+    R = cosines(11)
+    assert np.linalg.eigvalsh(damped_matrix(R, 1.0))[0] < -0.05
+    assert np.linalg.eigvalsh(damped_matrix(R, 2.0))[0] > -1e-12
+
+
+@pytest.mark.parametrize("kind", BASES)
+@pytest.mark.parametrize("strength", [0.25, 0.7])
+def test_moments_of_any_kind(kind, strength):
+    base = BASES[kind]()
+    moments = damped(base, strength)
+    F = entries(base.covariance, strength)
+    check_moments(moments, F, lambda labels: within(F, labels), base.mean)
+    np.testing.assert_array_equal(moments.varies, base.varies)
+    assert moments.forms_covariance
+    assert (moments.weight, moments.unit) == (base.weight, base.unit)
+    assert moments.floor <= min(np.linalg.eigvalsh(F)[0], 0) + 1e-12 * np.trace(F)
+
+
+def test_no_damping_leaves_the_moments_as_they_are():
+    base = HostRows(TALL).moments()
+    assert damped(base, 0.0) is base
+
+
+def test_a_column_that_varies_by_rounding_has_no_correlations():
+    X = TALL.copy()
+    X[:, 2] = 0.1  # not a binary fraction: its variance is rounding
+    F = DampedMoments(HostRows(X).moments(), 0.25).covariance
+    np.testing.assert_array_equal(np.delete(F[2], 2), 0)
+    assert np.isfinite(F).all()
+
+
+def smooth_rows(n, p, seed):
+    return np.cumsum(np.random.default_rng(seed).standard_normal((n, p)), axis=1)
+
+
+@pytest.mark.parametrize("strength", [0.1, 0.25, 0.5, 1.0])
+@pytest.mark.parametrize("rows", [spiked_rows, uneven_rows, smooth_rows])
+@pytest.mark.parametrize("shape", [(15, 300), (600, 300), (3, 40)])
+def test_the_floor_is_below_all_eigenvalues_and_not_far(rows, shape, strength):
+    for seed in range(3):
+        moments = DampedMoments(HostRows(rows(*shape, seed=seed)).moments(), strength)
+        values = np.linalg.eigvalsh(moments.covariance)
+        assert moments.floor <= values[0]
+        assert moments.floor >= values[0] - 0.02 * values[-1]
+
+
+def test_floors_without_products():
+    assert DampedMoments(HostRows(TALL).moments(), 2.0).floor == 0.0
+    assert DampedMoments(HostRows(np.ones((5, 3))).moments(), 0.5).floor == 0.0
+    assert DampedMoments(HostRows(TALL[:, :1]).moments(), 0.5).floor == 0.0
+
+
+def test_moments_in_every_array_library(backend):
+    here, there = damped(kept(TALL), 0.25), damped(kept(TALL, backend.array), 0.25)
+    labels = np.arange(TALL.shape[1]) // 4
+    V = np.random.default_rng(0).standard_normal((TALL.shape[1], 3))
+    for ask in (lambda m, V: m.apply(V), lambda m, V: m.compress(V), lambda m, V: m.within(labels)(V)):
+        found = ask(there, backend.array(V))
+        assert backend.holds(found)
+        np.testing.assert_allclose(backend.numpy(found), ask(here, V), rtol=1e-9, atol=1e-9)
+    assert there.floor == pytest.approx(here.floor)
+
+
+def test_damping_is_offered_up_to_a_number_of_columns():
+    assert can_damp(LARGEST_DAMPED)
+    assert not can_damp(LARGEST_DAMPED + 1)

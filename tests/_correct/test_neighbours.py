@@ -1,0 +1,157 @@
+"""Kernels of neighbours, against matrix exponentials of dense Laplacians."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.linalg import expm
+from sklearn.feature_extraction.image import grid_to_graph
+
+from attenua._correct.neighbours import column_smoother
+
+P = 24
+LINE = np.eye(P, k=1) + np.eye(P, k=-1)
+
+
+def random_graph(seed=0):
+    rng = np.random.default_rng(seed)
+    upper = np.triu(rng.uniform(0.1, 3, (P, P)) * (rng.uniform(size=(P, P)) < 0.15), 1)
+    return upper + upper.T
+
+
+def kernel(adjacency, h):
+    adjacency = adjacency - np.diag(np.diag(adjacency))
+    return expm(-(h**2) / 2 * (np.diag(adjacency.sum(axis=1)) - adjacency))
+
+
+# What a user gives, and the adjacency matrix that it means.
+CASES = {
+    "line": ("line", LINE),
+    "shape of a line": ((P,), LINE),
+    "grid": ((4, 6), grid_to_graph(4, 6).toarray()),
+    "grid as a list": ([4, 6], grid_to_graph(4, 6).toarray()),
+    "numpy integers": (tuple(np.array([6, 4])), grid_to_graph(6, 4).toarray()),
+    "three axes": ((2, 3, 4), grid_to_graph(2, 3, 4).toarray()),
+    "axes of one": ((1, P, 1), LINE),
+    "sparse line": (sp.csr_array(LINE), LINE),
+    "sparse grid, with a diagonal": (grid_to_graph(4, 6), grid_to_graph(4, 6).toarray()),
+    "booleans": (LINE > 0, LINE),
+    "lists": (LINE.tolist(), LINE),
+    "weights": (random_graph(), random_graph()),
+    "sparse weights": (sp.coo_matrix(random_graph()), random_graph()),
+    "no edges": (np.eye(P), np.zeros((P, P))),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("h", [0.01, 0.3, 1.0, 4.0, 30.0])
+def test_kernels_are_matrix_exponentials(case, h):
+    neighbours, adjacency = CASES[case]
+    smoother = column_smoother(neighbours, P)
+    K = smoother.smooth(np.eye(P), h)
+    np.testing.assert_allclose(K, kernel(adjacency, h), atol=1e-11)
+    np.testing.assert_allclose(K, K.T, atol=1e-14)
+    np.testing.assert_allclose(K.sum(axis=1), 1, atol=1e-12)
+    assert K.min() > -1e-14
+    vector = np.arange(P, dtype=float)
+    np.testing.assert_allclose(smoother.smooth(vector, h), K @ vector, atol=1e-11)
+
+
+def test_strength_0_changes_nothing():
+    V = np.arange(2.0 * P).reshape(P, 2)
+    for neighbours, _ in CASES.values():
+        assert column_smoother(neighbours, P).smooth(V, 0.0) is V
+
+
+def test_arguments_are_not_written_to():
+    for neighbours, _ in CASES.values():
+        V = np.arange(2.0 * P).reshape(P, 2)
+        column_smoother(neighbours, P).smooth(V, 1.0)
+        np.testing.assert_array_equal(V, np.arange(2.0 * P).reshape(P, 2))
+
+
+def test_the_strength_is_a_standard_deviation_in_columns():
+    places = np.arange(201) - 100
+    for h in (0.5, 3.0, 10.0):
+        weights = column_smoother("line", 201).smooth((places == 0).astype(float), h)
+        assert np.sqrt(weights @ places**2) == pytest.approx(h, rel=1e-9)
+
+
+def test_columns_and_graph_may_be_permuted_together():
+    adjacency, V = random_graph(), np.random.default_rng(1).standard_normal((P, 3))
+    order = np.random.default_rng(2).permutation(P)
+    expected = column_smoother(adjacency, P).smooth(V, 1.3)[order]
+    found = column_smoother(adjacency[np.ix_(order, order)], P).smooth(V[order], 1.3)
+    np.testing.assert_allclose(found, expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("neighbours", ["line", sp.csr_array(LINE)])
+def test_much_smoothing_leaves_the_mean(neighbours):
+    V = np.random.default_rng(0).standard_normal((P, 2))
+    found = column_smoother(neighbours, P).smooth(V, 1000.0)
+    np.testing.assert_allclose(found, np.broadcast_to(V.mean(axis=0), V.shape), atol=1e-11)
+
+
+def test_large_weights_are_as_accurate():
+    adjacency = 1e6 * random_graph()
+    found = column_smoother(adjacency, P).smooth(np.eye(P), 1e-3)
+    np.testing.assert_allclose(found, kernel(adjacency, 1e-3), atol=1e-11)
+
+
+@pytest.mark.parametrize("case", ["grid", "weights"])
+def test_every_array_library(case, backend):
+    smoother = column_smoother(CASES[case][0], P)
+    V = np.random.default_rng(0).standard_normal((P, 3))
+    for some in (V, V[:, 0]):
+        found = smoother.smooth(backend.array(some), 1.2)
+        assert backend.holds(found)
+        np.testing.assert_allclose(backend.numpy(found), smoother.smooth(some, 1.2), rtol=1e-14)
+
+
+@pytest.mark.parametrize("neighbours", ["line", (250, 400), "graph"])
+def test_many_columns_take_little_memory(neighbours):
+    p = 100_000
+    if neighbours == "graph":
+        neighbours = sp.diags_array([np.ones(p - 1)] * 2, offsets=[-1, 1], shape=(p, p))
+    V = np.random.default_rng(0).standard_normal((p, 10))
+    tracemalloc.start()
+    try:
+        found = column_smoother(neighbours, p).smooth(V, 2.0)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 10 * V.nbytes
+    np.testing.assert_allclose(found.mean(axis=0), V.mean(axis=0), atol=1e-13)
+
+
+def test_no_neighbours_no_smoother():
+    assert column_smoother(None, P) is None
+
+
+ONE_WAY = LINE.copy()
+ONE_WAY[3, 4] = 0
+REFUSED = {
+    "a word": ("ring", "None, 'line', the shape .* got 'ring'"),
+    "a shape as text": ("4x6", "None, 'line', the shape .* got '4x6'"),
+    "a number": (24, "None, 'line'|shape"),
+    "other product": ((5, 5), r"\(5, 5\) is a grid of 25 columns, but the data have 24"),
+    "no axes": ((), "positive lengths"),
+    "negative lengths": ((-4, -6), "positive lengths"),
+    "fractions": ((4.5, 6.0), r"shape"),
+    "other size": (np.eye(5), r"of the 24 columns, of shape \(24, 24\); got shape \(5, 5\)"),
+    "not symmetric": (ONE_WAY, "symmetric adjacency matrix; columns 3 and 4 have the weights 0 and 1"),
+    "negative": (-LINE, "without negative weights; got -1"),
+    "NaN": (np.where(LINE > 0, np.nan, 0), "finite"),
+    "infinity": (np.where(LINE > 0, np.inf, 0), "finite"),
+    "words": ([["a"] * P] * P, "None, 'line'"),
+    "an object": (object(), "None, 'line'"),
+    "three axes of numbers": (np.ones((P, P, 2)), "None, 'line'"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case):
+    neighbours, message = REFUSED[case]
+    with pytest.raises(ValueError, match=f"neighbours.*({message})"):
+        column_smoother(neighbours, P)

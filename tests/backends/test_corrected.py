@@ -1,0 +1,117 @@
+"""Corrections on every backend, against numpy."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit
+
+from attenua import CorrectedPCA, CorrectedPCACV, load_model, save_model
+from attenua._data import reweighting
+from tests.backends.comparison import agree, fit_both
+from tests.literal import smooth_rows
+
+pytestmark = pytest.mark.parametrize("backend", ["strict", "torch", "cupy"], indirect=True)
+
+SMALL = smooth_rows(40, 8, seed=3)
+LABELS = np.arange(40) // 3
+# Strong smoothing leaves few columns with fewer directions than are asked for.
+SMOOTHING = {"row_tempering": [0.5, 1], "smoothing": [0.5, 1], "damping": [0.5]}
+
+GIVEN = {
+    "PCA": CorrectedPCA(3),
+    "row tempering": CorrectedPCA(3, row_tempering=0.5),
+    "spatial signs": CorrectedPCA(3, row_tempering=1.0),
+    "tempering": CorrectedPCA(3, tempering=0.5),
+    "attenuation": CorrectedPCA(3, attenuation=0.5, feature_groups=np.arange(8) // 2),
+    "damping": CorrectedPCA(3, damping=0.25),
+    "smoothing": CorrectedPCA(3, smoothing=0.8, neighbours=(2, 4), whiten=True),
+    "all": CorrectedPCA(
+        2, attenuation=0.6, tempering=0.5, row_tempering=0.5, damping=0.25, smoothing=0.7, neighbours="line"
+    ),
+}
+
+
+@pytest.fixture(params=[True, False], ids=["pairs", "rows"])
+def few_rows(request, monkeypatch):
+    """Row tempering by pairs of rows, or by rows."""
+    monkeypatch.setattr(reweighting, "FEW_ROWS", 1_000 if request.param else 1)
+
+
+def slow_unless(wanted, names):
+    return [name if name in wanted else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+@pytest.mark.parametrize("case", slow_unless(("row tempering", "all"), GIVEN))
+def test_given_strengths(backend, few_rows, case):
+    agree(backend, *fit_both(backend, GIVEN[case], SMALL), SMALL)
+
+
+CHOSEN = {
+    "default": CorrectedPCACV(2),
+    "least risk": CorrectedPCACV(2, guard=0, cv=3),
+    "smoothing": CorrectedPCACV(2, corrections=SMOOTHING, neighbours="line", guard=0, cv=3),
+    "blocks": CorrectedPCACV(2, guard=0, cv=3, feature_groups=np.arange(8) // 2),
+    "fraction": CorrectedPCACV(0.7, guard=0, cv=3, whiten=True),
+    "all": CorrectedPCACV(guard=0, cv=3),
+    "nothing": CorrectedPCACV(2, corrections=[]),
+    "splitter": CorrectedPCACV(2, guard=0, cv=KFold(4, shuffle=True, random_state=0)),
+    "overlapping splits": CorrectedPCACV(2, guard=0, cv=ShuffleSplit(3, test_size=0.3, random_state=0)),
+    "one split": CorrectedPCACV(2, cv=[(range(30), range(30, 40))]),
+    "training rows twice": CorrectedPCACV(2, cv=[(range(30), range(30, 40)), ([5, 5, *range(9, 40)], [0])]),
+    "leave one out": CorrectedPCACV(2, corrections=["row_tempering"], cv=LeaveOneOut()),
+    "repeated": CorrectedPCACV(2, guard=0, cv=3, n_repeats=2, random_state=0),
+}
+
+
+@pytest.mark.parametrize("case", slow_unless(("least risk", "smoothing", "training rows twice"), CHOSEN))
+def test_chosen_strengths(backend, few_rows, case):
+    agree(backend, *fit_both(backend, CHOSEN[case], SMALL), SMALL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cv", [3, GroupKFold(4)])
+def test_groups_of_rows(backend, few_rows, cv):
+    agree(backend, *fit_both(backend, CorrectedPCACV(2, guard=0, cv=cv), SMALL, groups=LABELS), SMALL)
+
+
+def test_weights_of_rows(backend, few_rows):
+    weights = np.arange(40) % 4 + 0.5 * (np.arange(40) % 3)  # some of them are zero
+    model = CorrectedPCA(3, row_tempering=0.75, tempering=0.5, attenuation=0.3)
+    agree(backend, *fit_both(backend, model, SMALL, sample_weight=weights), SMALL, close=1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [1e150, 1e-150])
+def test_huge_and_tiny_numbers(backend, few_rows, scale):
+    agree(backend, *fit_both(backend, CorrectedPCACV(2, guard=0, cv=3), SMALL * scale), SMALL * scale)
+
+
+def test_single_precision(backend, few_rows):
+    X = SMALL.astype(np.float32)
+    agree(backend, *fit_both(backend, CorrectedPCACV(2, guard=0, cv=3), X), X)
+
+
+ITERATED = {"kept rows": (24, 600), "tall": (60, 140), "few rows": (24, 140)}
+
+
+@pytest.mark.parametrize("shape", slow_unless(("kept rows",), ITERATED))
+def test_subspaces_that_are_iterated(backend, few_rows, shape):
+    X = smooth_rows(*ITERATED[shape], seed=2)
+    few = {
+        "row_tempering": [0.5],
+        "tempering": [0.5],
+        "attenuation": [0.6],
+        "damping": [0.25],
+        "smoothing": [2],
+    }
+    model = CorrectedPCACV(2, corrections=few, neighbours="line", cv=3, guard=0)
+    # A candidate is known to a hundredth of what it differs from the one it began from: here from 37 to 22.
+    agree(backend, *fit_both(backend, model, X), X, close=1e-6, rough=1e-3)
+
+
+def test_a_saved_model_comes_back_on_the_host(backend, tmp_path):
+    theirs, ours = fit_both(backend, CorrectedPCACV(2, guard=0, cv=3), SMALL)
+    save_model(theirs, tmp_path / "model.npz")
+    loaded = load_model(tmp_path / "model.npz")
+    assert loaded.steps_ == theirs.steps_
+    assert loaded.choices_ == ours.choices_
+    np.testing.assert_allclose(loaded.transform(SMALL), ours.transform(SMALL), atol=1e-8)

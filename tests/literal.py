@@ -1,0 +1,208 @@
+"""The search for corrections by its definitions: loops, whole matrices and LAPACK.
+
+Nothing of the package is used here, so that nothing of it can be wrong in the same way.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+from scipy.linalg import expm
+
+from tests.helpers import leading, sine, within
+
+ORDER = ("row_tempering", "tempering", "attenuation", "damping", "smoothing")
+SEARCH_ORDER = ("smoothing", "row_tempering", "tempering", "attenuation", "damping")
+PCA = (0.0,) * 5
+GRIDS = {
+    "row_tempering": (0.0, 0.25, 0.5, 0.75, 1.0),
+    "tempering": (0.0, 0.25, 0.5, 1.0),
+    "attenuation": (0.0, 0.3, 0.6, 0.9, 1.0),
+    "damping": (0.0, 0.1, 0.25, 0.5, 1.0),
+    "smoothing": (0.0, 0.5, 0.8, 1.2, 2.0, 4.0),
+}
+
+
+def line(p):
+    """The adjacency matrix of a line."""
+    return np.eye(p, k=1) + np.eye(p, k=-1)
+
+
+def laplacian(adjacency):
+    """The Laplacian of a graph."""
+    return np.diag(adjacency.sum(axis=1)) - adjacency
+
+
+def covariance_of_pairs(X, strength):
+    """Row tempering of few rows: every pair of rows by its distance."""
+    pairs = [X[i] - X[j] for i, j in combinations(range(len(X)), 2)]
+    apart = np.array([pair for pair in pairs if pair.any()])
+    weights = np.sum(apart**2, axis=1) ** -strength
+    return apart.T @ (weights[:, None] * apart) / len(X) ** 2
+
+
+def covariance_of_rows(X, strength, mean_of_all):
+    """Row tempering of many rows: every row by its distance from the mean of all rows."""
+    weights = np.sum((X - mean_of_all) ** 2, axis=1) ** -strength
+    centred = X - X.mean(axis=0)
+    return sum(w * np.outer(z, z) for w, z in zip(weights, centred, strict=True)) / weights.sum()
+
+
+def corrected_matrix(S, strengths, adjacency=None, labels=None):
+    """T at some strengths by its entries, as dense formulas have it; row tempering is in S."""
+    _, tempering, attenuation, damping, smoothing = strengths
+    s = np.sqrt(np.diag(S))
+    varies = s > 1e-12 * s.max()
+    s = np.where(varies, s, 1.0)
+    R = np.where(np.outer(varies, varies), S / np.outer(s, s), 0.0)
+    t = np.where(varies, s ** (1 - tempering), 0.0)
+    T = R * np.abs(R) ** damping * np.outer(t, t)
+    np.fill_diagonal(T, t**2)
+    T = T - attenuation * within(T, labels)
+    if smoothing:
+        K = heat_kernel(adjacency.tobytes(), len(T), smoothing)
+        T = K @ T @ K
+    return T
+
+
+@cache
+def heat_kernel(adjacency, p, h):
+    return expm(-(h**2) / 2 * laplacian(np.frombuffer(adjacency).reshape(p, p)))
+
+
+def changed(strengths, correction, strength):
+    """Strengths with one of them replaced."""
+    place = ORDER.index(correction)
+    return (*strengths[:place], strength, *strengths[place + 1 :])
+
+
+@dataclass
+class Search:
+    """All that a search needs to know.
+
+    ``has_few_rows`` says how rows are tempered. The others are as for ``CorrectedPCACV``.
+    """
+
+    X: np.ndarray
+    splits: list
+    rank: int
+    grids: dict
+    guard: float = 1.0
+    adjacency: np.ndarray | None = None
+    labels: np.ndarray | None = None
+    has_few_rows: bool = True
+
+    def __post_init__(self):
+        self.risk_of = cache(self._risk_of)
+        self.covariance = cache(self._covariance)
+        self.held = np.array([len(held) for _, held in self.splits])
+        self.overlap = np.mean([len(held) / len(training) for training, held in self.splits])
+        v = self.X.var(axis=0)
+        noise, spread = np.sum(2 * v**2) / (len(self.X) - 1), np.sum((v - np.median(v)) ** 2)
+        self.noise = min(1.0, noise / spread) if spread > 0 else 1.0
+
+    def _covariance(self, split, row_tempering):
+        X = self.X if split is None else self.X[self.splits[split][0]]
+        if row_tempering and self.has_few_rows:
+            return covariance_of_pairs(X, row_tempering)
+        return covariance_of_rows(X, row_tempering, self.X.mean(axis=0))
+
+    def fitted(self, strengths, split=None):
+        """Components at some strengths, as rows: of the training rows of a split, or of all rows."""
+        S = self.covariance(split, strengths[0])
+        return leading(corrected_matrix(S, strengths, self.adjacency, self.labels), self.rank)
+
+    def _risk_of(self, strengths):
+        """Risks of every split: a fit to its training rows, and each held-out row reconstructed."""
+        risks = []
+        for split, (training, held) in enumerate(self.splits):
+            U, centred = self.fitted(strengths, split), self.X[held] - self.X[training].mean(axis=0)
+            risks.append(np.mean([np.sum((row - U.T @ (U @ row)) ** 2) for row in centred]))
+        return np.array(risks)
+
+    def pooled(self, strengths, judges):
+        return np.average(self.risk_of(strengths)[judges], weights=self.held[judges])
+
+    def compared(self, correction, present, judges):
+        """The strengths that are compared: up to the first that is worse than the one before it."""
+        compared = [0.0]
+        for strength in self.grids[correction][1:]:
+            before, last = (
+                self.pooled(changed(present, correction, s), judges) for s in (compared[-1], strength)
+            )
+            compared.append(strength)
+            if last > before * (1 + 1e-12):
+                break
+        return tuple(compared)
+
+    def step(self, correction, present, judges):
+        """What a step finds: risks, the best strength, its gain, standard error, and whether it is taken."""
+        strengths = self.compared(correction, present, judges)
+        candidates = [changed(present, correction, strength) for strength in strengths]
+        risks = np.array([self.pooled(candidate, judges) for candidate in candidates])
+        best = int(np.argmax(risks <= risks.min() * (1 + 1e-12)))
+        d = (self.risk_of(candidates[best]) - self.risk_of(present))[judges]
+        error = np.std(d, ddof=1) * np.sqrt(1 / len(d) + self.overlap) if len(d) > 1 else 0.0
+        guard = self.guard * (1 - self.noise if correction in ("tempering", "attenuation") else 1)
+        of_pca = self.pooled(PCA, judges)
+        fall = risks[0] - risks[best]
+        return {
+            "strengths": strengths,
+            "candidates": candidates,
+            "risks": risks,
+            "best": strengths[best],
+            "gain": fall / of_pca,
+            "standard_error": error / of_pca if len(d) > 1 else np.nan,
+            "needed": guard * error / of_pca,
+            "taken": best > 0 and fall > guard * error,
+        }
+
+    def run(self):
+        J = len(self.splits)
+        judges = [list(range(J))]
+        if J > 2:
+            judges += [[split for split in range(J) if split != left_out] for left_out in range(J)]
+        present = [PCA] * len(judges)
+        self.risk_of(PCA)
+        self.candidates, self.steps = {PCA}, []
+        for correction in SEARCH_ORDER:
+            if correction not in self.grids:
+                continue
+            found = [self.step(correction, *pair) for pair in zip(present, judges, strict=True)]
+            self.steps.append({"correction": correction, **found[0]})
+            self.candidates.update(*(step["candidates"] for step in found))
+            present = [
+                changed(choice, correction, step["best"]) if step["taken"] else choice
+                for step, choice in zip(found, present, strict=True)
+            ]
+        chosen, *choices = present
+        self.chosen, self.choices = chosen, choices or [chosen]
+        of_pca = self.pooled(PCA, judges[0])
+        self.gain = 1 - self.pooled(chosen, judges[0]) / of_pca
+        own = [self.risk_of(choice)[split] for split, choice in enumerate(self.choices)]
+        self.left_out_gain = 1 - np.average(own, weights=self.held) / of_pca if choices else self.gain
+        self._average()
+        return self
+
+    def _average(self):
+        """The leading subspace of the mean of the projectors; where it is PCA's, the answer is PCA."""
+        projector = 0.0
+        for choice, count in Counter(self.choices).items():
+            U = self.fitted(choice)
+            projector = projector + count / len(self.choices) * (U.T @ U)
+        self.components = leading(projector, self.rank)
+        if sine(self.components, self.fitted(PCA)) < 1e-6:
+            self.chosen, self.choices = PCA, [PCA] * len(self.choices)
+            self.gain = self.left_out_gain = 0.0
+
+
+def smooth_rows(n, p, seed=0):
+    """Rows with heavy tails; neighbouring columns vary together, and columns differ in noise."""
+    rng = np.random.default_rng(seed)
+    places = np.arange(p) / p
+    waves = np.array([np.sin(np.pi * (k + 1) * places + k) for k in range(3)])
+    rows = rng.standard_normal((n, 3)) * [3.0, 2.0, 1.5] @ waves
+    rows += rng.standard_normal((n, p)) * rng.uniform(0.5, 2.5, p)
+    return rows * np.abs(rng.standard_t(3, n))[:, None] + rng.uniform(-3, 3, p)

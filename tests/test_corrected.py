@@ -1,0 +1,350 @@
+"""CorrectedPCA at given strengths, and both estimators as members of scikit-learn."""
+
+import pickle
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from attenua import CorrectedPCA, CorrectedPCACV
+from attenua._data import reweighting
+from tests.helpers import leading, run_check, sine
+from tests.literal import (
+    GRIDS,
+    ORDER,
+    SEARCH_ORDER,
+    corrected_matrix,
+    covariance_of_pairs,
+    covariance_of_rows,
+    line,
+    smooth_rows,
+)
+
+X = smooth_rows(45, 10, seed=3)
+WIDE = smooth_rows(24, 530, seed=2)
+STRENGTHS = {
+    "PCA": {},
+    "row tempering": {"row_tempering": 0.5},
+    "spatial signs": {"row_tempering": 1.0},
+    "tempering": {"tempering": 0.5},
+    "attenuation": {"attenuation": 0.6},
+    "damping": {"damping": 0.25},
+    "smoothing": {"smoothing": 1.2},
+    "all": dict(zip(ORDER, (0.75, 0.5, 0.6, 0.5, 0.8), strict=True)),
+}
+
+
+def exact(rows, given, rank=2, few_rows=True, labels=None):
+    """Components by the dense formula."""
+    strengths = tuple(given.get(name, 0.0) for name in ORDER)
+    if few_rows:
+        S = covariance_of_pairs(rows, strengths[0])
+    else:
+        S = covariance_of_rows(rows, strengths[0], rows.mean(axis=0))
+    return leading(corrected_matrix(S, strengths, line(rows.shape[1]), labels), rank)
+
+
+def batches(rows):
+    return np.split(rows, [7, 8, 20])
+
+
+def dask_array(rows):
+    return da.from_array(rows, chunks=((7, 1, 12, len(rows) - 20), (rows.shape[1],)))
+
+
+def frame(rows):
+    return pd.DataFrame(rows, columns=[f"x{i}" for i in range(rows.shape[1])])
+
+
+CONTAINERS = {
+    "array": lambda rows: rows,
+    "Fortran order": np.asfortranarray,
+    "sparse": sp.csr_array,
+    "pandas": frame,
+    "batches": batches,
+    "sparse batches": lambda rows: [sp.csr_array(batch) for batch in batches(rows)],
+    "Arrow table": lambda rows: pa.Table.from_pandas(frame(rows)),
+    "Dask array": dask_array,
+    "Dask data frame": lambda rows: dd.from_pandas(frame(rows), npartitions=4),
+}
+
+
+@pytest.mark.parametrize("few_rows", [True, False])
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("case", STRENGTHS)
+def test_the_dense_formula_in_any_container(case, container, few_rows, monkeypatch):
+    monkeypatch.setattr(reweighting, "FEW_ROWS", 45 if few_rows else 44)
+    model = CorrectedPCA(2, neighbours="line", **STRENGTHS[case]).fit(CONTAINERS[container](X))
+    assert sine(model.components_, exact(X, STRENGTHS[case], few_rows=few_rows)) <= 1e-9
+    # The rows themselves are not changed.
+    np.testing.assert_allclose(model.mean_, X.mean(axis=0), rtol=1e-12)
+    scores = (X - X.mean(axis=0)) @ model.components_.T
+    np.testing.assert_allclose(model.explained_variance_, scores.var(axis=0, ddof=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("few_rows", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("container", ["array", "sparse", pytest.param("batches", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("case", STRENGTHS)
+def test_many_columns(case, container, few_rows, monkeypatch):
+    monkeypatch.setattr(reweighting, "FEW_ROWS", 24 if few_rows else 23)
+    model = CorrectedPCA(2, neighbours="line", **STRENGTHS[case]).fit(CONTAINERS[container](WIDE))
+    strengths = tuple(STRENGTHS[case].get(name, 0.0) for name in ORDER)
+    S = covariance_of_pairs(WIDE, strengths[0]) if few_rows else row_tempered(WIDE, strengths[0])
+    T = corrected_matrix(S, strengths, line(WIDE.shape[1]))
+    values = np.linalg.eigvalsh(T)[::-1]
+    lacks = values[:2].sum() - np.trace(model.components_ @ T @ model.components_.T)
+    assert lacks <= (model.shortfall_ + 1e-12) * np.trace(S)
+    assert model.shortfall_ <= 1e-8
+
+
+def row_tempered(rows, strength):
+    return covariance_of_rows(rows, strength, rows.mean(axis=0))
+
+
+def test_blocks_of_columns():
+    labels = np.arange(10) // 3
+    model = CorrectedPCA(2, neighbours="line", feature_groups=labels, **STRENGTHS["all"]).fit(X)
+    assert sine(model.components_, exact(X, STRENGTHS["all"], labels=labels)) <= 1e-9
+
+
+# --- weights ------------------------------------------------------------------------------------------------
+
+WEIGHTS = np.arange(45) % 4
+
+
+@pytest.mark.parametrize("few_rows", [True, False])
+@pytest.mark.parametrize("container", ["array", "sparse", "batches", "Dask array"])
+@pytest.mark.parametrize("case", ["row tempering", "spatial signs", "all"])
+def test_weights_are_frequencies(case, container, few_rows, monkeypatch):
+    """A row of weight 2 is two rows, one of weight 0 is none."""
+    monkeypatch.setattr(reweighting, "FEW_ROWS", 100 if few_rows else 10)
+    model = CorrectedPCA(2, neighbours="line", **STRENGTHS[case])
+    rows = CONTAINERS[container](X)
+    weighted = clone(model).fit(rows, sample_weight=WEIGHTS)
+    repeated = np.repeat(X, WEIGHTS, axis=0)
+    assert sine(weighted.components_, exact(repeated, STRENGTHS[case], few_rows=few_rows)) <= 1e-9
+    assert sine(weighted.components_, clone(model).fit(X).components_) > 1e-3
+    np.testing.assert_allclose(weighted.mean_, repeated.mean(axis=0), rtol=1e-12)
+
+
+def test_weights_of_many_columns():
+    model = CorrectedPCA(2, row_tempering=0.75, tempering=0.5, attenuation=0.6)
+    weights = np.arange(24) % 3
+    weighted = clone(model).fit(WIDE, sample_weight=weights).components_
+    repeated = clone(model).fit(np.repeat(WIDE, weights, axis=0)).components_
+    assert sine(weighted, repeated) <= 1e-6
+
+
+# --- batches ------------------------------------------------------------------------------------------------
+
+
+def test_batches_one_by_one():
+    given = {name: strength for name, strength in STRENGTHS["all"].items() if name != "row_tempering"}
+    model = CorrectedPCA(2, neighbours="line", **given)
+    for batch, weights in zip(batches(X), batches(WEIGHTS), strict=True):
+        model.partial_fit(batch, sample_weight=weights)
+    expected = CorrectedPCA(2, neighbours="line", **given).fit(X, sample_weight=WEIGHTS)
+    np.testing.assert_allclose(model.components_, expected.components_, atol=1e-9)
+    assert model.n_samples_ == expected.n_samples_
+
+
+@pytest.mark.parametrize("model", [CorrectedPCA(2, damping=0.5), CorrectedPCACV(2, corrections=["damping"])])
+def test_partial_fit_goes_on_after_batches(model):
+    expected = clone(model).fit(X)
+    model = clone(model).fit([X[:20]]).partial_fit(X[20:])
+    np.testing.assert_allclose(model.components_, expected.components_, atol=1e-9)
+    assert model.n_samples_ == 45
+    with pytest.warns(UserWarning, match="partial_fit starts again"):
+        expected.partial_fit(X[:9])
+    assert expected.n_samples_ == 9
+
+
+def test_row_tempering_needs_all_rows():
+    model = CorrectedPCA(2, row_tempering=0.5)
+    with pytest.raises(ValueError, match="row_tempering=0"):
+        model.partial_fit(X)
+    with pytest.raises(ValueError, match="row_tempering reads the rows twice"):
+        model.fit(iter(batches(X)))
+    with pytest.raises(NotFittedError):
+        model.transform(X)
+
+
+# --- what is refused ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (CorrectedPCA(attenuation=1.5), r"attenuation must be a number from 0 to 1; got 1\.5"),
+        (CorrectedPCA(attenuation=None), "attenuation must be a number from 0 to 1; got None"),
+        (CorrectedPCA(tempering=-0.1), "tempering must be a number from 0 to 1"),
+        (CorrectedPCA(row_tempering="1"), "row_tempering must be a number from 0 to 1; got '1'"),
+        (CorrectedPCA(row_tempering=True), "row_tempering must be a number from 0 to 1; got True"),
+        (CorrectedPCA(damping=np.inf), "damping must be a finite number of at least 0; got inf"),
+        (CorrectedPCA(damping=np.nan), "damping must be a finite number of at least 0; got nan"),
+        (CorrectedPCA(smoothing=-1), "smoothing must be a finite number of at least 0; got -1"),
+        (CorrectedPCA(smoothing=1), "smoothing needs neighbours"),
+        (CorrectedPCA(neighbours="circle"), "neighbours must be None, 'line'"),
+        (CorrectedPCA(neighbours=(3, 3)), "neighbours=.* is a grid of 9 columns, but the data have 10"),
+        (CorrectedPCA(feature_groups=[1, 2]), "feature_groups must hold one label"),
+        (CorrectedPCACV(corrections="all"), "corrections must be 'auto', a list of names, or a dict"),
+        (CorrectedPCACV(corrections=3), "corrections must be 'auto', a list of names, or a dict"),
+        (
+            CorrectedPCACV(corrections=["shrinkage"]),
+            "corrections names 'shrinkage'; the corrections are row_",
+        ),
+        (CorrectedPCACV(corrections={"tempering": 0.5}), r"corrections\['tempering'\] must be a sequence"),
+        (CorrectedPCACV(corrections={"tempering": [2]}), r"corrections\['tempering'\] must be a number from"),
+        (CorrectedPCACV(corrections=["smoothing"]), "corrections names smoothing, which needs neighbours"),
+        (CorrectedPCACV(corrections={"smoothing": [1]}), "corrections names smoothing, which needs"),
+        (CorrectedPCACV(guard=-1), "guard must be a finite number of at least 0; got -1"),
+        (CorrectedPCACV(guard=np.nan), "guard must be a finite number of at least 0; got nan"),
+        (CorrectedPCACV(guard="1"), "guard must be a finite number of at least 0; got '1'"),
+        (CorrectedPCACV(guard=True), "guard must be a finite number of at least 0; got True"),
+        (CorrectedPCACV(cv=1), "cv=1 must be at least 2 folds"),
+        (CorrectedPCACV(40), "n_components=40"),
+        (CorrectedPCACV(n_repeats=0), "n_repeats must be an integer of at least 1"),
+    ],
+    ids=lambda value: repr(value)[:60],
+)
+def test_bad_parameters(model, message):
+    with pytest.raises(ValueError, match=message):
+        model.fit(X)
+    with pytest.raises(NotFittedError):
+        model.transform(X)
+
+
+def test_damping_has_a_largest_number_of_columns():
+    many = np.random.default_rng(0).standard_normal((5, 4001))
+    with pytest.raises(ValueError, match=r"damping .* works up to 4,000 columns; X has 4,001"):
+        CorrectedPCA(2, damping=0.5).fit(many)
+    model = CorrectedPCACV(1, corrections=["damping"], cv=2).fit(many)
+    (step,) = model.steps_
+    assert (step.strengths, step.taken) == ((), False)
+    assert step.why == "left out: it needs every correlation, up to 4,000 columns"
+    assert model.verdict_ == "PCA: no correction reconstructs held-out rows clearly better."
+
+
+def test_smoothing_is_left_out_without_neighbours():
+    first, *others = CorrectedPCACV(2).fit(X).steps_
+    assert (first.correction, first.why) == ("smoothing", "left out: neighbours is not given")
+    assert [step.correction for step in others] == list(SEARCH_ORDER[1:])
+    for step in others:
+        assert len(step.strengths) > 1
+        assert step.strengths == GRIDS[step.correction][: len(step.strengths)]
+
+
+# --- scikit-learn -------------------------------------------------------------------------------------------
+
+
+@parametrize_with_checks(
+    [
+        CorrectedPCA(),
+        CorrectedPCA(2, attenuation=0.5, tempering=0.5, damping=0.5, whiten=True),
+        CorrectedPCACV(),
+    ]
+)
+def test_scikit_learn_checks(estimator, check, monkeypatch):
+    run_check(estimator, check, monkeypatch)
+
+
+MODELS = [
+    CorrectedPCA(2, row_tempering=0.5, damping=0.25, smoothing=0.5, neighbours="line"),
+    CorrectedPCACV(2, neighbours=(2, 5), guard=0),
+    CorrectedPCACV(2, corrections={"tempering": [0.5]}, neighbours=sp.csr_array(line(10))),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["given", "chosen", "some"])
+def test_clone_pickle_names_and_frames(model):
+    model = clone(model).fit(frame(X))
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.transform(frame(X)), model.transform(frame(X)))
+    assert vars(copy).keys() == vars(model).keys()
+    assert not hasattr(clone(model), "components_")
+    prefix = type(model).__name__.lower()
+    assert model.get_feature_names_out().tolist() == [f"{prefix}0", f"{prefix}1"]
+    assert model.feature_names_in_.tolist() == [f"x{i}" for i in range(10)]
+    out = model.set_output(transform="pandas").transform(frame(X))
+    assert list(out.columns) == [f"{prefix}0", f"{prefix}1"]
+    np.testing.assert_array_equal(clone(model).fit(frame(X)).components_, model.components_)
+
+
+def test_parameters_that_are_set_count():
+    model = CorrectedPCA(2, attenuation=0.5).fit(X)
+    again = model.set_params(attenuation=0, damping=0.25).fit(X)
+    np.testing.assert_array_equal(again.components_, CorrectedPCA(2, damping=0.25).fit(X).components_)
+    chosen = CorrectedPCACV(2, guard=0, neighbours="line").fit(X)
+    assert any(chosen.corrections_.values())
+    assert not any(chosen.set_params(guard=1e6).fit(X).corrections_.values())
+
+
+def test_pipeline_and_grid_search():
+    pipeline = make_pipeline(StandardScaler(with_std=False), CorrectedPCACV(2, corrections=["tempering"]))
+    grid = {"correctedpcacv__n_components": [1, 3], "correctedpcacv__guard": [0, 1]}
+    search = GridSearchCV(pipeline, grid, cv=3).fit(X)
+    assert search.best_params_["correctedpcacv__n_components"] == 3
+    assert search.transform(X).shape == (45, 3)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    search = GridSearchCV(CorrectedPCA(2), {"damping": [0, 0.5]}, cv=KFold(3)).fit(X)
+    best = search.best_params_["damping"]
+    scores = [
+        np.mean(cross_validate(CorrectedPCA(2, damping=b), X, cv=KFold(3))["test_score"]) for b in (0, 0.5)
+    ]
+    assert best == (0, 0.5)[int(np.argmax(scores))]
+
+
+def test_row_groups_and_weights_by_metadata_routing():
+    groups = np.arange(45) // 3
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = CorrectedPCACV(2, cv=GroupKFold(4), guard=0).set_fit_request(groups=True)
+        routed = make_pipeline(StandardScaler(), model).fit(X, groups=groups)[-1]
+        weighted = CorrectedPCA(2, row_tempering=1.0).set_fit_request(sample_weight=True)
+        weighted = make_pipeline(weighted).fit(X, sample_weight=WEIGHTS)[-1]
+    scaled = StandardScaler().fit_transform(X)
+    direct = CorrectedPCACV(2, cv=GroupKFold(4), guard=0).fit(scaled, groups=groups)
+    np.testing.assert_array_equal(routed.cv_risk_folds_, direct.cv_risk_folds_)
+    expected = CorrectedPCA(2, row_tempering=1.0).fit(X, sample_weight=WEIGHTS)
+    np.testing.assert_array_equal(weighted.components_, expected.components_)
+
+
+def test_the_verdict_says_what_came_out():
+    one = CorrectedPCACV(2, corrections={"row_tempering": [1]}, guard=0, cv=2).fit(X)
+    assert one.verdict_ == f"Row tempering 1 removes {one.gain_:.1%} of PCA's held-out risk."
+    several = CorrectedPCACV(2, neighbours="line", guard=0).fit(X)
+    assert several.verdict_ == (
+        f"Row tempering 1, tempering 0.25 and smoothing 0.8 remove {several.gain_:.1%} of PCA's held-out "
+        "risk. 5 of the 5 choices that are averaged differ from this."
+    )
+    guarded = CorrectedPCACV(2, neighbours="line").fit(X)
+    differing = sum(any(choice.values()) for choice in guarded.choices_)
+    assert guarded.verdict_ == (
+        "By all splits no correction is clearly better than PCA. "
+        f"{differing} of the 5 choices that are averaged differ from this."
+    )
+    careful = CorrectedPCACV(2, neighbours="line", guard=100).fit(X)
+    assert careful.verdict_ == "PCA: no correction reconstructs held-out rows clearly better."
+
+
+def test_a_notebook_shows_the_steps():
+    assert "<table>" in CorrectedPCACV(2).fit(X).steps_._repr_html_()
+    assert "CorrectedPCACV" in CorrectedPCACV(2).fit(X)._repr_html_()
+
+
+def test_threads_and_repetition_change_nothing():
+    alone = CorrectedPCACV(2, neighbours="line", n_jobs=1).fit(X)
+    for other in (CorrectedPCACV(2, neighbours="line", n_jobs=2).fit(X), clone(alone).fit(X)):
+        for name in ("components_", "cv_risk_folds_", "candidates_"):
+            np.testing.assert_array_equal(getattr(other, name), getattr(alone, name))
+        assert other.steps_ == alone.steps_
