@@ -10,9 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.decomposition import PCA
 from typer.testing import CliRunner
 
-from attenua import AttenuatedPCACV
+from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
+from attenua._select.steps import Steps
 from attenua.cli import app
 from attenua.model_files import load_model
 from attenua.paired import paired_gain
@@ -52,10 +55,18 @@ def words(text):
     return " ".join(text.replace("│", " ").split())
 
 
-def test_fit_writes_components_scores_and_model(frame):
-    result = run("fit", "data.csv", "-k", 2)
+@pytest.mark.parametrize(
+    ("options", "estimator"),
+    [
+        ([], CorrectedPCACV(2, random_state=0)),
+        (["--method", "attenuated"], AttenuatedPCACV(2, random_state=0)),
+        (["--method", "pca"], CorrectedPCA(2)),
+    ],
+)
+def test_fit_writes_components_scores_and_model(frame, options, estimator):
+    result = run("fit", "data.csv", "-k", 2, *options)
     assert result.exit_code == 0, result.output
-    model = AttenuatedPCACV(2, random_state=0).fit(frame.to_numpy())
+    model = clone(estimator).fit(frame.to_numpy())
     head, components = exactly("attenua-fit/components.csv")
     assert head == ["component", *NAMES]
     np.testing.assert_array_equal(components, np.column_stack([[1, 2], model.components_]))
@@ -69,7 +80,7 @@ def test_fit_writes_components_scores_and_model(frame):
 
 
 def test_fit_says_which_strength_how_much_and_how_sure(frame):
-    result = run("fit", "data.csv", "-k", 1)
+    result = run("fit", "data.csv", "-k", 1, "--method", "attenuated")
     model = AttenuatedPCACV(1).fit(frame.to_numpy())
     paired = paired_gain(model)
     assert model.alpha_ > 0
@@ -84,8 +95,8 @@ def test_fit_says_which_strength_how_much_and_how_sure(frame):
 
 
 def test_json_is_one_object_on_standard_output(frame):
-    result = run("fit", "data.csv", "-k", 1, "--alphas", "0,0.3,0.6", "--cv", 4, "--repeats", 2, "--seed", 3,
-                 "--out", "folder/deep", "--json")  # fmt: skip
+    result = run("fit", "data.csv", "-k", 1, "--method", "attenuated", "--alphas", "0,0.3,0.6", "--cv", 4,
+                 "--repeats", 2, "--seed", 3, "--out", "folder/deep", "--json")  # fmt: skip
     record = json.loads(result.stdout)
     model = AttenuatedPCACV(1, alphas=[0, 0.3, 0.6], cv=4, n_repeats=2, random_state=3).fit(frame.to_numpy())
     assert record["alpha"] == model.alpha_
@@ -98,6 +109,53 @@ def test_json_is_one_object_on_standard_output(frame):
         f"folder/deep/{name}" for name in ("components.csv", "scores.csv", "model.npz")
     ]
     assert record["settings"] == {"cv": 4, "repeats": 2, "seed": 3, "grouped": False}
+
+
+def test_fit_says_the_verdict_the_steps_and_the_gain(frame):
+    result = run("fit", "data.csv", "-k", 1, "--neighbours", "line")
+    assert result.exit_code == 0, result.output
+    model = CorrectedPCACV(1, neighbours="line", random_state=0).fit(frame.to_numpy())
+    assert any(model.corrections_.values())
+    assert result.stdout.startswith(f"data.csv: 40 rows, 8 columns, 1 component.\n{model.verdict_}\n")
+    assert repr(model.steps_) in result.stdout
+    assert f"Gain: {100 * model.gain_:.3g}% of PCA's held-out risk." in result.stdout
+    assert f"{100 * model.left_out_gain_:.3g}%.\n" in result.stdout
+
+
+def test_the_record_of_a_search(frame):
+    result = run("fit", "data.csv", "-k", 1, "--neighbours", "2x4", "--corrections", "damping, smoothing",
+                 "--guard", 0.5, "--cv", 4, "--repeats", 2, "--seed", 3, "--json")  # fmt: skip
+    record = json.loads(result.stdout)
+    model = CorrectedPCACV(
+        1,
+        corrections=["damping", "smoothing"],
+        neighbours=(2, 4),
+        guard=0.5,
+        cv=4,
+        n_repeats=2,
+        random_state=3,
+    ).fit(frame.to_numpy())
+    assert record["estimator"] == "CorrectedPCACV"
+    assert record["corrections"] == model.corrections_
+    assert record["choices"] == model.choices_
+    assert Steps.from_records(record["steps"]) == model.steps_
+    assert (record["gain"], record["left_out_gain"]) == (model.gain_, model.left_out_gain_)
+    assert record["verdict"] == model.verdict_
+    assert record["settings"] == {"cv": 4, "repeats": 2, "seed": 3, "grouped": False}
+
+
+def test_a_step_that_was_left_out_has_no_error_in_the_record(frame):
+    record = json.loads(run("fit", "data.csv", "-k", 1, "--json").stdout)
+    smoothing = record["steps"][0]
+    assert (smoothing["correction"], smoothing["strengths"]) == ("smoothing", [])
+    assert smoothing["standard_error"] is None
+
+
+def test_pca_says_what_it_explains(frame):
+    result = run("fit", "data.csv", "-k", 2, "--method", "pca")
+    model = PCA(2).fit(frame.to_numpy())
+    assert "Ordinary PCA; no correction was tried." in result.output
+    assert f"explain {100 * model.explained_variance_ratio_.sum():.3g}% of the variance" in result.output
 
 
 def test_without_a_file_the_digits(tmp_path):
@@ -122,7 +180,7 @@ def test_every_format_gives_the_same_model(frame, ending):
     }[ending]()
     result = run("fit", f"x.{ending}", "-k", 2)
     assert result.exit_code == 0, result.output
-    expected = AttenuatedPCACV(2).fit(matrix)
+    expected = CorrectedPCACV(2).fit(matrix)
     np.testing.assert_array_equal(load_model("attenua-fit/model.npz").components_, expected.components_)
     header = list(pd.read_csv("attenua-fit/components.csv").columns)[1:]
     without = [f"column_{number}" for number in range(1, 9)]
@@ -137,11 +195,11 @@ def test_standard_input_columns_and_groups(frame):
                  stdin=text)  # fmt: skip
     assert result.exit_code == 0, result.output
     chosen = frame[["x0", "x1", "x2", "x3", "x4", "x6"]].to_numpy()
-    expected = AttenuatedPCACV(1).fit(chosen, groups=groups)
+    expected = CorrectedPCACV(1).fit(chosen, groups=groups)
     record = json.loads(result.stdout)
     assert record["data"] == "standard input"
     assert record["settings"]["grouped"]
-    np.testing.assert_allclose(record["cv_risk"], expected.cv_risk_, rtol=1e-12)
+    np.testing.assert_allclose(record["steps"][0]["risks"], expected.steps_[0].risks, rtol=1e-12)
 
 
 def test_a_part_of_the_variance_as_rank(frame):
@@ -196,6 +254,8 @@ def test_data_problems_end_with_1_and_a_sentence(frame):
         (["data.csv", "--columns", "y"], "data.csv has no column 'y'"),
         (["data.csv", "--group-column", "y"], "data.csv has no column 'y' for --group-column"),
         (["data.csv", "-k", "9"], "data.csv: n_components=9"),
+        (["data.csv", "--neighbours", "3x3"], "data.csv: neighbours=(3, 3) is a grid of 9 columns"),
+        (["data.csv", "--corrections", "smoothing"], "smoothing, which needs neighbours"),
         (["data.csv", "-k", "2", "--cv", "41"], "data.csv: cv=41 folds need at least as many rows"),
     ):
         result = run("fit", *arguments)
@@ -213,6 +273,17 @@ def test_data_problems_end_with_1_and_a_sentence(frame):
         (["-k", "0"], "'0' is neither a number of components"),
         (["-k", "2.5"], "'2.5' is neither"),
         (["-k", "many"], "'many' is neither"),
+        (["--method", "best"], "'best' is not one of 'corrected', 'attenuated', 'pca'"),
+        (["--corrections", "damping,sorting"], "'sorting' is no correction; they are row_tempering,"),
+        (["--neighbours", "28"], "'28' is neither 'line' nor the shape of a grid"),
+        (["--neighbours", "2x-4"], "'2x-4' is neither 'line'"),
+        (["--neighbours", "0x8"], "'0x8' is neither 'line'"),
+        (["--guard", "-1"], "Invalid value for '--guard'"),
+        (["--alphas", "mask"], "belongs to --method attenuated, and this is --method corrected"),
+        (["--method", "attenuated", "--guard", "2"], "belongs to --method corrected, and this is"),
+        (["--method", "attenuated", "--neighbours", "line"], "belongs to --method corrected"),
+        (["--method", "attenuated", "--corrections", "damping"], "belongs to --method corrected"),
+        (["--method", "pca", "--cv", "3"], "belongs to --method corrected or attenuated"),
         (["--alphas", "0,2"], "'0,2' is neither 'direct' nor 'mask'"),
         (["--alphas", "strong"], "'strong' is neither"),
         (["--cv", "1"], "Invalid value for '--cv'"),

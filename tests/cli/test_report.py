@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua.cli import app
 from attenua.model_files import save_model
 from tests.helpers import spiked_rows
@@ -43,8 +43,8 @@ def code_of(path):
 
 
 def test_the_page_is_written_and_its_code_makes_it_again(frame, tmp_path, monkeypatch):
-    result = run("report", "my data.csv", "-k", 2, "--group-column", "subject", "--alphas", "0,0.25,0.5",
-                 "--cv", 4, "--repeats", 2, "--seed", 7)  # fmt: skip
+    result = run("report", "my data.csv", "-k", 2, "--group-column", "subject", "--method", "attenuated",
+                 "--alphas", "0,0.25,0.5", "--cv", 4, "--repeats", 2, "--seed", 7)  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "Written: report.html" in result.output
     page = Path("report.html").read_text()
@@ -64,6 +64,39 @@ def test_the_page_is_written_and_its_code_makes_it_again(frame, tmp_path, monkey
     assert Path("report.html").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], CorrectedPCACV(2, random_state=0)),
+        (
+            ["--corrections", "damping,smoothing", "--neighbours", "2x3", "--guard", 0.5, "--cv", 4],
+            CorrectedPCACV(
+                2,
+                corrections=["damping", "smoothing"],
+                neighbours=(2, 3),
+                guard=0.5,
+                cv=4,
+                random_state=0,
+            ),
+        ),
+        (["--method", "pca"], CorrectedPCA(2)),
+    ],
+)
+def test_the_code_of_a_corrected_page_makes_it_again(frame, options, expected):
+    result = run("report", "my data.csv", "-k", 2, "--group-column", "subject", *options)
+    assert result.exit_code == 0, result.output
+    page = Path("report.html").read_text()
+    assert "Corrected PCA of my data.csv" in page
+    shell, python = code_of("report.html").split("# or, in Python:\n")
+    assert run(*shlex.split(shell)[1:], "--out", "again.html").exit_code == 0
+    assert Path("again.html").read_text() == page
+    os.remove("report.html")
+    names = {}
+    exec(python, names)
+    assert names["model"].get_params() == expected.get_params() | {"n_components": 2}
+    assert Path("report.html").exists()
+
+
 def test_fit_writes_the_same_page(frame):
     options = ["my data.csv", "-k", 2, "--columns", "x1:x5"]
     assert run("fit", *options, "--report").exit_code == 0
@@ -77,7 +110,8 @@ def test_a_stored_model_has_the_same_findings(frame):
     assert result.exit_code == 0, result.output
     record = json.loads(result.stdout)
     assert record["files"] == ["report.html"]
-    assert record["alpha"] == AttenuatedPCACV(2).fit(frame[["x1", "x2", "x3", "x4", "x5"]]).alpha_
+    expected = CorrectedPCACV(2).fit(frame[["x1", "x2", "x3", "x4", "x5"]])
+    assert record["corrections"] == expected.corrections_
     shell = code_of("report.html")
     assert run(*shlex.split(shell)[1:], "--out", "again.html").exit_code == 0
     assert Path("again.html").read_text() == Path("report.html").read_text()
@@ -85,6 +119,7 @@ def test_a_stored_model_has_the_same_findings(frame):
     result = run("report", "my data.csv", "--columns", "x1,x2", "--model", "given.npz", "--force")
     assert result.exit_code == 0, result.output
     assert "given, not chosen" in Path("report.html").read_text()
+    assert "Given, not chosen: alpha 0.4." in result.output
 
 
 @pytest.mark.slow
@@ -114,6 +149,8 @@ def test_problems_are_sentences(frame):
         (["my data.csv", "-c", "x1:x5", "-k", "2", "--out", "none/report.html"], "cannot be written"),
         (["my data.csv", "-c", "x1:x5", "-k", "2", "--image-shape", "2x2"], "image_shape 2 x 2 does not fit"),
         (["my data.csv", "--model", "none.npz"], "none.npz cannot be read"),
+        (["my data.csv", "--model", "attenua-fit/model.npz", "-k", "3"], "-k has no effect with --model"),
+        (["my data.csv", "--model", "attenua-fit/model.npz", "--guard", "2"], "--guard has no effect"),
         (["less.csv", "--model", "attenua-fit/model.npz"], "less.csv: X must be the rows"),
     ):
         result = run("report", *arguments)

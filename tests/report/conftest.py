@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attenua import AttenuatedPCACV
+from attenua import AttenuatedPCACV, CorrectedPCACV
 from attenua.report import report
 
 # A browser is not something pip installs; continuous integration has one.
@@ -31,3 +31,23 @@ def model(frame):
 @pytest.fixture(scope="session")
 def page(model, frame):
     return report(model, frame, source=HOSTILE_SOURCE)
+
+
+@pytest.fixture(scope="session")
+def unequal_frame(frame):
+    """One weak direction, heavy tails, and noise of unequal sizes, where several corrections help."""
+    rng = np.random.default_rng(9)
+    scales = np.linspace(1, 3, 8)
+    rows = 1.2 * rng.standard_normal((40, 1)) * np.ones(8) + scales * rng.standard_normal((40, 8))
+    rows *= np.sqrt(3 / rng.chisquare(3, (40, 1)))
+    return pd.DataFrame(rows, columns=frame.columns)
+
+
+@pytest.fixture(scope="session")
+def corrected_model(unequal_frame):
+    return CorrectedPCACV(1, neighbours="line").fit(unequal_frame)
+
+
+@pytest.fixture(scope="session")
+def corrected_page(corrected_model, unequal_frame):
+    return report(corrected_model, unequal_frame, source=HOSTILE_SOURCE)

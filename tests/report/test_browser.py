@@ -51,9 +51,9 @@ def pixels_address(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def surface_address(surface_page, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "surface.html"
-    surface_page.save(path)
+def corrected_address(corrected_page, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "corrected.html"
+    corrected_page.save(path)
     return path.as_uri()
 
 
@@ -70,7 +70,7 @@ def visit(browser):
         tab.on("pageerror", lambda error: problems.append(str(error)))
         tab.on("request", lambda request: requests.append(request.url))
         tab.goto(address)
-        tab.locator("figure[data-chart=validation] svg.plot :is(.line, .cell)").first.wait_for()
+        tab.locator("figure[data-chart] svg.plot .line").first.wait_for()
         return tab
 
     yield open_page
@@ -260,3 +260,23 @@ def test_pictures_are_decoded_and_fit(visit, pixels_address, viewport):
     assert images.count() == 6 * 3 + 3 * 2
     assert tab.evaluate("[...document.images].every((i) => i.complete && i.naturalWidth === 4)")
     assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_a_search_fits_and_its_steps_react(
+    visit, corrected_address, corrected_model, viewport, scheme
+):
+    tab = visit(corrected_address, viewport, color_scheme=scheme)
+    assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+    for figure in tab.locator("figure[data-chart]").all():
+        box = figure.locator("svg.plot").bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= viewport["width"]
+    expect(plot(tab, "step-smoothing").locator(".role-best.mark")).to_have_count(1)
+    expect(plot(tab, "step-smoothing").locator(".role-best.line")).to_have_count(1)
+    plot(tab, "step-smoothing").focus()
+    for _ in range(1 + corrected_model.steps_[0].strengths.index(corrected_model.steps_[0].best)):
+        tab.keyboard.press("ArrowRight")
+    tip = tab.locator("figure[data-chart=step-smoothing] .tip")
+    expect(tip).to_contain_text("± standard error: −")

@@ -37,7 +37,8 @@ def test_demo_is_reproducible_and_consistent():
     np.testing.assert_array_equal(first.removed, second.removed)
     np.testing.assert_allclose(first.removed, 100 * (1 - first.excess / first.pca_excess))
     # Where PCA was chosen, nothing is removed.
-    np.testing.assert_allclose(first.removed[first.chosen == 0], 0, atol=1e-9)
+    np.testing.assert_allclose(first.removed[first.is_pca], 0, atol=1e-9)
+    assert not first.strengths[first.is_pca].any()
 
 
 @pytest.fixture

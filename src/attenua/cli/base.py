@@ -19,7 +19,7 @@ EXIT_CODES = (
 )
 
 app = typer.Typer(
-    help="PCA for limited data: diagonal attenuation with a strength chosen from the data.",
+    help="PCA for few rows, with corrections that held-out rows choose.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -1,4 +1,4 @@
-"""``attenua demo``: PCA against attenuated PCA on patches of digits."""
+"""``attenua demo``: PCA against corrected PCA on patches of digits."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,16 +8,17 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
+from attenua._correct.corrections import CORRECTIONS
 from attenua.cli.base import app, console
 
 
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Where to save the picture.")] = Path("attenua-demo.png"),
-    subsamples: Annotated[int, typer.Option(min=2, help="Subsamples of each size.")] = 200,
+    subsamples: Annotated[int, typer.Option(min=2, help="Subsamples of each size.")] = 100,
     seed: Annotated[int, typer.Option(help="Draws patches and subsamples.")] = 0,
 ) -> None:
-    """Compare PCA and attenuated PCA on patches of the digits that come with scikit-learn."""
+    """Compare PCA and corrected PCA on patches of the digits that come with scikit-learn."""
     from attenua.studies.demo import RANK, plot_demo, run_demo
 
     if find_spec("matplotlib") is None:
@@ -45,17 +46,18 @@ def demo(
 def _demo_table(results: list) -> Table:
     from attenua.studies.gain import mean_and_interval
 
-    table = Table(title="Held-out excess risk: PCA against attenuated PCA")
-    for heading in ("rows", "PCA", "attenuated", "removed (95% interval)", "mean α", "kept PCA"):
+    table = Table(title="Held-out excess risk: PCA against corrected PCA")
+    for heading in ("rows", "PCA", "corrected", "removed (95% interval)", "most often taken", "kept PCA"):
         table.add_column(heading, justify="right")
     for result in results:
         mean, low, high = mean_and_interval(result.removed)
+        often = (result.strengths > 0).mean(axis=0)
         table.add_row(
             f"{result.n_rows}",
             f"{result.pca_excess.mean():.2f}",
             f"{result.excess.mean():.2f}",
             f"{mean:.1f}%  [{low:.1f}, {high:.1f}]",
-            f"{result.chosen.mean():.2f}",
-            f"{(result.chosen == 0).mean():.0%}",
+            f"{CORRECTIONS[often.argmax()].replace('_', ' ')} ({often.max():.0%})",
+            f"{result.is_pca.mean():.0%}",
         )
     return table

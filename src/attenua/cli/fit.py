@@ -1,4 +1,4 @@
-"""``attenua fit``: choose a strength for a file and write components, scores and model."""
+"""``attenua fit``: fit a file, and write components, scores and model."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,32 +7,42 @@ import typer
 
 from attenua._data.files import refuse_existing, write_all_whole
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain
-from attenua.cli.fitting import Request, as_record, describe, dump, fit_rows, load_rows, scores_of
+from attenua.cli.fitting import fit_rows, load_rows, scores_of
+from attenua.cli.methods import Method, Request, refuse_options_of_other_methods
 from attenua.cli.options import (
     Alphas,
     AsJson,
     Columns,
+    Corrections,
     File,
     Folds,
     Force,
     GroupColumn,
+    Guard,
     ImageShape,
+    MethodOption,
+    Neighbours,
     OutFolder,
     Rank,
     Repeats,
     Seed,
 )
 from attenua.cli.output import components_csv, scores_csv
+from attenua.cli.words import as_record, describe, dump
 from attenua.model_files import model_bytes
-from attenua.paired import paired_gain
 
 
 @app.command(epilog=EXIT_CODES)
 def fit(
+    context: typer.Context,
     file: File = None,
     k: Rank = "5",
     columns: Columns = None,
     group_column: GroupColumn = None,
+    method: MethodOption = Method.CORRECTED,
+    corrections: Corrections = "auto",
+    neighbours: Neighbours = None,
+    guard: Guard = 1.0,
     alphas: Alphas = "direct",
     cv: Folds = 5,
     repeats: Repeats = 1,
@@ -45,10 +55,10 @@ def fit(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Choose a strength by cross-validation; write components, scores and model.
+    """Fit PCA with the corrections that held-out rows choose; write components, scores and model.
 
-    Says which strength was chosen, how much held-out risk it removes against PCA and how sure that is, and
-    writes components.csv, scores.csv and model.npz: all of them, or none.
+    Says which corrections were taken, how much of PCA's held-out risk they remove and how sure that is, and
+    writes components.csv, scores.csv and model.npz: all of them, or none. Ordinary PCA is a normal answer.
 
     For example:
 
@@ -56,11 +66,18 @@ def fit(
 
     - `attenua fit data.parquet -k 3 --columns height:weight,age --group-column subject --out fitted`
 
+    - `attenua fit faces.npy -k 10 --neighbours 64x64`
+
+    - `attenua fit data.csv --method attenuated --alphas mask`
+
     - `zcat data.csv.gz | attenua fit - -k 5 --json`
 
     - `attenua fit --report` (the built-in digits, with a report)
     """
-    request = Request(file, columns, group_column, k, alphas, cv, repeats, seed)
+    refuse_options_of_other_methods(context, method)
+    request = Request(
+        file, columns, group_column, k, method, corrections, neighbours, guard, alphas, cv, repeats, seed
+    )
     targets = [out / name for name in ("components.csv", "scores.csv", "model.npz")]
     targets += [out / "report.html"] if report else []
     if out.exists() and not out.is_dir():
@@ -72,7 +89,6 @@ def fit(
         fail(str(error))
     table = load_rows(request)
     model = fit_rows(table, request)
-    paired = paired_gain(model)
     contents: list[Any] = [
         components_csv(model, table.names),
         scores_csv(scores_of(model, table)),
@@ -87,9 +103,7 @@ def fit(
     except OSError as error:
         fail(str(error) if isinstance(error, FileExistsError) else f"{out} cannot be written to: {error}.")
     if as_json:
-        print_plain(
-            dump(as_record(table, model, paired, request) | {"files": [str(path) for path in targets]})
-        )
+        print_plain(dump(as_record(table, model) | {"files": [str(path) for path in targets]}))
     else:
-        print_plain(describe(table, model, paired))
+        print_plain(describe(table, model))
         print_plain("Written: " + ", ".join(str(path) for path in targets))

@@ -5,6 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
+from attenua._correct.corrections import CORRECTIONS
+from attenua.cli.methods import Method
+
 FILE_HELP = (
     "Rows of numbers: .csv, .parquet, .feather, .npy, .npz or .h5ad; - for CSV on standard input. "
     "Without it, the handwritten digits that come with scikit-learn."
@@ -45,12 +48,39 @@ def parse_alphas(text: str) -> Any:
     return numbers
 
 
+def parse_corrections(text: str) -> Any:
+    """Return the names of corrections, or auto for all."""
+    if text == "auto":
+        return text
+    names = [name.strip().replace("-", "_") for name in text.split(",")]
+    unknown = [name for name in names if name not in CORRECTIONS]
+    if unknown:
+        raise typer.BadParameter(f"{unknown[0]!r} is no correction; they are {', '.join(CORRECTIONS)}.")
+    return names
+
+
+def parse_neighbours(text: str) -> Any:
+    """Return "line", or the shape of a grid from a text such as 28x28."""
+    if text == "line":
+        return text
+    lengths = text.lower().split("x")
+    if len(lengths) < 2 or not all(_is_length(length) for length in lengths):
+        raise typer.BadParameter(
+            f"{text!r} is neither 'line' nor the shape of a grid such as 28x28 or 8x8x3."
+        )
+    return tuple(int(length) for length in lengths)
+
+
 def parse_shape(text: str) -> tuple[int, int]:
     """Return an image shape from a text such as 8x8."""
-    height, _, width = text.lower().partition("x")
-    if not (height.isascii() and width.isascii() and height.isdigit() and width.isdigit()):
+    lengths = text.lower().split("x")
+    if len(lengths) != 2 or not all(_is_length(length) for length in lengths):
         raise typer.BadParameter(f"{text!r} is not a shape such as 8x8, rows of pixels by columns of pixels.")
-    return int(height), int(width)
+    return int(lengths[0]), int(lengths[1])
+
+
+def _is_length(text: str) -> bool:
+    return text.isascii() and text.isdigit() and int(text) > 0
 
 
 File = Annotated[str | None, typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)]
@@ -72,13 +102,42 @@ GroupColumn = Annotated[
     str | None,
     typer.Option(help="Column that labels rows which belong together; they are never split."),
 ]
+MethodOption = Annotated[
+    Method,
+    typer.Option(
+        "--method",
+        help="corrected: PCA with corrections that held-out rows choose; attenuated: the paper's correction "
+        "alone, at the strength of least held-out risk; pca: ordinary PCA.",
+    ),
+]
+Corrections = Annotated[
+    Any,
+    typer.Option(
+        parser=parse_corrections,
+        metavar="NAMES",
+        help=f"Corrections to try, separated by commas: {', '.join(CORRECTIONS)}; auto tries all.",
+    ),
+]
+Neighbours = Annotated[
+    Any,
+    typer.Option(
+        parser=parse_neighbours,
+        metavar="SHAPE",
+        help="Which columns are neighbours, for smoothing: line (wavelengths, times), or the shape of a grid "
+        "such as 28x28 (pixels).",
+    ),
+]
+Guard = Annotated[
+    float,
+    typer.Option(min=0, help="How many standard errors a correction must gain; 0 takes the least risk."),
+]
 Alphas = Annotated[
     Any,
     typer.Option(
         parser=parse_alphas,
         metavar="GRID",
-        help="Strengths to compare: direct (0 to 1), mask (0 to 0.49), or numbers such as 0,0.2,0.5. "
-        "0, ordinary PCA, is always among them.",
+        help="With --method attenuated, strengths to compare: direct (0 to 1), mask (0 to 0.49), or numbers "
+        "such as 0,0.2,0.5. 0, ordinary PCA, is always among them.",
     ),
 ]
 Folds = Annotated[int, typer.Option("--cv", min=2, help="Number of folds.")]
@@ -96,7 +155,8 @@ ImageShape = Annotated[
         "--image-shape",
         parser=parse_shape,
         metavar="HxW",
-        help="In the report, show rows as images of this shape; columns called like pixels are recognised.",
+        help="In the report, show rows as images of this shape; columns called like pixels "
+        "and grids of neighbours are recognised.",
     ),
 ]
 OutFolder = Annotated[Path, typer.Option(help="Folder for the files; made if it is missing.")]

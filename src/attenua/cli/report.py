@@ -8,31 +8,41 @@ import typer
 
 from attenua._data.files import refuse_existing, write_all_whole
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain
-from attenua.cli.fitting import Request, as_record, describe, dump, fit_rows, load_rows
+from attenua.cli.fitting import fit_rows, load_rows
+from attenua.cli.methods import Method, Request, refuse_options_of_a_fit, refuse_options_of_other_methods
 from attenua.cli.options import (
     Alphas,
     AsJson,
     Columns,
+    Corrections,
     File,
     Folds,
     Force,
     GroupColumn,
+    Guard,
     ImageShape,
+    MethodOption,
+    Neighbours,
     Rank,
     Repeats,
     Seed,
 )
 from attenua.cli.readers import Table, TableError, read_table
+from attenua.cli.words import as_record, describe, dump
 from attenua.model_files import ModelFileError, load_model
-from attenua.paired import paired_gain
 
 
 @app.command(epilog=EXIT_CODES)
 def report(
+    context: typer.Context,
     file: File = None,
     k: Rank = "5",
     columns: Columns = None,
     group_column: GroupColumn = None,
+    method: MethodOption = Method.CORRECTED,
+    corrections: Corrections = "auto",
+    neighbours: Neighbours = None,
+    guard: Guard = 1.0,
     alphas: Alphas = "direct",
     cv: Folds = 5,
     repeats: Repeats = 1,
@@ -46,7 +56,7 @@ def report(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a page that says whether to use attenuated PCA on these rows, how much it helps, and why.
+    """Write a page that says whether to correct PCA on these rows, how much it helps, and why.
 
     The page is one HTML file that opens without a network. It fits the rows as `attenua fit` does, or shows
     a model that was fitted to them before.
@@ -55,13 +65,20 @@ def report(
 
     - `attenua report data.csv -k 5`
 
-    - `attenua report faces.npy -k 10 --image-shape 64x64 --out faces.html`
+    - `attenua report faces.npy -k 10 --neighbours 64x64 --out faces.html`
+
+    - `attenua report data.csv -k 5 --method attenuated`
 
     - `attenua report data.csv --model attenua-fit/model.npz`
 
     - `attenua report` (the built-in digits)
     """
-    request = Request(file, columns, group_column, k, alphas, cv, repeats, seed)
+    if model is not None:
+        refuse_options_of_a_fit(context)
+    refuse_options_of_other_methods(context, method)
+    request = Request(
+        file, columns, group_column, k, method, corrections, neighbours, guard, alphas, cv, repeats, seed
+    )
     try:
         refuse_existing([out], force=force)
     except FileExistsError as error:
@@ -77,12 +94,10 @@ def report(
     except OSError as error:
         fail(str(error) if isinstance(error, FileExistsError) else f"{out} cannot be written: {error}.")
     if as_json:
-        record = as_record(table, fitted, paired_gain(fitted), request) if hasattr(fitted, "cv_risk_") else {}
-        print_plain(dump(record | {"files": [str(out)]}))
-        return
-    if hasattr(fitted, "cv_risk_"):
-        print_plain(describe(table, fitted, paired_gain(fitted)))
-    print_plain(f"Written: {out}")
+        print_plain(dump(as_record(table, fitted) | {"files": [str(out)]}))
+    else:
+        print_plain(describe(table, fitted))
+        print_plain(f"Written: {out}")
 
 
 def _stored(model: Path, request: Request) -> tuple[Table, Any]:
@@ -130,13 +145,7 @@ def _code(request: Request, image_shape: Any, model: Path | None) -> str:
         command += ["--columns", text]
     if request.group_column:
         command += ["--group-column", request.group_column]
-    if model is not None:
-        command += ["--model", str(model)]
-    else:
-        alphas = request.alphas if isinstance(request.alphas, str) else ",".join(map(repr, request.alphas))
-        command += ["-k", str(request.k), "--alphas", alphas]
-        command += ["--cv", str(request.cv)]
-        command += ["--repeats", str(request.repeats), "--seed", str(request.seed)]
+    command += ["--model", str(model)] if model is not None else _fit_options(request)
     if image_shape is not None:
         command += ["--image-shape", f"{image_shape[0]}x{image_shape[1]}"]
     shell = shlex.join(command) + "\n"
@@ -145,16 +154,36 @@ def _code(request: Request, image_shape: Any, model: Path | None) -> str:
     options = f", columns={request.columns!r}" if request.columns else ""
     options += f", group_column={request.group_column!r}" if request.group_column else ""
     shape = "" if image_shape is None else f", image_shape={tuple(image_shape)!r}"
+    name = request.estimator_class.__name__
+    parameters = "".join(f", {key}={value!r}" for key, value in request.parameters.items())
+    groups = "" if request.method is Method.PCA else ", groups=table.groups"
     return (
         f"{shell}\n"
         "# or, in Python:\n"
-        "from attenua import AttenuatedPCACV\n"
+        f"from attenua import {name}\n"
         "from attenua.cli.readers import read_table\n"
         "from attenua.report import report\n\n"
         f"table = read_table({request.file!r}{options})\n"
-        f"model = AttenuatedPCACV({request.k}, alphas={request.alphas!r}, cv={request.cv}, "
-        f"n_repeats={request.repeats}, random_state={request.seed})\n"
-        "model.fit(table.X, groups=table.groups)\n"
+        f"model = {name}({request.k}{parameters})\n"
+        f"model.fit(table.X{groups})\n"
         'report(model, table.X, "report.html", feature_names=table.names, groups=table.groups'
         f"{shape})\n"
     )
+
+
+def _fit_options(request: Request) -> list[str]:
+    """Return the options that ask for the same fit."""
+    options = ["-k", str(request.k), "--method", request.method]
+    if request.method is Method.ATTENUATED:
+        alphas = request.alphas if isinstance(request.alphas, str) else ",".join(map(repr, request.alphas))
+        options += ["--alphas", alphas]
+    if request.method is Method.CORRECTED:
+        names = request.corrections
+        options += ["--corrections", names if isinstance(names, str) else ",".join(names)]
+        if request.neighbours is not None:
+            shape = request.neighbours
+            options += ["--neighbours", shape if isinstance(shape, str) else "x".join(map(str, shape))]
+        options += ["--guard", repr(request.guard)]
+    if request.method is not Method.PCA:
+        options += ["--cv", str(request.cv), "--repeats", str(request.repeats), "--seed", str(request.seed)]
+    return options

@@ -8,10 +8,11 @@ import typer
 
 from attenua._data.files import refuse_existing, write_all_whole
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain
-from attenua.cli.fitting import dump, scores_of
+from attenua.cli.fitting import scores_of
 from attenua.cli.options import COLUMNS_HELP, AsJson, Force
 from attenua.cli.output import scores_csv, scores_npy
 from attenua.cli.readers import TableError, read_table
+from attenua.cli.words import dump
 from attenua.model_files import ModelFileError, load_model
 
 

@@ -13,13 +13,21 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 import attenua
+from attenua import CorrectedPCA, CorrectedPCACV
 from attenua._data.files import write_all_whole
-from attenua.report.charts import all_charts, change_of, short
-from attenua.report.findings import Findings, find
+from attenua.report.attenuated import Findings, find
+from attenua.report.attenuated_charts import all_charts
+from attenua.report.charts import change_of, short
+from attenua.report.compared import Examples
+from attenua.report.corrected import SearchFindings, find_search
+from attenua.report.corrected_charts import search_charts
+from attenua.report.corrected_words import search_context
 from attenua.report.images import grey_image, shape_from_names, signed_image
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,7 @@ def report(
 
     Parameters
     ----------
-    estimator : AttenuatedPCA or AttenuatedPCACV
+    estimator : CorrectedPCACV, CorrectedPCA, AttenuatedPCACV or AttenuatedPCA
         Fitted.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The rows it was fitted to.
@@ -71,7 +79,7 @@ def report(
         Where to write the page; an HTML file that opens without a network.
     image_shape : (int, int), optional
         Show rows and loadings as images of this many rows and columns of pixels. By default where the
-        columns are called like pixels, such as ``pixel_0_0``.
+        columns are called like pixels, such as ``pixel_0_0``, or their neighbours are a grid.
     feature_names : sequence of str, optional
         Names of the columns; by default those of the estimator or of X.
     groups : array-like of shape (n_samples,), optional
@@ -81,7 +89,7 @@ def report(
     code : str, optional
         Code that reproduces the fit; by default made from the estimator.
     random_state : int
-        Draws the example rows and the bootstrap of the theory.
+        Draws the example rows and, for attenuated PCA, the bootstrap of the theory.
     force : bool, default=False
         Replace a file that exists.
 
@@ -91,21 +99,29 @@ def report(
         The page, which a notebook shows.
     """
     try:
-        from jinja2 import Environment, StrictUndefined
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ModuleNotFoundError:
         raise ImportError("The report needs jinja2: pip install 'attenua[report]'.") from None
-    found = find(estimator, X, feature_names=feature_names, groups=groups, random_state=random_state)
-    shape = _image_shape(image_shape, found)
-    charts = all_charts(found)
+    about = {"feature_names": feature_names, "groups": groups, "random_state": random_state}
+    if isinstance(estimator, CorrectedPCA | CorrectedPCACV):
+        template = "corrected.html"
+        found = find_search(estimator, X, **about)
+        charts, context, compared = search_charts(found), search_context(found), (found.pca, found.other)
+    else:
+        template = "attenuated.html"
+        found = find(estimator, X, **about)
+        charts, context = all_charts(found), _attenuated_context(found)
+        compared = (found.pca.components, found.attenuated.components)
+    shape = _image_shape(image_shape, found.names, getattr(estimator, "neighbours", None))
     script = _asset("charts.js")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, loader=FunctionLoader(_asset)
+    )
     environment.filters["short"] = short
-    page = environment.from_string(_asset("page.html")).render(
+    page = environment.get_template(template).render(
         found=found,
-        paired=found.paired,
         charts=charts,
-        answer=_answer(found),
-        pictures=None if shape is None else _pictures(found, shape),
+        pictures=None if shape is None else _pictures(found.examples, *compared, shape),
         source=source,
         settings=_settings(estimator, found),
         versions=_versions(),
@@ -115,6 +131,7 @@ def report(
         # Only this script may run, whatever a name in the data looks like.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         data=script_safe_json({key: chart.views for key, chart in charts.items()}),
+        **context,
     )
     result = Report(page)
     if path is not None:
@@ -134,13 +151,19 @@ def _asset(name: str) -> str:
     return (files("attenua.report") / "assets" / name).read_text(encoding="utf-8")
 
 
-def _image_shape(given: tuple[int, int] | None, found: Findings) -> tuple[int, int] | None:
+def _image_shape(given: tuple[int, int] | None, names: list[str], neighbours: Any) -> tuple[int, int] | None:
+    """Return the shape of rows as images: that given, that of a grid of neighbours, or that of the names."""
     if given is None:
-        return shape_from_names(found.names)
+        is_grid = isinstance(neighbours, tuple | list) and len(neighbours) == 2
+        return tuple(neighbours) if is_grid else shape_from_names(names)
     height, width = given
-    if height * width != len(found.names):
-        raise ValueError(f"image_shape {height} x {width} does not fit {len(found.names)} columns.")
+    if height * width != len(names):
+        raise ValueError(f"image_shape {height} x {width} does not fit {len(names)} columns.")
     return height, width
+
+
+def _attenuated_context(found: Findings) -> dict[str, Any]:
+    return {"title": "Attenuated PCA", "paired": found.paired, "answer": _answer(found)}
 
 
 def _answer(found: Findings) -> tuple[str, str]:
@@ -155,35 +178,38 @@ def _answer(found: Findings) -> tuple[str, str]:
     return "Perhaps not", paired.advice
 
 
-def _pictures(found: Findings, shape: tuple[int, int]) -> dict[str, Any]:
-    examples = found.examples
-    low, high = float(examples.original.min()), float(examples.original.max())
-    rows = [
-        {
-            "row": int(row),
-            "images": [grey_image(values[k].reshape(shape), low, high) for values in kinds],
-            "change": change_of(a, b),
-        }
-        for k, (row, a, b) in enumerate(
-            zip(examples.rows, examples.pca_error, examples.attenuated_error, strict=True)
-        )
-        for kinds in [(examples.original, examples.pca, examples.attenuated)]
-    ]
+def _pictures(examples: Examples | None, pca: Array, other: Array, shape: tuple[int, int]) -> dict[str, Any]:
+    """Return rows, their reconstructions and loadings as images."""
+    rows = []
+    if examples is not None:
+        low, high = float(examples.original.min()), float(examples.original.max())
+        errors = zip(examples.pca_error, examples.other_error, strict=True)
+        rows = [
+            {
+                "row": int(row),
+                "images": [
+                    grey_image(values[k].reshape(shape), low, high)
+                    for values in (examples.original, examples.pca, examples.other)
+                ],
+                "change": change_of(before, after),
+            }
+            for k, (row, (before, after)) in enumerate(zip(examples.rows, errors, strict=True))
+        ]
     loadings = []
-    for pca, attenuated in zip(found.pca.components, found.attenuated.components, strict=True):
-        largest = float(max(np.abs(pca).max(), np.abs(attenuated).max()))
-        loadings.append([signed_image(values.reshape(shape), largest) for values in (pca, attenuated)])
+    for pair in zip(pca, other, strict=True):
+        largest = float(np.abs(pair).max())
+        loadings.append([signed_image(values.reshape(shape), largest) for values in pair])
     return {"rows": rows, "loadings": loadings, "height": shape[0], "width": shape[1]}
 
 
-def _settings(estimator: Any, found: Findings) -> list[tuple[str, str]]:
+def _settings(estimator: Any, found: Findings | SearchFindings) -> list[tuple[str, str]]:
     shown = {key: _brief(value) for key, value in _parameters(estimator).items()}
     return [
         ("estimator", type(estimator).__name__),
         *shown.items(),
         ("rows", f"{found.n_rows:,}" + (", in groups" if found.grouped else "")),
         ("columns", f"{len(found.names):,}"),
-        ("held-out parts", str(found.paired.n_splits)),
+        ("held-out parts", str(found.n_splits)),
     ]
 
 
@@ -203,7 +229,7 @@ def _versions() -> list[tuple[str, str]]:
     ]
 
 
-def _code(estimator: Any, found: Findings) -> str:
+def _code(estimator: Any, found: Findings | SearchFindings) -> str:
     groups = ", groups=groups" if found.grouped and found.chosen_by_cv else ""
     name = type(estimator).__name__
     return (

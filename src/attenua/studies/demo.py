@@ -1,4 +1,4 @@
-"""A first look: PCA against attenuated PCA on image patches, at small numbers of fitting rows."""
+"""A first look: PCA against corrected PCA on image patches, at small numbers of fitting rows."""
 
 import io
 from collections.abc import Callable, Sequence
@@ -10,14 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
+from attenua._correct.corrections import CORRECTIONS
 from attenua._data.files import write_whole
-from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
+from attenua.corrected import CorrectedPCA, CorrectedPCACV
 from attenua.studies.gain import best_affine_risk, excess_risk_removed, mean_and_interval
 from attenua.studies.patches import draw_patches
 
 RANK = 2
+# Patches of images: columns are pixels, whose neighbours are known.
+SHAPE = (3, 3)
 # The first images are for fitting, the rest for testing; no image is in both.
 _FITTING_IMAGES = 1_000
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -29,34 +34,31 @@ class BudgetResult:
     n_rows : int
         Rows in each subsample.
     pca_excess, excess : ndarray of shape (n_subsamples,)
-        Test risk above that of the best subspace, of PCA and of attenuated PCA.
+        Test risk above that of the best subspace, of PCA and of corrected PCA.
     removed : ndarray of shape (n_subsamples,)
-        Percentage of PCA's excess that attenuation removes.
-    alphas : ndarray of shape (n_alphas,)
-        Strengths compared.
-    chosen : ndarray of shape (n_subsamples,)
-        Strength that cross-validation chose.
-    curves : ndarray of shape (n_subsamples, n_alphas)
-        Validation risk in percent of PCA's.
+        Percentage of PCA's excess that the corrections remove.
+    strengths : ndarray of shape (n_subsamples, n_corrections)
+        What cross-validation chose, in the order of the corrections.
+    is_pca : ndarray of bool of shape (n_subsamples,)
+        Whether the fit is ordinary PCA.
     """
 
     n_rows: int
-    pca_excess: NDArray[np.float64]
-    excess: NDArray[np.float64]
-    removed: NDArray[np.float64]
-    alphas: NDArray[np.float64]
-    chosen: NDArray[np.float64]
-    curves: NDArray[np.float64]
+    pca_excess: Array
+    excess: Array
+    removed: Array
+    strengths: Array
+    is_pca: NDArray[np.bool_]
 
 
 def run_demo(
     budgets: Sequence[int] = (32, 64, 128),
-    n_subsamples: int = 200,
+    n_subsamples: int = 100,
     *,
     seed: int = 0,
     advance: Callable[[], Any] = lambda: None,
 ) -> list[BudgetResult]:
-    """Fit PCA and attenuated PCA to many small subsamples of patches and test both.
+    """Fit PCA and corrected PCA to many small subsamples of patches and test both.
 
     Parameters
     ----------
@@ -83,34 +85,33 @@ def run_demo(
         records = []
         for _ in range(n_subsamples):
             rows = pool[random.choice(len(pool), n_rows, replace=False)]
-            pca_risk = -AttenuatedPCA(RANK, alpha=0).fit(rows).score(test)
-            model = AttenuatedPCACV(RANK).fit(rows)
-            records.append(
-                (pca_risk, -model.score(test), model.alpha_, 100 * model.cv_risk_ / model.cv_risk_[0])
-            )
+            pca_risk = -CorrectedPCA(RANK).fit(rows).score(test)
+            model = CorrectedPCACV(RANK, neighbours=SHAPE).fit(rows)
+            choices = [any(choice.values()) for choice in model.choices_]
+            strengths = list(model.corrections_.values())
+            records.append((pca_risk, -model.score(test), strengths, not any(choices)))
             advance()
-        pca_risks, risks, chosen, curves = (np.array(column) for column in zip(*records, strict=True))
+        pca_risks, risks, strengths, is_pca = (np.array(column) for column in zip(*records, strict=True))
         removed = excess_risk_removed(pca_risks, risks, reference)
         results.append(
-            BudgetResult(
-                n_rows, pca_risks - reference, risks - reference, removed, model.alphas_, chosen, curves
-            )
+            BudgetResult(n_rows, pca_risks - reference, risks - reference, removed, strengths, is_pca)
         )
     return results
 
 
 def plot_demo(results: Sequence[BudgetResult], path: Path) -> None:
-    """Save a picture of the validation curves and the gains."""
+    """Save a picture of what was chosen and of the gains."""
     from matplotlib.figure import Figure  # not pyplot, whose backend is the user's
 
     figure = Figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
-    styles = zip(results, ["C0", "C1", "C2"], ["-", "--", ":"], ["o", "s", "D"], strict=False)
-    for position, (result, colour, dash, marker) in enumerate(styles):
-        mean = result.curves.mean(axis=0)
-        half = 1.96 * result.curves.std(axis=0, ddof=1) / np.sqrt(len(result.curves))
-        left.plot(result.alphas, mean, dash, color=colour, label=f"{result.n_rows} rows")
-        left.fill_between(result.alphas, mean - half, mean + half, color=colour, alpha=0.15, lw=0)
+    width = 0.8 / len(results)
+    places = np.arange(len(CORRECTIONS))
+    styles = zip(results, ["C0", "C1", "C2"], ["o", "s", "D"], strict=False)
+    for position, (result, colour, marker) in enumerate(styles):
+        taken = 100 * (result.strengths > 0).mean(axis=0)
+        shift = (position - (len(results) - 1) / 2) * width
+        left.bar(places + shift, taken, width, color=colour, label=f"{result.n_rows} rows")
         centre, low, high = mean_and_interval(result.removed)
         right.boxplot(
             result.removed,
@@ -125,15 +126,8 @@ def plot_demo(results: Sequence[BudgetResult], path: Path) -> None:
         right.errorbar(
             position, centre, [[centre - low], [high - centre]], fmt=marker, color=colour, capsize=4, ms=7
         )
-    left.axhline(100, color="0.4", lw=0.8)
-    left.axvspan(0, 0.5, color="0.93", zorder=0)
-    left.text(0.02, 0.03, "reached by masking", transform=left.transAxes, color="0.35")
-    left.set(
-        xlabel="attenuation strength α",
-        ylabel="validation risk, % of PCA's",
-        title="Validation curve, mean over subsamples",
-        xlim=(0, 1),
-    )
+    left.set_xticks(places, [name.replace("_", "\n") for name in CORRECTIONS])
+    left.set(ylabel="subsamples that took it, %", title="Corrections that held-out rows chose", ylim=(0, 100))
     left.legend(frameon=False)
     right.axhline(0, color="0.4", lw=0.8)
     right.set_xticks(range(len(results)), [f"{result.n_rows}" for result in results])

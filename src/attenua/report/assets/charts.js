@@ -85,6 +85,7 @@
         if (series.kind === "band") shape(key, "rect", { class: look + "band", x: 0, y: 1, width: 22, height: 10 });
         else if (series.kind === "bar") shape(key, "rect", { class: look + "column", x: 2, y: 2, width: 18, height: 8 });
         else if (series.kind === "line") shape(key, "path", { class: look + "line", d: "M0 6H22" });
+        else if (series.kind === "span") shape(key, "path", { class: look + "line", d: "M11 0V12" });
         if (series.kind === "dot") shape(key, "circle", { class: look + "dot", cx: 11, cy: 6, r: series.role === "pca" ? 5 : 4 });
         if (series.kind === "mark") shape(key, "circle", { class: look + "mark", cx: 11, cy: 6, r: 4.5 });
         html(item, "span", "", series.name);
@@ -121,7 +122,7 @@
       for (const series of this.view.series) {
         for (const k of this.visible(series)) {
           if (series.x[k] < this.range[0] - 1e-9 || series.x[k] > this.range[1] + 1e-9) continue;
-          if (series.kind === "band") { if (!series.soft) { add(series.lo[k]); add(series.hi[k]); } } else add(series.y[k]);
+          if (series.lo) { if (!series.soft) { add(series.lo[k]); add(series.hi[k]); } } else add(series.y[k]);
         }
       }
       if (this.view.zero && (this.range[0] <= this.full[0] + 1e-12)) add(0);
@@ -135,7 +136,7 @@
       const width = Math.max(this.width, 200), narrow = width < 520;
       const labelWidth = narrow ? 108 : 190;
       const rowHeight = 22;
-      const height = this.isRows ? 30 + rowHeight * this.view.rows.length + 34 : narrow ? 270 : 340;
+      const height = this.isRows ? 30 + rowHeight * this.view.rows.length + 34 : this.view.small ? 220 : narrow ? 270 : 340;
       const area = this.area = { left: this.isRows ? labelWidth : 58, right: width - 12, top: this.isRows ? 8 : 22, bottom: height - 42 };
       const [x0, x1] = this.range;
       this.px = (x) => area.left + ((x - x0) / (x1 - x0)) * (area.right - area.left);
@@ -206,6 +207,8 @@
           const there = seen.filter((k) => series.y[k] !== null);
           if (there.length) shape(this.lines, "path", { class: look + "line", d: "M" + there.map((k) => at(k, series.y[k])).join("L") });
           if (series.dots && there.length < 80) for (const k of there) shape(this.front, "circle", { class: look + "dot", cx: this.px(series.x[k]), cy: py(series.y[k]), r: 2.6 });
+        } else if (series.kind === "span") {
+          for (const k of seen) shape(this.lines, "path", { class: look + "line", d: `M${at(k, series.lo[k])}L${at(k, series.hi[k])}` });
         } else for (const k of seen) shape(this.front, "circle", { class: look + "mark", cx: this.px(series.x[k]), cy: py(series.y[k]), r: 6.5 });
       }
     }
@@ -250,7 +253,7 @@
         for (const series of view.series) {
           const k = series.x.indexOf(at);
           if (k < 0 || series.quiet) continue;
-          const value = series.kind === "band" ? `${show(series.lo[k])} to ${show(series.hi[k])}` : show(series.y[k]);
+          const value = series.lo ? `${show(series.lo[k])} to ${show(series.hi[k])}` : show(series.y[k]);
           html(this.tip, "div", "", `${series.name}: ${value}`);
         }
         const folds = view.series.filter((series) => series.quiet).map((series) => series.y[series.x.indexOf(at)]);

@@ -1,13 +1,12 @@
 """What the page shows, computed: PCA beside attenuated PCA on the rows of a fit."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
@@ -20,6 +19,14 @@ from attenua._data.rows import HostRows
 from attenua._estimate.axes import PrincipalAxes, principal_axes
 from attenua._select.rule import AttenuationRule
 from attenua.paired import PairedGain, paired_gain
+from attenua.report.compared import (
+    Examples,
+    angles_between,
+    check_same_rows,
+    column_names,
+    held_out_examples,
+    turned_towards,
+)
 from attenua.report.leakage import Leakage, leakage
 from attenua.theory import PlugInReport
 from attenua.theory.plugin import plug_in_report
@@ -29,21 +36,6 @@ Array = NDArray[np.float64]
 # The theory costs about p^3 for every strength and bootstrap sample: beyond these numbers of columns the
 # page goes without a band, and then without the theory.
 MOST_COLUMNS_BAND, MOST_COLUMNS_THEORY = 128, 400
-_EXAMPLES = 6
-
-
-@dataclass(frozen=True)
-class Examples:
-    """Held-out rows and their reconstructions by fits that did not see them."""
-
-    rows: NDArray[np.intp]
-    original: Array
-    pca: Array
-    attenuated: Array
-    pca_error: Array
-    attenuated_error: Array
-    n_held_out: int
-    n_better: int
 
 
 @dataclass(frozen=True)
@@ -76,6 +68,11 @@ class Findings:
     examples: Examples
 
     @property
+    def n_splits(self) -> int:
+        """Held-out parts."""
+        return self.paired.n_splits
+
+    @property
     def n_parts_better(self) -> int:
         """Held-out parts that the strength shown reconstructs better than PCA does."""
         return self._of_shown.n_better
@@ -101,13 +98,14 @@ def find(
     """Compute what the page shows about a fitted estimator and the rows it was fitted to."""
     if not isinstance(estimator, AttenuatedPCA | AttenuatedPCACV):
         raise ValueError(
-            f"estimator must be an AttenuatedPCA or an AttenuatedPCACV; got {type(estimator).__name__}."
+            "estimator must be a CorrectedPCACV, CorrectedPCA, AttenuatedPCACV or AttenuatedPCA; got "
+            f"{type(estimator).__name__}."
         )
     check_is_fitted(estimator)
     rows, names = checked_matrix(X)
-    names = _names(estimator, names, feature_names, rows.shape[1])
+    names = column_names(estimator, names, feature_names, rows.shape[1])
     moments = HostRows(rows, feature_names=names).moments()
-    _check_same_rows(estimator, moments, rows.shape)
+    check_same_rows(estimator, moments, rows.shape)
     labels = column_labels(estimator.feature_groups, rows.shape[1])
     validation, paired = _validation(estimator, rows, groups)
     alpha = strength_of(estimator)
@@ -116,11 +114,11 @@ def find(
     pair = AttenuationRule(np.array([0.0, shown]), labels)
     found = dict(pair.subspaces(moments, rank))
     pca, attenuated = (principal_axes(moments, found[i]) for i in (0, 1))
-    attenuated = _turned_towards(pca, attenuated)
+    attenuated = replace(attenuated, components=turned_towards(pca.components, attenuated.components))
     theory, note = _theory(rows, rank, labels, validation.alphas_, random_state)
+    fits = [AttenuatedPCA(rank, alpha=a, feature_groups=estimator.feature_groups) for a in (0.0, shown)]
     n = rows.shape[0]
     spectrum = _spectra(pair, moments, rank, n)
-    outside = attenuated.components - (attenuated.components @ pca.components.T) @ pca.components
     return Findings(
         alpha=alpha,
         shown=shown,
@@ -133,7 +131,7 @@ def find(
         paired=paired,
         pca=pca,
         attenuated=attenuated,
-        angles=np.degrees(np.arcsin(np.clip(np.linalg.svd(outside, compute_uv=False), 0, 1))),
+        angles=angles_between(pca.components, attenuated.components),
         spectrum_before=spectrum[0],
         spectrum_after=spectrum[1],
         variances=in_data_units(moments.variances * n / (n - 1), moments.unit),
@@ -141,28 +139,8 @@ def find(
         gap=float(in_data_units(found[0].gap, moments.unit)),
         theory=theory,
         theory_note=note,
-        examples=_examples(rows, groups, rank, shown, estimator.feature_groups, random_state),
+        examples=held_out_examples(rows, groups, fits, random_state),
     )
-
-
-def _names(estimator: Any, from_data: list[str] | None, given: Any, p: int) -> list[str]:
-    names = given if given is not None else getattr(estimator, "feature_names_in_", from_data)
-    names = [f"column {number}" for number in range(1, p + 1)] if names is None else [str(n) for n in names]
-    if len(names) != p:
-        raise ValueError(f"feature_names must name each of the {p} columns; got {len(names)} names.")
-    return names
-
-
-def _check_same_rows(estimator: Any, moments: Moments, shape: tuple[int, int]) -> None:
-    if shape != (estimator.n_samples_, estimator.n_features_in_):
-        raise ValueError(
-            f"X must be the rows the estimator was fitted on, {estimator.n_samples_} x "
-            f"{estimator.n_features_in_}; got {shape[0]} x {shape[1]}."
-        )
-    mean, spread = moments.mean * moments.unit, np.sqrt(moments.variances.max()) * moments.unit
-    tolerance = 1e-3 if estimator.mean_.dtype == np.float32 else 1e-6
-    if not np.allclose(mean, estimator.mean_, rtol=tolerance, atol=tolerance * spread):
-        raise ValueError("X must be the rows the estimator was fitted on; their mean is not its mean_.")
 
 
 def _validation(estimator: Any, X: Any, groups: Any) -> tuple[AttenuatedPCACV, PairedGain]:
@@ -190,16 +168,6 @@ def _best_but_pca(validation: AttenuatedPCACV) -> float:
     """Return the best strength other than 0, where there is one."""
     others = validation.cv_risk_[1:]
     return float(validation.alphas_[1 + np.argmin(others)]) if len(others) else 0.0
-
-
-def _turned_towards(pca: PrincipalAxes, attenuated: PrincipalAxes) -> PrincipalAxes:
-    """Give the attenuated components the signs that make them comparable with PCA's."""
-    signs = np.where(np.einsum("ij,ij->i", pca.components, attenuated.components) < 0, -1.0, 1.0)
-    return PrincipalAxes(
-        attenuated.components * signs[:, None],
-        attenuated.explained_variance,
-        attenuated.explained_variance_ratio,
-    )
 
 
 def _spectra(pair: AttenuationRule, moments: Moments, rank: int, n: int) -> list[Array]:
@@ -245,35 +213,3 @@ def _theory(
         f"{MOST_COLUMNS_BAND}."
     )  # fmt: skip
     return report, note
-
-
-def _examples(
-    X: Any, groups: Any, rank: int, shown: float, feature_groups: Any, random_state: int
-) -> Examples:
-    """Reconstruct rows that were held out, from the most improved to the most worsened in equal steps."""
-    splitter = (ShuffleSplit if groups is None else GroupShuffleSplit)(
-        1, test_size=0.2, random_state=random_state
-    )
-    train, held = next(splitter.split(np.empty(X.shape[0]), groups=groups))
-    rank = min(rank, len(train))
-    rows = X[held].toarray() if sp.issparse(X) else np.asarray(X[held], dtype=float)
-    rebuilt = []
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The cut at n_components")
-        for alpha in (0.0, shown):
-            model = AttenuatedPCA(rank, alpha=alpha, feature_groups=feature_groups).fit(X[train])
-            rebuilt.append(model.inverse_transform(model.transform(rows)))
-    errors = [np.sum((rows - image) ** 2, axis=1) for image in rebuilt]
-    change = errors[1] - errors[0]
-    places = np.linspace(0, len(held) - 1, min(_EXAMPLES, len(held))).round().astype(int)
-    picked = np.argsort(change, kind="stable")[places]
-    return Examples(
-        rows=held[picked] + 1,
-        original=rows[picked],
-        pca=rebuilt[0][picked],
-        attenuated=rebuilt[1][picked],
-        pca_error=errors[0][picked],
-        attenuated_error=errors[1][picked],
-        n_held_out=len(held),
-        n_better=int((change < 0).sum()),
-    )

@@ -10,8 +10,8 @@ from scipy.linalg import subspace_angles
 from attenua import AttenuatedPCA, AttenuatedPCACV
 from attenua._data.rows import HostRows
 from attenua.paired import paired_gain
-from attenua.report.charts import all_charts
-from attenua.report.findings import find
+from attenua.report.attenuated import find
+from attenua.report.attenuated_charts import all_charts
 from attenua.report.leakage import leakage
 from attenua.theory import Population
 from tests.helpers import covariance, exact_components, spiked_rows, within
@@ -102,7 +102,7 @@ def test_examples_are_reconstructed_by_fits_that_did_not_see_them():
     np.testing.assert_array_equal(examples.original, X[examples.rows - 1])
     error = np.sum((examples.original - examples.pca) ** 2, axis=1)
     np.testing.assert_allclose(examples.pca_error, error)
-    change = examples.attenuated_error - examples.pca_error
+    change = examples.other_error - examples.pca_error
     assert (np.diff(change) >= 0).all()
     assert examples.n_held_out == 15
     # Whole groups are held out, so that other rows of theirs cannot have been fitted to.
@@ -139,7 +139,7 @@ def test_other_rows_and_other_estimators_are_refused():
         find(model, X[:50])
     with pytest.raises(ValueError, match="their mean is not its mean_"):
         find(model, X + 1)
-    with pytest.raises(ValueError, match="must be an AttenuatedPCA or an AttenuatedPCACV; got ndarray"):
+    with pytest.raises(ValueError, match="or AttenuatedPCA; got ndarray"):
         find(X, X)
     with pytest.raises(ValueError, match="feature_names must name each of the 7 columns; got 2"):
         find(model, X, feature_names=["a", "b"])
