@@ -73,8 +73,6 @@ class Steps(Sequence[Step]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Steps) and repr(self.to_records()) == repr(other.to_records())
 
-    __hash__ = None  # type: ignore[assignment]
-
     def to_records(self) -> list[dict[str, Any]]:
         """Return the steps as dicts of plain numbers, lists and texts."""
         return [
