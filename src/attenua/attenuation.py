@@ -5,8 +5,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attenua._correct.corrections import checked_strength_of
 from attenua._correct.feature_groups import column_labels
-from attenua._correct.strengths import checked_strength, checked_strengths
+from attenua._correct.strengths import checked_strengths
 from attenua._data.folds import checked_stream_folds
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import RuleTransformer, RuleTransformerCV
@@ -145,7 +146,7 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         return self
 
     def _strengths(self) -> Array:
-        return np.array([checked_strength(self.alpha)])
+        return np.array([checked_strength_of("attenuation", self.alpha, "alpha")])
 
     def _rule(self, n_features: int) -> AttenuationRule:
         return AttenuationRule(self._strengths(), column_labels(self.feature_groups, n_features))

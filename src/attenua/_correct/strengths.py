@@ -1,7 +1,4 @@
-"""Strengths as users give them: one number, a grid, or the name of a grid."""
-
-import numbers
-from typing import Any
+"""Grids of strengths as users give them: numbers, or the name of a grid."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,13 +7,6 @@ Array = NDArray[np.float64]
 
 _GRID = np.sort(np.append(np.round(np.arange(0, 1.0001, 0.05), 2), 0.49))
 NAMED_STRENGTHS = {"direct": _GRID, "mask": _GRID[_GRID <= 0.49]}
-
-
-def checked_strength(value: Any, name: str = "alpha") -> float:
-    """Return one strength as a float in [0, 1]."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= value <= 1:
-        raise ValueError(f"{name} must be a number from 0 to 1; got {value!r}.")
-    return float(value)
 
 
 def checked_strengths(alphas: str | ArrayLike) -> Array:
