@@ -220,14 +220,6 @@ class SmoothedMoments(Moments):
     def _gram(self) -> tuple[Array, Array]:
         return self.gram()
 
-    def spectrum(self) -> Array:
-        """Return all eigenvalues that can differ from zero, decreasing."""
-        return np.maximum(self._gram[0], 0.0)
-
-    def row_space(self, start: int, stop: int) -> Any:
-        """Return leading eigenvectors, not normalised, as columns."""
-        return self.combined(self._gram[1][:, start:stop])
-
     def combined(self, vectors: Array) -> Any:
         """Return combinations of the rows of A K, as columns."""
         return self.lift(beside(self.mean, vectors))

@@ -35,8 +35,9 @@ class Moments(ABC):
     forms_covariance : bool
         Whether a p-by-p matrix is at hand; if not, it is only multiplied by.
     has_few_rows : bool
-        Whether the rows are few enough to find the eigenvectors of S by their inner products: then there are
-        ``row_space`` and ``spectrum``.
+        Whether the rows are few enough to find the eigenvectors of S by their inner products: then
+        ``row_space`` and ``spectrum`` can be asked for. A subclass brings ``_gram``, the eigenvalues and
+        eigenvectors of these products, and ``combined``, which makes vectors of combinations of rows.
     knows_products : bool
         Whether the inner products of few rows are at hand.
     floor : float
@@ -139,6 +140,14 @@ class Moments(ABC):
     def part_is_constant(self, labels: NDArray[np.intp] | None, tolerance: float) -> bool:
         """Whether D is a multiple of the identity, to a tolerance."""
         return labels is None and bool(np.ptp(to_host(self.variances)) <= tolerance)
+
+    def spectrum(self) -> NDArray[np.float64]:
+        """Return all eigenvalues of S that can differ from zero, decreasing; where rows are few."""
+        return np.maximum(self._gram[0], 0.0)
+
+    def row_space(self, start: int, stop: int) -> Any:
+        """Return leading eigenvectors of S, not normalised, as columns; there is at most one for each row."""
+        return self.combined(self._gram[1][:, start:stop])
 
     def compress(self, U: Any) -> Any:
         """Return ``U.T @ S @ U``."""
@@ -383,13 +392,9 @@ class ScaledMoments(Moments):
     def _gram(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return self._base.gram(self._factors)
 
-    def spectrum(self) -> NDArray[np.float64]:
-        """Return all eigenvalues that can differ from zero, decreasing."""
-        return np.maximum(self._gram[0], 0.0)
-
-    def row_space(self, start: int, stop: int) -> Any:
-        """Return leading eigenvectors, not normalised, as columns."""
-        return self._column * self._base.combined(self._gram[1][:, start:stop])
+    def combined(self, vectors: NDArray[np.float64]) -> Any:
+        """Return combinations of the centred weighted rows, as columns."""
+        return self._column * self._base.combined(vectors)
 
 
 def common_unit(parts: "Sequence[ScatterMoments]") -> float:

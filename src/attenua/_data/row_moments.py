@@ -361,14 +361,6 @@ class RowMoments(Moments):
     def _gram(self) -> tuple[Array, Array]:
         return self.gram()
 
-    def spectrum(self) -> Array:
-        """Return all eigenvalues of S that can differ from zero, decreasing."""
-        return np.maximum(self._gram[0], 0.0)
-
-    def row_space(self, start: int, stop: int) -> Any:
-        """Return leading eigenvectors of S, not normalised, as columns; there is at most one for each row."""
-        return self.combined(self._gram[1][:, start:stop])
-
     def combined(self, vectors: Array) -> Any:
         """Return combinations of the centred weighted rows, as columns."""
         return self.lift(beside(self._origin, vectors))
