@@ -37,9 +37,10 @@ def test_masked_target(benchmark):
 
 def test_risk_theory(benchmark):
     population = Population(np.cov(rows(400, 30).T), 3)
-    assert benchmark(population.excess_risk, np.linspace(0, 1, 22), 100).shape == (22,)
+    assert benchmark(population.excess_risk, 100, attenuation=np.linspace(0, 1, 22)).shape == (22,)
 
 
-def test_risk_surface(benchmark):
-    population = Population(np.cov(rows(400, 30).T), 3)
-    assert benchmark(population.risk_surface, 100).risk.shape == (22, 11)
+def test_risk_theory_of_all_corrections(benchmark):
+    population = Population(np.cov(rows(400, 30).T), 3, neighbours="line")
+    strengths = {"attenuation": 0.5, "tempering": 0.5, "damping": 0.5, "smoothing": 1.0, "row_tempering": 0.5}
+    assert benchmark(population.excess_risk, 100, **strengths) > 0

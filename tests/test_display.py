@@ -32,13 +32,13 @@ def test_one_sample_size_with_its_parts(population):
     assert display.figure_ is display.ax_.figure
     (risk,), (sampling,) = display.risk_lines_, display.sampling_lines_
     alphas = risk.get_xdata()
-    np.testing.assert_allclose(risk.get_ydata(), population.excess_risk(alphas, 64))
-    np.testing.assert_allclose(sampling.get_ydata(), population.sampling_coefficient(alphas) / 64)
-    np.testing.assert_allclose(display.bias_line_.get_ydata(), population.bias(alphas))
+    np.testing.assert_allclose(risk.get_ydata(), population.excess_risk(64, attenuation=alphas))
+    np.testing.assert_allclose(sampling.get_ydata(), population.sampling_coefficient(attenuation=alphas) / 64)
+    np.testing.assert_allclose(display.bias_line_.get_ydata(), population.bias(attenuation=alphas))
     direct, mask = display.oracle_markers_
-    assert direct.get_xdata()[0] == population.oracle(64, strengths=alphas)
-    assert mask.get_xdata()[0] == population.oracle(64, "mask", strengths=alphas)
-    assert mask.get_ydata()[0] == pytest.approx(population.excess_risk(mask.get_xdata()[0], 64))
+    assert direct.get_xdata()[0] == population.oracle(64, {"attenuation": alphas}).attenuation
+    assert mask.get_xdata()[0] == population.oracle(64, {"attenuation": alphas[alphas <= 0.5]}).attenuation
+    assert mask.get_ydata()[0] == pytest.approx(population.excess_risk(64, attenuation=mask.get_xdata()[0]))
     np.testing.assert_allclose(
         display.mask_range_.get_extents().transformed(display.ax_.transData.inverted()).x1, 0.5
     )
@@ -55,12 +55,14 @@ def test_several_sample_sizes_relative_to_pca(population):
     assert len(display.oracle_markers_) == 4
     assert display.sampling_lines_ == []
     for n, line in zip((16, 256), display.risk_lines_, strict=True):
-        expected = population.excess_risk(line.get_xdata(), n) / population.excess_risk(0.0, n)
+        expected = population.excess_risk(n, attenuation=line.get_xdata()) / population.excess_risk(n)
         np.testing.assert_allclose(line.get_ydata(), expected)
     assert len({line.get_linestyle() for line in display.risk_lines_}) == 2
     plain = display.plot(relative=False)
     assert plain.ax_ is not ax
-    np.testing.assert_allclose(plain.risk_lines_[0].get_ydata(), population.excess_risk([0, 0.2, 0.5, 1], 16))
+    np.testing.assert_allclose(
+        plain.risk_lines_[0].get_ydata(), population.excess_risk(16, attenuation=[0, 0.2, 0.5, 1])
+    )
 
 
 def test_report_with_a_band():

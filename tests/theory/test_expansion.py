@@ -91,7 +91,7 @@ def test_anatomy_of_a_sample(design, alpha):
     np.testing.assert_allclose(anatomy.residual_couplings, couplings[:2, 2:], atol=1e-12)
     exact = np.sum(S * (P - leading_projector(T, 2)))
     assert anatomy.excess_risk == pytest.approx(exact, abs=1e-12)
-    assert anatomy.bias == pytest.approx(population.bias(alpha), abs=1e-15)
+    assert anatomy.bias == pytest.approx(population.bias(attenuation=alpha), abs=1e-15)
 
 
 def test_balanced_prediction_is_the_pairwise_sum():
@@ -110,7 +110,7 @@ def test_prediction_errors_shrink_like_the_sample_says(design):
     """Risk and rotation: root mean square errors over samples fall like n^(-3/2) and n^(-1)."""
     S, alpha = SAMPLES[design], 0.5
     population = Population(S, 2)
-    moved = population.moved_projector(alpha)
+    moved = population.moved_projector(attenuation=alpha)
     N = np.eye(len(S)) - moved
     errors = []
     for n in (400, 6400):

@@ -19,7 +19,7 @@ def test_report_is_the_theory_at_the_sample_covariance():
     population = Population(np.cov(X, rowvar=False), 2)
     assert report.n == 59
     np.testing.assert_array_equal(report.alphas, default_strengths())
-    np.testing.assert_allclose(report.risk, population.excess_risk(report.alphas, 59), rtol=1e-12)
+    np.testing.assert_allclose(report.risk, population.excess_risk(59, attenuation=report.alphas), rtol=1e-12)
     assert report.oracle() == report.alphas[np.argmin(report.risk)]
     masks = report.alphas <= 0.5
     assert report.oracle("mask") == report.alphas[masks][np.argmin(report.risk[masks])]
@@ -27,36 +27,18 @@ def test_report_is_the_theory_at_the_sample_covariance():
         _ = report.band
 
 
-def test_report_at_a_tempering_and_over_a_surface():
-    X = draw_rows(moving(0), 60, random_state=0) + 5
-    report = plug_in_report(X, 2, tempering=0.4, n_bootstrap=20, random_state=0)
-    population = Population(np.cov(X, rowvar=False), 2)
-    expected = population.excess_risk(report.alphas, 59, tempering=0.4)
-    np.testing.assert_allclose(report.risk, expected, rtol=1e-12)
-    assert report.oracle() == report.alphas[np.argmin(report.risk)]
-    assert "tempering = 0.4" in str(report)
-    assert "tempering" in report._repr_html_()
-    surface = report.surface([0.0, 0.4])
-    np.testing.assert_allclose(surface.risk[:, 1], report.risk, rtol=1e-12)
-    np.testing.assert_allclose(surface.risk[:, 0], plug_in_report(X, 2, n_bootstrap=0).risk, rtol=1e-12)
-    assert surface.n == 59
-    with pytest.raises(ValueError, match="tempering must be one number"):
-        plug_in_report(X, 2, tempering=[0.0, 0.4])
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("tempering", [0.0, 0.6])
-def test_bootstrap_simulates_the_plug_in_population(tempering):
+def test_bootstrap_simulates_the_plug_in_population():
     """Its exact risks, redone here with other draws, and close to the 1/n formula; a seed repeats it."""
     X = draw_rows(moving(0), 400, random_state=1)
-    options = {"alphas": ALPHAS, "tempering": tempering, "n_bootstrap": 300, "random_state": 0}
+    options = {"alphas": ALPHAS, "n_bootstrap": 300, "random_state": 0}
     report, again = plug_in_report(X, 2, **options), plug_in_report(X, 2, **options)
     np.testing.assert_array_equal(report.bootstrap.curves, again.bootstrap.curves)
     S, rng = report.population.covariance, np.random.default_rng(5)
     Z = rng.multivariate_normal(np.zeros(5), S, size=(2_000, 399))
     Z -= Z.mean(axis=1, keepdims=True)
     samples = np.swapaxes(Z, 1, 2) @ Z
-    risks = np.stack([risk_of_estimate(S, samples, 2, a, tempering) for a in ALPHAS], axis=1)
+    risks = np.stack([risk_of_estimate(S, samples, 2, a, 0.0) for a in ALPHAS], axis=1)
     mean, error = np.mean(risks, axis=0), np.std(risks, axis=0) / np.sqrt(len(risks))
     combined = np.hypot(error, report.bootstrap.simulated_error)
     assert (np.abs(report.bootstrap.simulated_risk - mean) < 4 * combined).all()
@@ -67,7 +49,7 @@ def test_bootstrap_simulates_the_plug_in_population(tempering):
 @pytest.mark.parametrize("S", [balanced(0), moving(8)], ids=["balanced", "moving"])
 def test_band_covers_the_true_curve(S):
     """Nominally 90%; the bare bootstrap quantiles fail where the plug-in bias is not small."""
-    truth = Population(S, 2).excess_risk(ALPHAS, 99)
+    truth = Population(S, 2).excess_risk(99, attenuation=ALPHAS)
     covered = []
     for seed in range(60):
         X = draw_rows(S, 100, random_state=seed)
@@ -79,14 +61,16 @@ def test_band_covers_the_true_curve(S):
 def test_plug_in_bias_does_not_vanish_against_the_saving():
     """The honest statement, checked: under balance n times the plug-in bias stays; the true one is 0."""
     S = balanced(0)
-    assert Population(S, 2).bias(0.7) < 1e-20
+    assert Population(S, 2).bias(attenuation=0.7) < 1e-20
     scaled = []
     for n in (100, 1_600):
         samples = (draw_rows(S, n, random_state=seed) for seed in range(60))
         reports = [plug_in_report(X, 2, alphas=[0.7], n_bootstrap=0) for X in samples]
         scaled.append(np.mean([n * r.bias[0] for r in reports]))
     assert scaled[1] > scaled[0] / 3
-    saving = Population(S, 2).sampling_coefficient(0.0) - Population(S, 2).sampling_coefficient(0.7)
+    saving = Population(S, 2).sampling_coefficient(attenuation=0.0) - Population(S, 2).sampling_coefficient(
+        attenuation=0.7
+    )
     assert scaled[1] > saving / 4
 
 
@@ -107,8 +91,6 @@ def test_from_a_fitted_estimator():
     assert report.fitted_alpha is None
     fitted = SimpleNamespace(n_components_=2, mean_=X.mean(axis=0), alpha_=0.35)
     assert "fitted with alpha = 0.35" in str(plug_in_report_for(fitted, X, n_bootstrap=0))
-    fitted.tempering_ = 0.5
-    assert plug_in_report_for(fitted, X, n_bootstrap=0).tempering == 0.5
     with pytest.raises(ValueError, match="X must be the rows the estimator was fitted on"):
         plug_in_report_for(pca, X + 1)
     with pytest.raises(ValueError, match="must be fitted and have n_components_"):

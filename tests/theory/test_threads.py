@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from attenua._data.blas import blas_threads
-from attenua.theory import Population, _threads, plug_in_report
+from attenua.theory import Gaussian, Population, _threads, plug_in_report
 
 
 @pytest.fixture
@@ -19,12 +19,17 @@ def two_threads():
 
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize(("worth_threads", "expected"), [(512, 1), (4, 2)])
-def test_a_surface_of_small_matrices_takes_one_thread(monkeypatch, worth_threads, expected):
+def test_risks_of_small_matrices_take_one_thread(monkeypatch, worth_threads, expected):
     monkeypatch.setattr(_threads, "_WORTH_THREADS", worth_threads)
-    seen = []
-    population = Population(np.eye(4) + np.ones((4, 4)), n_components=1)
-    population.risk_surface(50, advance=lambda: seen.append(blas_threads()))
-    assert set(seen) == {expected}
+    seen, of_gaussian = [], Gaussian.noise
+
+    def watched(self, *arguments):
+        seen.append(blas_threads())
+        return of_gaussian(self, *arguments)
+
+    monkeypatch.setattr(Gaussian, "noise", watched)
+    Population(np.eye(4) + np.ones((4, 4)), n_components=1).excess_risk(50, attenuation=[0.0, 0.5])
+    assert seen == [expected]  # the noise is kept for the second strength
 
 
 @pytest.mark.usefixtures("two_threads")

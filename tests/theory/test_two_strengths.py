@@ -9,7 +9,6 @@ from designs import (
     balanced,
     coefficient_by_differences,
     corrected,
-    gaussian_cubature,
     leading_projector,
     moving,
     preserving,
@@ -18,12 +17,14 @@ from designs import (
     simulated_coefficient,
 )
 
+from attenua._correct.corrections import Strengths
 from attenua.theory import (
+    CorrectionMap,
+    Gaussian,
     Population,
     default_strengths,
     flat_spike_ratio,
     sampling_coefficient,
-    two_strengths,
 )
 from attenua.theory.cutoff import cut
 
@@ -31,44 +32,12 @@ DESIGNS = {"balanced": (balanced(0), 2), "preserving": (preserving(1), 2), "movi
 PAIRS = [(0.0, 0.5), (0.4, 0.3), (0.8, 1.0), (1.0, 0.7)]
 
 
-def linear_part(correction, tempering, covariance, E):
-    scale = np.diag(covariance) ** (-tempering / 2)
-    E = E * np.outer(scale, scale)
-    variances = np.diag(np.diag(E))
-    return E + variances @ correction.response + correction.response.T @ variances
-
-
-@pytest.mark.parametrize(("alpha", "tempering"), [(0.3, 0.0), *PAIRS])
-def test_value_and_linear_part_by_differences(alpha, tempering):
-    S = moving(3)
-    correction = two_strengths(S, alpha, tempering)
-    np.testing.assert_allclose(correction.target, corrected(S, alpha, tempering), atol=1e-13)
-    G = np.random.default_rng(0).standard_normal((5, 5))
-    E, h = G + G.T, 1e-4
-    slope = (corrected(S + h * E, alpha, tempering) - corrected(S - h * E, alpha, tempering)) / (2 * h)
-    np.testing.assert_allclose(linear_part(correction, tempering, S, E), slope, atol=1e-6)
-
-
-@pytest.mark.parametrize(("alpha", "tempering"), PAIRS)
-def test_drift_is_the_mean_second_derivative(alpha, tempering):
-    S = moving(3)
-    points, weights = gaussian_cubature(S)
-    E = points[:, :, None] * points[:, None, :] - S
-    h = 1e-3 / np.linalg.norm(E, axis=(1, 2))[:, None, None]
-    at = [corrected(S + step * h * E, alpha, tempering) for step in (-1, 0, 1)]
-    halves = (at[0] - 2 * at[1] + at[2]) / h**2 / 2
-    expected = np.tensordot(weights, halves, 1)
-    drift = two_strengths(S, alpha, tempering).drift
-    np.testing.assert_allclose(drift, expected, atol=1e-5)
-    assert np.abs(drift - np.diag(np.diag(drift))).max() > 0.05
-
-
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize(("alpha", "tempering"), PAIRS)
 def test_coefficient_is_half_the_mean_second_derivative_of_the_risk(design, alpha, tempering):
     S, d = DESIGNS[design]
     expected = coefficient_by_differences(S, d, alpha, tempering)
-    assert Population(S, d).sampling_coefficient(alpha, tempering=tempering) == pytest.approx(
+    assert Population(S, d).sampling_coefficient(attenuation=alpha, tempering=tempering) == pytest.approx(
         expected, rel=1e-6
     )
 
@@ -78,7 +47,7 @@ def test_coefficient_is_half_the_mean_second_derivative_of_the_risk(design, alph
 def test_coefficient_against_monte_carlo(design, alpha, tempering):
     S, d = DESIGNS[design]
     mean, error = simulated_coefficient(S, d, alpha, tempering, n=20_000, repeats=20_000, seed=1)
-    coefficient = Population(S, d).sampling_coefficient(alpha, tempering=tempering)
+    coefficient = Population(S, d).sampling_coefficient(attenuation=alpha, tempering=tempering)
     assert abs(mean - coefficient) < 4 * error
     assert error < 0.05 * coefficient
 
@@ -92,20 +61,21 @@ def drifting():
 @pytest.mark.parametrize(("alpha", "tempering"), [(0.0, 1.0), (0.3, 0.6)])
 def test_monte_carlo_would_notice_a_missing_drift(alpha, tempering):
     S, d = drifting(), 1
-    correction = two_strengths(S, alpha, tempering)
+    noise = Gaussian().noise(S)
+    correction = CorrectionMap(Strengths(attenuation=alpha, tempering=tempering)).at(S, noise)
     at = cut(correction.target, d)
     mean, error = simulated_coefficient(S, d, alpha, tempering, n=20_000, repeats=40_000, seed=2)
-    assert abs(mean - sampling_coefficient(correction, at, S)) < 4 * error
-    assert abs(mean - sampling_coefficient(replace(correction, drift=None), at, S)) > 8 * error
+    assert abs(mean - sampling_coefficient(correction, noise, at, S)) < 4 * error
+    assert abs(mean - sampling_coefficient(replace(correction, drift=None), noise, at, S)) > 8 * error
     # Nor would a response of the diagonal alone, as without tempering, do.
     diagonal = replace(correction, response=np.diag(np.diag(correction.response)))
-    assert abs(mean - sampling_coefficient(diagonal, at, S)) > 8 * error
+    assert abs(mean - sampling_coefficient(diagonal, noise, at, S)) > 8 * error
 
 
 def test_risk_at_moderate_sample_sizes():
     """The remainder of the expansion times n is O(n^(-1/2)): four times the rows, at most half of it."""
     S, d, pair = moving(8), 2, (0.3, 0.5)
-    coefficient = Population(S, d).sampling_coefficient(pair[0], tempering=pair[1])
+    coefficient = Population(S, d).sampling_coefficient(attenuation=pair[0], tempering=pair[1])
     found = [simulated_coefficient(S, d, *pair, n, 80_000, seed=n) for n in (50, 200, 800)]
     remainders, errors = np.abs([mean - coefficient for mean, _ in found]), np.array([e for _, e in found])
     assert remainders[0] > 20 * errors[0]
@@ -127,10 +97,10 @@ def test_balanced_marginals_give_pairwise_strengths(seed):
         ]
         for a in alphas.ravel()
     ]
-    for method in (population.sampling_coefficient, population.balanced_coefficient):
-        np.testing.assert_allclose(method(alphas, tempering=temperings), expected, rtol=1e-10)
-    assert np.abs(population.bias(alphas, tempering=temperings)).max() < 1e-25
-    assert np.all(population.preserves_target(alphas, tempering=temperings))
+    found = population.sampling_coefficient(attenuation=alphas, tempering=temperings)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    assert np.abs(population.bias(attenuation=alphas, tempering=temperings)).max() < 1e-25
+    assert np.all(population.preserves_target(attenuation=alphas, tempering=temperings))
 
 
 @pytest.mark.parametrize(("p", "noise", "spike"), [(2, 1.0, 3.0), (16, 2.0, 0.5), (7, 0.1, 9.0)])
@@ -144,11 +114,11 @@ def test_flat_spike_is_best_at_the_correlation_matrix(p, noise, spike):
     for alpha, tempering in ((0.0, 0.0), (1.0, 0.0), (0.2, 0.5), (0.7, 1.0)):
         w = alpha * (1 - tempering) + tempering * reached
         expected = (p - 1) / spike * (top * bottom - 4 * w * top * bottom / p + w**2 * h)
-        found = population.sampling_coefficient(alpha, tempering=tempering)
+        found = population.sampling_coefficient(attenuation=alpha, tempering=tempering)
         assert found == pytest.approx(expected, rel=1e-9)
-    surface = population.risk_surface(30)
-    assert surface.risk.min() == pytest.approx(surface.risk[0, -1], rel=1e-9)
-    assert surface.risk[-1, 0] - surface.risk[0, -1] > (1e-3 if p > 2 else -1e-12)
+    risk = population.excess_risk(30, attenuation=default_strengths()[:, None], tempering=np.arange(11) / 10)
+    assert risk.min() == pytest.approx(risk[0, -1], rel=1e-9)
+    assert risk[-1, 0] - risk[0, -1] > (1e-3 if p > 2 else -1e-12)
 
 
 @pytest.mark.parametrize("tempering", [0.0, 0.3, 1.0])
@@ -157,19 +127,21 @@ def test_two_coordinates_without_sampling_error(tempering):
     population = Population(np.array([[5.0, 1.5], [1.5, 2.0]]), 1)
     for alpha in (0.4, 1.0):
         fixed = alpha == 1 or tempering == 1
-        coefficient = population.sampling_coefficient(alpha, tempering=tempering)
+        coefficient = population.sampling_coefficient(attenuation=alpha, tempering=tempering)
         assert (abs(coefficient) < 1e-12) == fixed
         if fixed:
             u = np.full(2, np.sqrt(0.5))
             cost = population.eigenvalues[0] - u @ population.covariance @ u
-            assert population.excess_risk(alpha, 7, tempering=tempering) == pytest.approx(cost, rel=1e-12)
+            assert population.excess_risk(7, attenuation=alpha, tempering=tempering) == pytest.approx(
+                cost, rel=1e-12
+            )
 
 
 def test_strength_does_not_matter_to_a_correlation_matrix():
     population = Population(moving(8), 2)
-    risks = population.excess_risk(default_strengths(), 40, tempering=1.0)
+    risks = population.excess_risk(40, attenuation=default_strengths(), tempering=1.0)
     np.testing.assert_allclose(risks, risks[0], rtol=1e-10)
-    assert population.oracle(40, tempering=1.0) == 0.0
+    assert population.oracle(40, {"tempering": [1.0], "attenuation": [0.5]}).attenuation in (0.0, 0.5)
 
 
 def test_cost_of_a_little_of_both_strengths():
@@ -181,7 +153,7 @@ def test_cost_of_a_little_of_both_strengths():
     j, k = values[None, :d], values[d:, None]
     for alpha, tempering in ((1e-5, 0.0), (0.0, 1e-5), (1e-5, 2e-5)):
         expected = np.sum((alpha * D + tempering * (j + k) / 2 * L) ** 2 / (j - k))
-        assert population.bias(alpha, tempering=tempering) == pytest.approx(expected, rel=1e-3)
+        assert population.bias(attenuation=alpha, tempering=tempering) == pytest.approx(expected, rel=1e-3)
 
 
 def test_geometry_of_a_pair():
@@ -193,39 +165,45 @@ def test_geometry_of_a_pair():
         T = corrected(S, alpha, tempering)
         values = np.linalg.eigvalsh(T)
         inside, outside = (np.linalg.eigvalsh(V.T @ T @ V) for V in (U[:, :d], U[:, d:]))
-        leak = population.population_leakage(alpha, tempering=tempering)
+        leak = population.population_leakage(attenuation=alpha, tempering=tempering)
         np.testing.assert_allclose(leak, N @ T @ P, atol=1e-12)
-        assert population.block_gap(alpha, tempering=tempering) == pytest.approx(inside[0] - outside[-1])
-        assert population.cutoff_gap(alpha, tempering=tempering) == pytest.approx(values[-d] - values[-d - 1])
-        moved = population.moved_projector(alpha, tempering=tempering)
+        assert population.block_gap(attenuation=alpha, tempering=tempering) == pytest.approx(
+            inside[0] - outside[-1]
+        )
+        assert population.cutoff_gap(attenuation=alpha, tempering=tempering) == pytest.approx(
+            values[-d] - values[-d - 1]
+        )
+        moved = population.moved_projector(attenuation=alpha, tempering=tempering)
         np.testing.assert_allclose(moved, leading_projector(T, d), atol=1e-12)
         cost = np.sum(S * (P - leading_projector(T, d)))
-        assert population.bias(alpha, tempering=tempering) == pytest.approx(cost, abs=1e-12)
+        assert population.bias(attenuation=alpha, tempering=tempering) == pytest.approx(cost, abs=1e-12)
 
 
 def test_preservation_with_tempering():
     alphas, temperings = np.array([[0.0], [0.5], [1.0]]), np.array([0.0, 0.5, 1.0])
     kept = Population(UNEQUAL, 2)
     assert not kept.is_balanced
-    assert np.all(kept.preserves_target(alphas, tempering=temperings))
-    coefficients = kept.preserved_coefficient(alphas, tempering=temperings)
-    np.testing.assert_array_equal(coefficients, kept.sampling_coefficient(alphas, tempering=temperings))
+    assert np.all(kept.preserves_target(attenuation=alphas, tempering=temperings))
+    coefficients = kept.preserved_coefficient(attenuation=alphas, tempering=temperings)
+    np.testing.assert_array_equal(
+        coefficients, kept.sampling_coefficient(attenuation=alphas, tempering=temperings)
+    )
     moved = Population(moving(8), 2)
-    assert moved.preserves_target(alphas, tempering=temperings).sum() == 1
-    with pytest.raises(ValueError, match=r"it moves at alpha = 0, tempering = 0\.5"):
-        moved.preserved_coefficient(0.0, tempering=[0.0, 0.5])
+    assert moved.preserves_target(attenuation=alphas, tempering=temperings).sum() == 1
+    with pytest.raises(ValueError, match=r"it moves at tempering = 0\.5"):
+        moved.preserved_coefficient(attenuation=0.0, tempering=[0.0, 0.5])
 
 
 def test_strengths_and_temperings_broadcast():
     population = Population(moving(8), 2)
     alphas, temperings = np.array([0.0, 0.4, 0.9]), np.array([0.0, 0.5])
     for answer in (
-        population.block_gap,
-        population.cutoff_gap,
-        population.bias,
-        population.sampling_coefficient,
-        lambda alpha, tempering: population.excess_risk(alpha, 30, tempering=tempering),
-        lambda alpha, tempering: population.benefit(alpha, 30, tempering=tempering),
+        lambda alpha, tempering: population.block_gap(attenuation=alpha, tempering=tempering),
+        lambda alpha, tempering: population.cutoff_gap(attenuation=alpha, tempering=tempering),
+        lambda alpha, tempering: population.bias(attenuation=alpha, tempering=tempering),
+        lambda alpha, tempering: population.sampling_coefficient(attenuation=alpha, tempering=tempering),
+        lambda alpha, tempering: population.excess_risk(30, attenuation=alpha, tempering=tempering),
+        lambda alpha, tempering: population.benefit(30, attenuation=alpha, tempering=tempering),
     ):
         surface = answer(alphas[:, None], tempering=temperings)
         assert surface.shape == (3, 2)
@@ -233,49 +211,33 @@ def test_strengths_and_temperings_broadcast():
         assert surface[1, 1] == pytest.approx(answer(0.4, tempering=0.5), rel=1e-12)
         np.testing.assert_array_equal(answer(0.4, tempering=temperings), surface[1])
         np.testing.assert_array_equal(surface[:, 0], answer(alphas, tempering=0.0))
-    assert population.moved_projector(alphas[:, None], tempering=temperings).shape == (3, 2, 5, 5)
-    assert population.is_beneficial(0.1, 30, tempering=temperings).dtype == bool
-    with pytest.raises(ValueError, match=r"broadcast, such as .* got \(3,\) and \(2,\)"):
-        population.bias(alphas, tempering=temperings)
-    with pytest.raises(ValueError, match="tempering must lie between 0 and 1"):
-        population.bias(0.1, tempering=1.5)
-    with pytest.raises(ValueError, match="follows alpha only"):
-        population.bias(0.1, tempering=0.5, method="path")
+    assert population.moved_projector(attenuation=alphas[:, None], tempering=temperings).shape == (3, 2, 5, 5)
+    assert population.is_beneficial(30, attenuation=0.1, tempering=temperings).dtype == bool
+    with pytest.raises(ValueError, match=r"broadcast, such as .* got attenuation \(3,\), tempering \(2,\)"):
+        population.bias(attenuation=alphas, tempering=temperings)
+    with pytest.raises(ValueError, match="tempering must be a number from 0 to 1"):
+        population.bias(attenuation=0.1, tempering=1.5)
 
 
-def test_surface_and_oracle_pair():
+def test_oracle_of_both_strengths():
     population, n = Population(moving(8), 2), 15
     alphas, temperings = default_strengths(), np.arange(11) / 10
-    calls = []
-    surface = population.risk_surface(n, advance=lambda: calls.append(1))
-    assert len(calls) == surface.risk.size
-    np.testing.assert_array_equal(surface.alphas, alphas)
-    np.testing.assert_allclose(surface.temperings, temperings)
-    np.testing.assert_allclose(surface.risk[:, 3], population.excess_risk(alphas, n, tempering=0.3))
-    assert surface.gain[0, 0] == pytest.approx(0, abs=1e-14)
-    row, column = np.unravel_index(np.argmin(surface.risk), surface.risk.shape)
-    assert surface.oracle() == (alphas[row], temperings[column])
-    assert population.oracle(n, strengths=alphas, tempering=temperings) == surface.oracle()
-    masks = surface.risk[alphas <= 0.5]
-    row, column = np.unravel_index(np.argmin(masks), masks.shape)
-    assert surface.oracle("mask") == (alphas[row], temperings[column])
-    # On the range the strength is polished, and the risk no larger than on the grid.
-    alpha, tempering = population.oracle(n, tempering=temperings)
-    assert population.excess_risk(alpha, n, tempering=tempering) <= surface.risk.min()
-    assert population.oracle(n, tempering=0.3) == pytest.approx(
-        np.linspace(0, 1, 2001)[np.argmin(population.excess_risk(np.linspace(0, 1, 2001), n, tempering=0.3))],
-        abs=1e-3,
-    )
-    with pytest.raises(ValueError, match="at least one number"):
-        population.oracle(n, tempering=[])
+    risks = population.excess_risk(n, attenuation=alphas[:, None], tempering=temperings)
+    row, column = np.unravel_index(np.argmin(risks), risks.shape)
+    on_grid = population.oracle(n, {"tempering": temperings, "attenuation": alphas})
+    assert (on_grid.attenuation, on_grid.tempering) == (alphas[row], temperings[column])
+    # On the ranges strengths are polished, and the risk no larger than on the grid.
+    anywhere = population.oracle(n, ["attenuation", "tempering"])
+    assert population.excess_risk(n, **anywhere._asdict()) <= risks.min() + 1e-12
 
 
 def test_oracle_pair_beats_the_oracle_strength_in_simulation():
     """Where tempering helps by the theory it helps in samples: equal signals, unequal noise."""
     S, n = 1 + np.diag(np.exp(np.linspace(-0.4, 0.4, 8))), 30
     population, temperings = Population(S, 1), np.arange(11) / 10
-    pair, alone = population.oracle(n, tempering=temperings), population.oracle(n)
-    assert pair[1] > 0.5
+    both = population.oracle(n, {"tempering": temperings, "attenuation": temperings})
+    pair, alone = (both.attenuation, both.tempering), population.oracle(n, ["attenuation"]).attenuation
+    assert both.tempering > 0.5
     samples = sample_covariances(S, n, 20_000, np.random.default_rng(0))
     risks = [risk_of_estimate(S, samples, 1, *p) for p in (pair, (alone, 0.0))]
     difference = risks[1] - risks[0]
@@ -287,20 +249,17 @@ def test_a_closing_gap_is_named_with_its_tempering():
     S = np.array([[3.0, 2.0, 0.0], [2.0, 3.0, 0.0], [0.0, 0.0, 10.0]])
     population = Population(S, 1)
     at = 1 - 2 / np.sqrt(3) / (np.sqrt(10) - np.sqrt(3))
-    assert population.closing_strength(tempering=0.5) == pytest.approx(at, abs=1e-9)
-    with pytest.raises(ValueError, match=r"tempered by 0\.5, at rank 1 closes at alpha"):
-        population.oracle(20, tempering=0.5)
-    with pytest.raises(ValueError, match=r"tempered by 0\.5, at rank 1 closes at alpha"):
-        population.bias(at, tempering=0.5)
+    with pytest.raises(ValueError, match=r"tempering = 0\.5, attenuation = .*, has no gap at rank 1"):
+        population.bias(attenuation=at, tempering=0.5)
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e100])
 def test_scale_changes_units_only(scale):
     one, other = Population(moving(8), 2), Population(moving(8) * scale, 2)
     for name in ("bias", "sampling_coefficient"):
-        found, expected = (getattr(each, name)(0.3, tempering=0.6) for each in (other, one))
+        found, expected = (getattr(each, name)(attenuation=0.3, tempering=0.6) for each in (other, one))
         assert found / scale == pytest.approx(expected, rel=1e-9)
-    found, expected = (each.block_gap(0.3, tempering=0.6) for each in (other, one))
+    found, expected = (each.block_gap(attenuation=0.3, tempering=0.6) for each in (other, one))
     assert found / scale**0.4 == pytest.approx(expected, rel=1e-9)
 
 
@@ -308,5 +267,7 @@ def test_a_column_without_variance_stays_out():
     S, wide = moving(8), np.zeros((6, 6))
     wide[:5, :5] = S
     for tempering in (0.0, 0.5, 1.0):
-        found = Population(wide, 2).excess_risk(0.2, 40, tempering=tempering)
-        assert found == pytest.approx(Population(S, 2).excess_risk(0.2, 40, tempering=tempering), rel=1e-10)
+        found = Population(wide, 2).excess_risk(40, attenuation=0.2, tempering=tempering)
+        assert found == pytest.approx(
+            Population(S, 2).excess_risk(40, attenuation=0.2, tempering=tempering), rel=1e-10
+        )

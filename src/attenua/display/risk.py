@@ -92,8 +92,8 @@ class RiskCurveDisplay:
         """
         sizes = [float(size) for size in np.atleast_1d(n)]
         strengths = np.linspace(0, 1, 41) if alphas is None else np.unique(np.asarray(alphas, dtype=float))
-        bias = population.bias(strengths)
-        coefficient = population.sampling_coefficient(strengths)
+        bias = population.bias(attenuation=strengths)
+        coefficient = population.sampling_coefficient(attenuation=strengths)
         sampling = np.array([coefficient / size for size in sizes])
         return cls(alphas=strengths, sample_sizes=sizes, bias=bias, sampling=sampling).plot(ax=ax, **options)
 

@@ -1,5 +1,6 @@
-"""When does attenuation help, by how much, and at which strength: the paper's risk theory, computed."""
+"""When does a correction help, by how much, and at which strength: the risk theory, computed."""
 
+from attenua._correct.corrections import Strengths
 from attenua.theory.autoencoder import (
     asymmetric_map,
     balanced_gains,
@@ -9,9 +10,18 @@ from attenua.theory.autoencoder import (
     tied_gains,
     tied_objective,
 )
+from attenua.theory.draws import draw_batches, draw_rows
 from attenua.theory.expansion import RiskExpansion, expand_risk
-from attenua.theory.family import two_strengths
-from attenua.theory.laws import LATENT_LAWS, draw_batches, draw_rows
+from attenua.theory.laws import (
+    LATENT_LAWS,
+    ContaminatedNormal,
+    FourthMoments,
+    Gaussian,
+    LatentCoordinates,
+    Rows,
+    StudentT,
+)
+from attenua.theory.maps import CorrectionMap, SmoothCorrection
 from attenua.theory.masked_target import (
     MaskedTarget,
     TwoCoordinateSolution,
@@ -20,27 +30,35 @@ from attenua.theory.masked_target import (
     two_coordinate_solution,
 )
 from attenua.theory.moments import MomentConstants, moment_constants
+from attenua.theory.noise import RowNoise
 from attenua.theory.oracle import default_strengths
 from attenua.theory.pairs import BalancedConstants, PairMoments, flat_spike_ratio
 from attenua.theory.plugin import Bootstrap, PlugInReport, plug_in_report, plug_in_report_for
 from attenua.theory.population import Population
-from attenua.theory.risk import SmoothCorrection, sampling_coefficient
+from attenua.theory.risk import sampling_coefficient
 from attenua.theory.sample import SampleAnatomy, dissect_sample
-from attenua.theory.surface import RiskSurface
 
 __all__ = [
     "LATENT_LAWS",
     "BalancedConstants",
     "Bootstrap",
+    "ContaminatedNormal",
+    "CorrectionMap",
+    "FourthMoments",
+    "Gaussian",
+    "LatentCoordinates",
     "MaskedTarget",
     "MomentConstants",
     "PairMoments",
     "PlugInReport",
     "Population",
     "RiskExpansion",
-    "RiskSurface",
+    "RowNoise",
+    "Rows",
     "SampleAnatomy",
     "SmoothCorrection",
+    "Strengths",
+    "StudentT",
     "TwoCoordinateSolution",
     "asymmetric_map",
     "balanced_gains",
@@ -62,5 +80,4 @@ __all__ = [
     "tied_gains",
     "tied_objective",
     "two_coordinate_solution",
-    "two_strengths",
 ]

@@ -1,11 +1,13 @@
 """What the theory accepts, and the sentence it answers with when it does not."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from attenua._correct.corrections import CORRECTIONS, Strengths, checked_strength_of
 
 # Relative size of the asymmetry and of the negative eigenvalues that count as rounding (a covariance that
 # went through single precision has both at about 1e-7 of an entry, well below it of the largest one).
@@ -67,16 +69,29 @@ def as_strength(alpha: ArrayLike, name: str = "alpha") -> float:
     return float(strengths)
 
 
-def as_pairs(alpha: ArrayLike, tempering: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return strengths and temperings in [0, 1], broadcast to one shape."""
-    strengths, temperings = as_strengths(alpha), as_strengths(tempering, "tempering")
+def as_candidates(strengths: Mapping[str, ArrayLike]) -> tuple[tuple[int, ...], list[Strengths]]:
+    """Return the shape that strengths broadcast to, and one `Strengths` for each place in it."""
+    unknown = [name for name in strengths if name not in CORRECTIONS]
+    if unknown:
+        raise TypeError(f"{unknown[0]!r} is no correction; the corrections are {', '.join(CORRECTIONS)}.")
+    arrays = {}
+    for name, given in strengths.items():
+        try:
+            arrays[name] = np.asarray(given, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} must be a number or an array of numbers; {error}.") from None
+        for value in arrays[name].ravel().tolist():
+            checked_strength_of(name, value)
     try:
-        return tuple(np.broadcast_arrays(strengths, temperings))
+        together = np.broadcast_arrays(*arrays.values())
     except ValueError:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise ValueError(
-            "alpha and tempering must have shapes that broadcast, such as alpha[:, None] and tempering for "
-            f"a surface; got {strengths.shape} and {temperings.shape}."
+            f"strengths must have shapes that broadcast, such as (3, 1) and (2,) for a surface; got {shapes}."
         ) from None
+    shape = together[0].shape if together else ()
+    values = zip(*(array.ravel().tolist() for array in together), strict=True) if together else [()]
+    return shape, [Strengths(**dict(zip(arrays, some, strict=True))) for some in values]
 
 
 def as_sample_size(n: Any, name: str = "n") -> float:
@@ -93,22 +108,32 @@ def as_mask_rate(mask_rate: Any) -> float:
     return float(mask_rate)
 
 
-def as_rows(X: ArrayLike, n_features: int, name: str = "X") -> NDArray[np.float64]:
-    """Return a finite matrix of rows with `n_features` columns."""
-    rows = np.asarray(X, dtype=float)
-    if rows.ndim != 2 or rows.shape[1] != n_features or len(rows) == 0:
+def as_rows(X: ArrayLike, n_features: int | None = None, name: str = "X") -> NDArray[np.float64]:
+    """Return a finite matrix of rows, with `n_features` columns if that is given."""
+    try:
+        rows = np.asarray(X, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold rows of real numbers; {error}") from None
+    if rows.ndim != 2 or rows.size == 0:
+        raise ValueError(f"{name} must hold rows, as a matrix that is not empty; got shape {rows.shape}.")
+    if n_features is not None and rows.shape[1] != n_features:
         raise ValueError(f"{name} must hold rows of {n_features} features; got shape {rows.shape}.")
     if not np.isfinite(rows).all():
         raise ValueError(f"{name} must be finite; it holds NaN or infinite values.")
     return rows
 
 
-def over_pairs(
-    alpha: ArrayLike, tempering: ArrayLike, function: Callable[[float, float], Any], dtype: type = float
+def over_candidates(
+    strengths: Mapping[str, ArrayLike], function: Callable[[Strengths], Any], dtype: type = float
 ) -> Any:
-    """Evaluate `function` at every pair of strengths; the answer has the shape that they broadcast to."""
-    strengths, temperings = as_pairs(alpha, tempering)
-    pairs = zip(strengths.ravel().tolist(), temperings.ravel().tolist(), strict=True)
-    answers = np.array([function(*pair) for pair in pairs], dtype=dtype)
-    answers = answers.reshape(strengths.shape + answers.shape[1:])
+    """Evaluate `function` at every candidate; the answer has the shape that the strengths broadcast to."""
+    shape, candidates = as_candidates(strengths)
+    answers = np.array([function(candidate) for candidate in candidates], dtype=dtype)
+    answers = answers.reshape(shape + answers.shape[1:])
     return answers.item() if answers.ndim == 0 else answers
+
+
+def in_words(strengths: Strengths) -> str:
+    """Return the strengths that are not 0, as a person would write them."""
+    used = [f"{name} = {value:.4g}" for name, value in strengths._asdict().items() if value]
+    return ", ".join(used) if used else "no correction"

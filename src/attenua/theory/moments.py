@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attenua.theory import oracle
-from attenua.theory._checks import as_rows, over_pairs
+from attenua.theory._checks import as_rows, as_strengths
 from attenua.theory.cutoff import Array, Cutoff
-from attenua.theory.pairs import balanced_quadratic, tempering_weights
 from attenua.theory.population import Population
 
 # Rows are worked through so many pair values at a time (about 16 MB).
@@ -26,10 +25,8 @@ class MomentConstants:
     G0, C, V : float
         :math:`\sum_{jk} \operatorname{var}(a_{jk}) / (\lambda_j - \lambda_k)`, and the same with
         :math:`\operatorname{cov}(a_{jk}, b_{jk})` and :math:`\operatorname{var}(b_{jk})`.
-    C_tempering, V_mixed, V_tempering : float
-        What tempering adds, as in :class:`BalancedConstants`.
-    error_covariance : ndarray of shape (6, 6)
-        Covariance of the errors of the six constants, in the order above, from the spread of the rows.
+    error_covariance : ndarray of shape (3, 3)
+        Covariance of the errors of the three constants, in the order above, from the spread of the rows.
     n_rows : int
         Rows used.
     """
@@ -37,34 +34,26 @@ class MomentConstants:
     G0: float
     C: float
     V: float
-    C_tempering: float
-    V_mixed: float
-    V_tempering: float
     error_covariance: Array
     n_rows: int
 
     @property
     def standard_errors(self) -> Array:
-        """Standard errors of the six constants."""
+        """Standard errors of the three constants."""
         return np.sqrt(np.diag(self.error_covariance))
 
-    def coefficient(self, alpha: ArrayLike, *, tempering: ArrayLike = 0.0) -> Any:
-        r"""Return :math:`G_\nu(0) - 2 \alpha C_\nu + \alpha^2 V_\nu` (eq. moment-risk-quadratic).
+    def coefficient(self, alpha: ArrayLike) -> Any:
+        r"""Return :math:`G_\nu(0) - 2 \alpha C_\nu + \alpha^2 V_\nu` (eq. moment-risk-quadratic)."""
+        strengths = as_strengths(alpha)
+        values = self.G0 - 2 * strengths * self.C + strengths**2 * self.V
+        return values.item() if values.ndim == 0 else values
 
-        With tempering, :math:`\sum_{jk} \operatorname{var}(a_{jk} - w_{jk} b_{jk}) / (\lambda_j - \lambda_k)`
-        with the strengths :math:`w_{jk}` of :meth:`Population.balanced_coefficient`.
-        """
-        return over_pairs(alpha, tempering, lambda *pair: balanced_quadratic(self, *pair))
-
-    def coefficient_error(self, alpha: ArrayLike, *, tempering: ArrayLike = 0.0) -> Any:
+    def coefficient_error(self, alpha: ArrayLike) -> Any:
         r"""Return the standard error of `coefficient`."""
-
-        def error(strength: float, tempering: float) -> float:
-            a, t = strength * (1 - tempering), tempering
-            weights = np.array([1.0, -2 * a, a**2, -2 * t, 2 * a * t, t**2])
-            return float(np.sqrt(weights @ self.error_covariance @ weights))
-
-        return over_pairs(alpha, tempering, error)
+        strengths = as_strengths(alpha)
+        weights = np.stack([np.ones_like(strengths), -2 * strengths, strengths**2], axis=-1)
+        errors = np.sqrt(np.einsum("...i,ij,...j->...", weights, self.error_covariance, weights))
+        return errors.item() if errors.ndim == 0 else errors
 
     def asymptotic_oracle(self, path: str = "direct") -> float:
         r"""Return :math:`C_\nu / V_\nu` clipped to the path; 0 where :math:`V_\nu = 0` and none matters."""
@@ -114,7 +103,7 @@ def moment_constants(
     batches = rows() if callable(rows) else rows
     if hasattr(batches, "ndim") or (isinstance(batches, (list, tuple)) and np.ndim(batches[0]) == 1):
         batches = [batches]
-    count, mean, scatter = 0, np.zeros(6), np.zeros((6, 6))
+    count, mean, scatter = 0, np.zeros(3), np.zeros((3, 3))
     for batch in batches:
         # In the population's unit no square overflows; its covariance then is population.scaled.
         unitless = as_rows(batch, population.n_features, "rows") / np.sqrt(population.unit)
@@ -133,22 +122,18 @@ def moment_constants(
 
 
 def _row_values(target: Cutoff, variances: Array, rows: Array) -> Array:
-    r"""Return six sums over the pairs for every row, in the order of `MomentConstants`.
+    r"""Return three sums over the pairs for every row, in the order of `MomentConstants`.
 
-    :math:`\sum a^2/g`, :math:`\sum ab/g`, :math:`\sum b^2/g`, then :math:`\sum \omega ab/g`,
-    :math:`\sum \omega b^2/g` and :math:`\sum \omega^2 b^2/g`, with the :math:`\omega` of `tempering_weights`.
+    :math:`\sum a^2/g`, :math:`\sum ab/g` and :math:`\sum b^2/g`.
     """
     n_pairs = target.gaps.size
     overlaps = (target.omitted[:, :, None] * target.retained[:, None, :]).reshape(len(variances), n_pairs)
-    inverse_gaps, weights = 1 / target.gaps.ravel(), tempering_weights(target).ravel()
-    once, twice = weights * inverse_gaps, weights**2 * inverse_gaps
+    inverse_gaps = 1 / target.gaps.ravel()
     step = max(1, PAIR_VALUES_AT_ONCE // n_pairs)
     values = []
     for start in range(0, len(rows), step):
         x = rows[start : start + step]
         a = ((x @ target.omitted)[:, :, None] * (x @ target.retained)[:, None, :]).reshape(len(x), n_pairs)
         b = (x**2 - variances) @ overlaps
-        aa, ab, bb = a * a, a * b, b * b
-        plain = [aa @ inverse_gaps, ab @ inverse_gaps, bb @ inverse_gaps]
-        values.append([*plain, ab @ once, bb @ once, bb @ twice])
+        values.append([(a * a) @ inverse_gaps, (a * b) @ inverse_gaps, (b * b) @ inverse_gaps])
     return np.concatenate(values, axis=1)

@@ -1,4 +1,4 @@
-r"""The population along :math:`T_t = C - t D`: where its gap closes, what its movement costs."""
+r"""The population along :math:`T_t = \Sigma - t D`: where its gap closes, what its movement costs."""
 
 from collections.abc import Callable
 
@@ -7,15 +7,14 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
 from attenua.theory._threads import threads_for
-from attenua.theory.cutoff import Array, Cutoff, cut, resolution
-from attenua.theory.family import temper
+from attenua.theory.cutoff import Array, cut, resolution
 
 # A closing strength is located to this accuracy.
 STRENGTH_ACCURACY = 1e-10
 
 
 class AttenuationPath:
-    r"""The matrices :math:`T_t = C - t D`, :math:`D = \operatorname{diag}(C)`, at one cutoff.
+    r"""The matrices :math:`T_t = \Sigma - t D`, :math:`D = \operatorname{diag}(\Sigma)`, at one cutoff.
 
     Parameters
     ----------
@@ -23,33 +22,15 @@ class AttenuationPath:
         :math:`\Sigma`.
     n_components : int
         Rank of the cutoff.
-    tempering : float, default=0.0
-        :math:`C` is :math:`\Sigma` tempered by this; without tempering it is :math:`\Sigma`, and what the
-        movement costs (`movement_rate`, `bias_integral`) is the excess risk of that matrix.
     """
 
-    def __init__(self, covariance: Array, n_components: int, tempering: float = 0.0) -> None:
-        self.covariance, self.n_components = temper(covariance, tempering), n_components
-        self.variances, self.tempering = np.diag(self.covariance), tempering
+    def __init__(self, covariance: Array, n_components: int) -> None:
+        self.covariance, self.n_components = covariance, n_components
+        self.variances = np.diag(covariance)
 
     def matrix(self, strength: float) -> Array:
         """Return :math:`T_t`."""
         return self.covariance - strength * np.diag(self.variances)
-
-    def cut_at(self, strength: float) -> Cutoff:
-        """Return :math:`T_t` split at the rank, or say that its gap closes there."""
-        at = cut(self.matrix(strength), self.n_components)
-        if at.is_closed:
-            raise ValueError(
-                f"The cutoff gap of {self._name} at rank {self.n_components} closes "
-                f"at alpha = {strength:.10g}: its leading subspace is not unique there."
-            )
-        return at
-
-    @property
-    def _name(self) -> str:
-        name = "covariance - alpha*diag(covariance)"
-        return f"{name}, tempered by {self.tempering:g}," if self.tempering else name
 
     def gap(self, strength: float) -> float:
         r"""Return the cutoff gap :math:`\lambda_d(T_t) - \lambda_{d+1}(T_t)`; 0 if it is not resolved."""
@@ -85,7 +66,7 @@ class AttenuationPath:
         closing = self.closing_strength(upper)
         if closing is not None:
             raise ValueError(
-                f"The cutoff gap of {self._name} at rank {self.n_components} closes "
+                f"The cutoff gap of covariance - alpha*diag(covariance) at rank {self.n_components} closes "
                 f"at alpha = {closing:.10g}, so the leading subspace cannot be followed from 0 to {upper:g}; "
                 "stay below that strength."
             )

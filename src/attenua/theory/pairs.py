@@ -1,7 +1,6 @@
 """Retained-omitted pairs: moments of their couplings, and their sums under balanced marginals."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -57,11 +56,6 @@ class BalancedConstants:
         :math:`B_\Sigma = \sum_{jk} h_{jk} / (\lambda_j - \lambda_k)`.
     G0 : float
         :math:`G(0) = \sum_{jk} \lambda_j \lambda_k / (\lambda_j - \lambda_k)`, ordinary PCA's coefficient.
-    C_tempering, V_mixed, V_tempering : float
-        What tempering adds. With :math:`\omega_{jk} = (\lambda_j + \lambda_k) / (2v)`, :math:`v` the mean
-        variance: :math:`\sum_{jk} \omega_{jk} \operatorname{cov}(a_{jk}, b_{jk}) / (\lambda_j - \lambda_k)`,
-        and :math:`\operatorname{var}(b_{jk})` in place of the covariance, with :math:`\omega_{jk}` and with
-        :math:`\omega_{jk}^2`.
 
     Notes
     -----
@@ -71,9 +65,6 @@ class BalancedConstants:
     A: float
     B: float
     G0: float
-    C_tempering: float
-    V_mixed: float
-    V_tempering: float
 
     @property
     def C(self) -> float:
@@ -101,37 +92,13 @@ def pair_moments(covariance: Array, target: Cutoff) -> PairMoments:
     )
 
 
-def tempering_weights(target: Cutoff) -> Array:
-    r"""Return :math:`\omega_{jk} = (\lambda_j + \lambda_k) / (2v)`, omitted directions in rows.
-
-    Under balanced marginals, where :math:`v` is the common variance, tempering by :math:`\gamma` takes
-    :math:`\gamma \omega_{jk} b_{jk}` off the coupling :math:`a_{jk}`.
-    """
-    retained, omitted = target.retained_values, target.omitted_values
-    mean_variance = (retained.sum() + omitted.sum()) / (len(retained) + len(omitted))
-    return (retained[None, :] + omitted[:, None]) / (2 * mean_variance)
-
-
-def balanced_constants(pairs: PairMoments, weights: Array, unit: float) -> BalancedConstants:
+def balanced_constants(pairs: PairMoments, unit: float) -> BalancedConstants:
     """Add the pairs up, each over its gap; `unit` is that of the covariance they belong to."""
     return BalancedConstants(
         A=float(np.sum(pairs.var_a * pairs.s / pairs.gaps)) * unit,
         B=float(np.sum(pairs.h / pairs.gaps)) * unit,
         G0=float(np.sum(pairs.var_a / pairs.gaps)) * unit,
-        C_tempering=float(np.sum(weights * pairs.cov_ab / pairs.gaps)) * unit,
-        V_mixed=float(np.sum(weights * pairs.var_b / pairs.gaps)) * unit,
-        V_tempering=float(np.sum(weights**2 * pairs.var_b / pairs.gaps)) * unit,
     )
-
-
-def balanced_quadratic(c: Any, alpha: float, tempering: float) -> float:
-    r"""Return :math:`\sum_{jk} \operatorname{var}(a_{jk} - w_{jk} b_{jk}) / (\lambda_j - \lambda_k)`.
-
-    :math:`w_{jk} = \alpha (1 - \gamma) + \gamma \omega_{jk}`, from the six constants of `c`.
-    """
-    direct = alpha * (1 - tempering)
-    added = 2 * direct * c.V_mixed - 2 * c.C_tempering + tempering * c.V_tempering
-    return c.G0 - 2 * direct * c.C + direct**2 * c.V + tempering * added
 
 
 def flat_spike_ratio(n_features: int, noise: float, spike: float) -> float:

@@ -8,13 +8,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from attenua._estimate.html import result_html
-from attenua.theory._checks import as_rank, as_rows, as_strength, as_strengths
+from attenua.theory._checks import as_rank, as_rows, as_strengths
 from attenua.theory._threads import threads_for
 from attenua.theory.cutoff import Array, cut, excess_risk
 from attenua.theory.movement import AttenuationPath
-from attenua.theory.oracle import default_strengths
+from attenua.theory.oracle import default_strengths, upper_end
 from attenua.theory.population import Population
-from attenua.theory.surface import RiskSurface
 
 _TRUST = """\
 What this is worth: to order 1/n the formulas hold for a Gaussian population that has this sample
@@ -65,15 +64,13 @@ class PlugInReport:
     alphas : ndarray of shape (n_strengths,)
         Strengths.
     bias, sampling : ndarray of shape (n_strengths,)
-        Plug-in :math:`B_{pop}(\alpha, \gamma)` and :math:`K(\alpha, \gamma) / n`.
+        Plug-in :math:`B_{pop}(\alpha)` and :math:`K(\alpha) / n`.
     bootstrap : Bootstrap or None
         Bootstrap of the curve; None when not asked for.
     level : float
         Level of `band`.
     fitted_alpha : float or None
         Strength of the estimator the report was made for.
-    tempering : float
-        The tempering :math:`\gamma` of the curve.
     """
 
     population: Population
@@ -84,7 +81,6 @@ class PlugInReport:
     bootstrap: Bootstrap | None = field(repr=False)
     level: float
     fitted_alpha: float | None = None
-    tempering: float = 0.0
 
     @property
     def risk(self) -> Array:
@@ -112,11 +108,10 @@ class PlugInReport:
 
     def oracle(self, path: str = "direct") -> float:
         """Return the strength of `alphas` with the smallest plug-in risk on a path."""
-        return self.population.oracle(self.n, path, strengths=self.alphas, tempering=self.tempering)
-
-    def surface(self, temperings: ArrayLike | None = None) -> RiskSurface:
-        """Return the plug-in risk over `alphas` and temperings, by default 0, 0.1, ..., 1."""
-        return self.population.risk_surface(self.n, alphas=self.alphas, temperings=temperings)
+        inside = self.alphas <= upper_end(path)
+        if not inside.any():
+            raise ValueError("alphas must hold at least one strength of the path, at most 0.5.")
+        return float(self.alphas[inside][np.argmin(self.risk[inside])])
 
     @property
     def trust(self) -> str:
@@ -137,7 +132,7 @@ class PlugInReport:
 
     def _repr_html_(self) -> str:
         """Show the report in a notebook."""
-        base = self.population.excess_risk(0.0, self.n)
+        base = self.population.excess_risk(self.n)
         low, high = self.band if self.bootstrap is not None else (np.full_like(self.risk, np.nan),) * 2
         columns = zip(self.alphas, self.bias, self.sampling, self.risk, low, high, strict=True)
         given = "" if self.fitted_alpha is None else f"{self.fitted_alpha:g}"
@@ -146,7 +141,6 @@ class PlugInReport:
             [
                 ("features, rank", f"{self.population.n_features}, {self.population.n_components}"),
                 ("n", f"{self.n} (rows less one for the mean)"),
-                *([("tempering", f"{self.tempering:g}")] if self.tempering else []),
                 ("smallest risk at", f"alpha = {self.oracle():g}; in the mask range {self.oracle('mask'):g}"),
                 *([("fitted with", f"alpha = {given}")] if given else []),
                 ("trust", "an estimate, not a sharp one: see .trust"),
@@ -167,9 +161,9 @@ class PlugInReport:
         head = (
             f"Plug-in risk theory: {self.population.n_features} features, rank "
             f"{self.population.n_components}, n = {self.n} (rows less one for the mean)"
-        ) + (f", tempering = {self.tempering:g}" if self.tempering else "")
+        )
         lines = [head, f"{'alpha':>7} {'bias':>11} {'sampling':>11} {'risk':>11} {'vs PCA':>8}"]
-        base = self.population.excess_risk(0.0, self.n)
+        base = self.population.excess_risk(self.n)
         columns = zip(self.alphas, self.bias, self.sampling, self.risk, strict=True)
         lines += [f"{a:7.3f} {b:11.4g} {s:11.4g} {r:11.4g} {r / base - 1:+8.1%}" for a, b, s, r in columns]
         lines.append(
@@ -185,7 +179,6 @@ def plug_in_report(
     n_components: int,
     *,
     alphas: ArrayLike | None = None,
-    tempering: float = 0.0,
     n_bootstrap: int = 100,
     level: float = 0.9,
     random_state: Any = None,
@@ -202,8 +195,6 @@ def plug_in_report(
         Rank.
     alphas : array-like, default=None
         Strengths; by default the paper's grid {0, .05, ..., 1} with .49.
-    tempering : float, default=0.0
-        The tempering of the whole curve; see `PlugInReport.surface` for several.
     n_bootstrap : int, default=100
         Samples of the parametric bootstrap: Gaussian rows with the plug-in covariance. 0 skips it. Each costs
         as much as the report itself.
@@ -225,11 +216,8 @@ def plug_in_report(
     >>> report = plug_in_report(X, 1, n_bootstrap=0)
     >>> report.n, report.risk.shape
     (99, (22,))
-    >>> report.surface().risk.shape
-    (22, 11)
     """
-    rows = np.asarray(X, dtype=float)
-    rows = as_rows(rows, rows.shape[1] if rows.ndim == 2 else 0)
+    rows = as_rows(X)
     d, n = as_rank(n_components, rows.shape[1]), len(rows) - 1
     if n <= d:
         raise ValueError(f"X must have more than n_components + 1 = {d + 1} rows; got {len(rows)}.")
@@ -238,14 +226,11 @@ def plug_in_report(
     if n_bootstrap < 0 or n_bootstrap == 1:
         raise ValueError(f"n_bootstrap must be 0 or at least 2; got {n_bootstrap!r}.")
     strengths = default_strengths() if alphas is None else np.unique(as_strengths(alphas, "alphas"))
-    t = as_strength(tempering, "tempering")
     with threads_for(rows.shape[1]):
         population = Population(np.cov(rows, rowvar=False), d)
-        bias = population.bias(strengths, tempering=t)
-        sampling = population.sampling_coefficient(strengths, tempering=t) / n
-        bootstrap = (
-            _bootstrap(population, n, strengths, t, n_bootstrap, random_state) if n_bootstrap else None
-        )
+        bias = population.bias(attenuation=strengths)
+        sampling = population.sampling_coefficient(attenuation=strengths) / n
+        bootstrap = _bootstrap(population, n, strengths, n_bootstrap, random_state) if n_bootstrap else None
     return PlugInReport(
         population=population,
         n=n,
@@ -254,7 +239,6 @@ def plug_in_report(
         sampling=sampling,
         bootstrap=bootstrap,
         level=level,
-        tempering=t,
     )
 
 
@@ -273,7 +257,7 @@ def plug_in_report_for(estimator: Any, X: ArrayLike, **options: Any) -> PlugInRe
     Returns
     -------
     PlugInReport
-        With the estimator's strength as `fitted_alpha`, and at its tempering, where it has one.
+        With the estimator's strength as `fitted_alpha`, where it has one.
 
     Examples
     --------
@@ -291,13 +275,12 @@ def plug_in_report_for(estimator: Any, X: ArrayLike, **options: Any) -> PlugInRe
     if not np.allclose(rows.mean(axis=0), estimator.mean_, rtol=1e-4, atol=1e-6 * np.abs(rows).max()):
         raise ValueError("X must be the rows the estimator was fitted on; their mean is not its mean_.")
     alpha = getattr(estimator, "alpha_", getattr(estimator, "alpha", None))
-    tempering = getattr(estimator, "tempering_", getattr(estimator, "tempering", 0.0))
-    report = plug_in_report(rows, int(estimator.n_components_), **{"tempering": tempering} | options)
+    report = plug_in_report(rows, int(estimator.n_components_), **options)
     return replace(report, fitted_alpha=None if alpha is None else float(alpha))
 
 
 def _bootstrap(
-    population: Population, n: int, strengths: Array, tempering: float, repeats: int, random_state: Any
+    population: Population, n: int, strengths: Array, repeats: int, random_state: Any
 ) -> Bootstrap:
     """Draw Gaussian samples of size n from the population, with all figures in its unit."""
     rng, p, d = check_random_state(random_state), population.n_features, population.n_components
@@ -308,8 +291,8 @@ def _bootstrap(
     for repeat in range(repeats):
         Z = rng.standard_normal((n, p)) @ root.T
         sample = Population(Z.T @ Z / n, d)
-        curves[repeat] = sample.excess_risk(strengths, n, tempering=tempering) * population.unit
-        path = AttenuationPath(sample.covariance, d, tempering)
+        curves[repeat] = sample.excess_risk(n, attenuation=strengths) * population.unit
+        path = AttenuationPath(sample.covariance, d)
         fitted = (cut(path.matrix(a), d) for a in strengths)
         risks[repeat] = [excess_risk(at, cutoff.retained) * population.unit for cutoff in fitted]
     return Bootstrap(curves, risks)

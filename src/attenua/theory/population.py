@@ -1,7 +1,7 @@
 """The one door to the theory: a covariance and a rank in, costs, savings and best strengths out."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -9,41 +9,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attenua._correct.corrections import Strengths, checked_corrections
 from attenua.theory import oracle, risk
-from attenua.theory._checks import as_pairs, as_sample_size, as_strengths
-from attenua.theory._threads import threads_for
-from attenua.theory.cutoff import Array, Cutoff, cut, excess_risk
-from attenua.theory.family import two_strengths
-from attenua.theory.geometry import Geometry
-from attenua.theory.pairs import (
-    BalancedConstants,
-    PairMoments,
-    balanced_constants,
-    balanced_quadratic,
-    pair_moments,
-    tempering_weights,
+from attenua.theory._checks import (
+    PRESERVATION_TOLERANCE,
+    as_candidates,
+    as_sample_size,
+    as_strengths,
+    in_words,
 )
-from attenua.theory.surface import RiskSurface
+from attenua.theory._threads import threads_for
+from attenua.theory.cutoff import Cutoff, cut, excess_risk
+from attenua.theory.geometry import Corrected, Geometry, NoGapError
+from attenua.theory.laws import Law, as_law
+from attenua.theory.pairs import BalancedConstants, PairMoments, balanced_constants, pair_moments
+
+# A part of the correlations that is too large to be below their errors.
+_MANY = 0.1
 
 
 class Population(Geometry):
     r"""A population covariance and a rank, with the risk theory computed for them.
 
-    For :math:`n` Gaussian rows with covariance :math:`\Sigma` the subspace of diagonal-attenuation PCA has
-    expected excess reconstruction risk
+    For :math:`n` rows with covariance :math:`\Sigma` the subspace of corrected PCA has expected excess
+    reconstruction risk
 
     .. math::
 
-        E\, R_{ex}(\hat P_{\alpha, \gamma}) = B_{pop}(\alpha, \gamma) + K(\alpha, \gamma) / n + O(n^{-3/2}):
+        E\, R_{ex} = B_{pop} + K / n + o(1/n):
 
-    a population cost that no sample size removes, and a sampling coefficient. With `tempering`
-    :math:`\gamma = 0`, the default, this is the paper's Theorem target-moving-risk and its :math:`K_{move}`;
-    the guide derives it for both strengths ("The theory of two strengths").
+    a population cost that no sample size removes, and a sampling coefficient. For attenuation this is the
+    paper's Theorem target-moving-risk and its :math:`K_{move}`; the guide derives it for all corrections
+    ("The theory of all corrections").
 
-    Everywhere `alpha` and `tempering` are numbers or arrays in [0, 1] that broadcast against each other, and
-    the answer has the shape they broadcast to: that of `alpha` for one tempering, a surface for
-    ``alpha[:, None]`` and a vector of temperings. Matrices built from :math:`T(\alpha, \gamma)`, gaps among
-    them, are in units of variance to the power :math:`1 - \gamma`; risks are in units of variance.
+    Everywhere the strengths are given by name, ``attenuation``, ``tempering``, ``damping``, ``smoothing`` and
+    ``row_tempering``, and are 0 where they are not. They are numbers or arrays that broadcast against each
+    other, and the answer has the shape they broadcast to. Matrices of a corrected population, gaps among
+    them, are in units of variance to the power 1 - tempering; risks are in units of variance.
 
     Parameters
     ----------
@@ -52,6 +54,13 @@ class Population(Geometry):
         negative eigenvalues below 1e-8 of the largest entry or eigenvalue count as rounding.
     n_components : int
         Rank `d` of the target, ``1 <= d < p``.
+    neighbours : None, "line", tuple of int, or adjacency matrix, default=None
+        Which columns are neighbours, for smoothing, as in `CorrectedPCA`.
+    feature_groups : None or array-like, default=None
+        Groups of columns, for attenuation, as in `CorrectedPCA`.
+    row_pairs : bool, default=False
+        Whether row tempering weighs pairs of rows, as the estimators do up to 1,000 rows, or single rows, as
+        they do above. Pairs need an elliptical law.
 
     Attributes
     ----------
@@ -66,47 +75,58 @@ class Population(Geometry):
         ``scaled = covariance / unit``, so that squares of covariances neither overflow nor vanish; a power of
         two changes no digit.
     scaled, cutoff, path : ndarray, Cutoff, AttenuationPath
-        That matrix, its eigendecomposition split at the rank, and its attenuation path.
+        That matrix, its eigendecomposition split at the rank, and the paper's path of attenuation.
 
     Notes
     -----
-    Centring the rows costs one observation: give ``n - 1`` as sample size for an estimator that centres.
+    The rows have a known mean. Centring costs Gaussian rows one observation: give ``n - 1`` as sample size
+    for an estimator that centres.
+
+    Every `law` is "gaussian", one of the paper's other two ("t10" and "exponential"), a law such as
+    :class:`StudentT`, or an array of rows that stand for their law.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from attenua.theory import Population
+    >>> from attenua.theory import Population, StudentT
     >>> population = Population(np.eye(4) + np.ones((4, 4)), n_components=1)
-    >>> bool(population.preserves_target(0.5))
+    >>> bool(population.preserves_target(attenuation=0.5, damping=0.5))
     True
-    >>> round(population.oracle(n=50), 3)
+    >>> round(population.oracle(50, ["attenuation"]).attenuation, 3)
     1.0
-    >>> population.excess_risk([0.0, 0.5, 1.0], n=50, tempering=0.5).round(4)
+    >>> population.excess_risk(50, attenuation=[0.0, 0.5, 1.0], tempering=0.5).round(4)
     array([0.0314, 0.0225, 0.0164])
+    >>> population.excess_risk(50, row_tempering=[0.0, 0.5, 1.0], law=StudentT(5)).round(3)
+    array([0.225, 0.099, 0.128])
     """
 
-    # --- population cost --------------------------------------------------------------------------------
+    # --- population cost ----------------------------------------------------------------------------------
 
-    def bias(self, alpha: ArrayLike, *, tempering: ArrayLike = 0.0, method: str = "direct") -> Any:
-        r"""Return the cost :math:`B_{pop} = \operatorname{tr}\{\Sigma (P_* - P_{T(\alpha, \gamma)})\}`.
+    def bias(self, *, law: Any = "gaussian", **strengths: ArrayLike) -> Any:
+        r"""Return the cost :math:`B_{pop} = \operatorname{tr}\{\Sigma (P_* - P_T)\}`.
+
+        :math:`P_T` is the leading projector of the corrected population (for attenuation eq.
+        population-attenuated-projector), which needs a gap at the strengths asked for only.
 
         Parameters
         ----------
-        alpha, tempering : float or array-like
-            Strengths.
-        method : {"direct", "path"}
-            "direct": from the projectors (eq. population-attenuated-projector); needs a gap at `alpha` only.
-            "path": by integrating its derivative from 0 (eq. population-bias-path-identity),
-            :math:`2 \int_0^\alpha t \sum_{j \le d < k} (v_k^\top D v_j)^2 / (\mu_j - \mu_k)\, dt`, which
-            needs the gap to stay open all the way, and no tempering.
+        law : str, law or array-like, default="gaussian"
+            Law of the rows; it matters to row tempering only.
+        **strengths : float or array-like
+            Strengths of the corrections by name.
         """
-        if method == "direct":
-            return self._over_pairs(alpha, tempering, lambda *pair: self._bias(self.cut_at(*pair)))
-        if method != "path":
-            raise ValueError(f'method must be "direct" or "path"; got {method!r}.')
-        strengths, temperings = as_pairs(alpha, tempering)
-        if temperings.any():
-            raise ValueError('method="path" follows alpha only; with tempering use method="direct".')
+        return self._over(strengths, law, lambda *at: self._bias(self._corrected(*at).cutoff))
+
+    def _bias(self, at: Cutoff) -> float:
+        return excess_risk(self.cutoff, at.retained) * self.unit
+
+    def bias_along_path(self, alpha: ArrayLike) -> Any:
+        r"""Return the cost of attenuation by integrating its derivative (eq. population-bias-path-identity).
+
+        :math:`2 \int_0^\alpha t \sum_{j \le d < k} (v_k^\top D v_j)^2 / (\mu_j - \mu_k)\, dt`, which needs
+        the gap to stay open all the way. It equals ``bias(attenuation=alpha)``.
+        """
+        strengths = as_strengths(alpha)
         stops, where = np.unique(strengths, return_inverse=True)
         self.path.require_open(float(stops.max(initial=0.0)))
         with threads_for(self.n_features):
@@ -114,11 +134,8 @@ class Population(Geometry):
         costs = (np.cumsum(pieces) * self.unit)[where].reshape(strengths.shape)
         return costs.item() if costs.ndim == 0 else costs
 
-    def _bias(self, at: Cutoff) -> float:
-        return excess_risk(self.cutoff, at.retained) * self.unit
-
     def bias_bound(self, alpha: ArrayLike) -> Any:
-        r"""Return the upper bound of the population cost (eq. population-bias-bound).
+        r"""Return the upper bound of the cost of attenuation (eq. population-bias-bound).
 
         :math:`(\alpha^2 / \underline g_\alpha) \sup_{t \le \alpha} \|P_t^\perp D P_t\|_F^2`, where
         :math:`\underline g_\alpha` is the smallest cutoff gap on :math:`[0, \alpha]`, which must be open. The
@@ -126,16 +143,13 @@ class Population(Geometry):
         """
         strengths = as_strengths(alpha)
         self.path.require_open(float(strengths.max(initial=0.0)))
-        return self._over_pairs(
-            alpha,
-            0.0,
-            lambda strength, _: (
-                self.unit
-                * strength**2
-                * self.path.largest_leakage(strength)
-                / self.path.smallest_gap(strength)
-            ),
-        )
+
+        def bound(strength: float) -> float:
+            return strength**2 * self.path.largest_leakage(strength) / self.path.smallest_gap(strength)
+
+        with threads_for(self.n_features):
+            bounds = np.array([bound(strength) for strength in strengths.ravel().tolist()]) * self.unit
+        return bounds.item() if strengths.ndim == 0 else bounds.reshape(strengths.shape)
 
     @cached_property
     def local_bias_constant(self) -> float:
@@ -145,7 +159,7 @@ class Population(Geometry):
         """
         return float(np.sum(self._leakage_couplings**2 / self.cutoff.gaps)) * self.unit
 
-    # --- sampling ---------------------------------------------------------------------------------------
+    # --- sampling -----------------------------------------------------------------------------------------
 
     @cached_property
     def pairs(self) -> PairMoments:
@@ -154,52 +168,52 @@ class Population(Geometry):
 
     @cached_property
     def constants(self) -> BalancedConstants:
-        """The sums over the pairs that decide the risk under balanced marginals: A, B, C, V, G(0), ..."""
-        weights = tempering_weights(self.cutoff).T
-        return balanced_constants(pair_moments(self.scaled, self.cutoff), weights, self.unit)
+        """The sums over the pairs that decide the risk under balanced marginals: A, B, C, V and G(0)."""
+        return balanced_constants(pair_moments(self.scaled, self.cutoff), self.unit)
 
-    def sampling_coefficient(self, alpha: ArrayLike, *, tempering: ArrayLike = 0.0) -> Any:
-        r"""Return :math:`K(\alpha, \gamma)` under Gaussian sampling (eq. moving-risk-constant, extended).
+    def sampling_coefficient(self, *, law: Any = "gaussian", **strengths: ArrayLike) -> Any:
+        r"""Return :math:`K` (eq. moving-risk-constant, for all corrections and laws).
 
-        The one general implementation, :func:`attenua.theory.sampling_coefficient`, at
-        :func:`attenua.theory.two_strengths`. Without tempering it is :math:`K_{move}(\alpha)`, which equals
-        :math:`K(\alpha)` where the target is preserved and :math:`G(\alpha)` under balanced marginals; where
-        the target moves it may be negative. It needs a gap at each pair asked for.
+        The one general implementation is :func:`attenua.theory.sampling_coefficient`. For attenuation and
+        Gaussian rows it is :math:`K_{move}(\alpha)`, which equals :math:`K(\alpha)` where the target is
+        preserved and :math:`G(\alpha)` under balanced marginals; where the target moves it may be negative.
+        It needs a gap at the strengths asked for.
+
+        Parameters
+        ----------
+        law : str, law or array-like, default="gaussian"
+            Law of the rows.
+        **strengths : float or array-like
+            Strengths of the corrections by name.
         """
-        return self._over_pairs(alpha, tempering, lambda *pair: self._coefficient(*pair, self.cut_at(*pair)))
+        return self._over(strengths, law, lambda *at: self._coefficient(self._corrected(*at)))
 
-    def _coefficient(self, strength: float, tempering: float, at: Cutoff) -> float:
-        correction = two_strengths(self.scaled, strength, tempering)
-        return self.unit * risk.sampling_coefficient(correction, at, self.scaled)
+    def _coefficient(self, at: Corrected) -> float:
+        correction = at.correction.at(at.noise.covariance, at.noise)
+        return self.unit * risk.sampling_coefficient(correction, at.noise, at.cutoff, self.scaled)
 
-    def preserved_coefficient(self, alpha: ArrayLike, *, tempering: ArrayLike = 0.0) -> Any:
-        r"""Return :math:`K(\alpha)` of Theorem fixed-p: `sampling_coefficient` where the target stays.
+    def preserved_coefficient(self, *, law: Any = "gaussian", **strengths: ArrayLike) -> Any:
+        r"""Return :math:`K` of Theorem fixed-p: `sampling_coefficient` where the target stays.
 
         :math:`K = E \langle \mathcal L^{-1} Z, \mathcal H_\Sigma \mathcal L^{-1} Z \rangle` for the coupling
-        :math:`Z` of the linear part (eq. general-risk-constant, there without tempering). An error where the
+        :math:`Z` of the linear part (eq. general-risk-constant, there for attenuation). An error where the
         target moves, since the theorem says nothing there.
         """
-        strengths, temperings = as_pairs(alpha, tempering)
-        moved = ~np.asarray(self.preserves_target(strengths, tempering=temperings))
-        if moved.any():
-            where = f"alpha = {strengths[moved].flat[0]:g}"
-            where += f", tempering = {temperings[moved].flat[0]:g}" if temperings.any() else ""
+        _, candidates = as_candidates(strengths)
+        kept = np.ravel(self.preserves_target(law=law, **strengths))
+        if not kept.all():
             raise ValueError(
-                f"K(alpha) is defined where the target is preserved; it moves at {where}. "
-                "sampling_coefficient covers that case."
+                "this coefficient is defined where the target is preserved; it moves at "
+                f"{in_words(candidates[int(np.argmin(kept))])}. sampling_coefficient covers that case."
             )
-        return self.sampling_coefficient(strengths, tempering=temperings)
+        return self.sampling_coefficient(law=law, **strengths)
 
-    def balanced_coefficient(self, alpha: ArrayLike, *, tempering: ArrayLike = 0.0) -> Any:
-        r"""Return :math:`G(\alpha) = G(0) - 4 \alpha A_\Sigma + \alpha^2 B_\Sigma` (eq. Galpha).
-
-        With tempering every retained-omitted pair has a strength of its own in place of :math:`\alpha`,
-        :math:`w_{jk} = \alpha (1 - \gamma) + \gamma (\lambda_j + \lambda_k) / (2 v)`, where :math:`v` is the
-        common variance: :math:`G(\alpha, \gamma) = \sum_{jk} \operatorname{var}(a_{jk} - w_{jk} b_{jk}) /
-        (\lambda_j - \lambda_k)`.
-        """
+    def balanced_coefficient(self, alpha: ArrayLike) -> Any:
+        r"""Return :math:`G(\alpha) = G(0) - 4 \alpha A_\Sigma + \alpha^2 B_\Sigma` (eq. Galpha)."""
         self.require_balance("G(alpha)")
-        return self._over_pairs(alpha, tempering, lambda *pair: balanced_quadratic(self.constants, *pair))
+        strengths, c = as_strengths(alpha), self.constants
+        values = c.G0 - 2 * strengths * c.C + strengths**2 * c.V
+        return values.item() if values.ndim == 0 else values
 
     def require_balance(self, what: str) -> None:
         """Raise an error that says what needs balanced marginals, if they are not balanced."""
@@ -210,151 +224,127 @@ class Population(Geometry):
                 f"they run from {variances.min():g} to {variances.max():g}."
             )
 
-    def excess_risk(self, alpha: ArrayLike, n: float, *, tempering: ArrayLike = 0.0) -> Any:
-        r"""Return :math:`B_{pop}(\alpha, \gamma) + K(\alpha, \gamma)/n`, the expected risk to order 1/n."""
-        n = as_sample_size(n)
-
-        def total(*pair: float) -> float:
-            bias, coefficient = self._parts(*pair)
-            return bias + coefficient / n
-
-        return self._over_pairs(alpha, tempering, total)
-
-    def _parts(self, strength: float, tempering: float) -> tuple[float, float]:
-        """Return bias and sampling coefficient from one eigendecomposition."""
-        at = self.cut_at(strength, tempering)
-        return self._bias(at), self._coefficient(strength, tempering, at)
-
-    def benefit(self, alpha: ArrayLike, n: float, *, tempering: ArrayLike = 0.0) -> Any:
-        r"""Return how far the correction lowers the expected excess risk of PCA at `n` rows, to order 1/n.
-
-        :math:`\{K(0, 0) - K(\alpha, \gamma)\}/n - B_{pop}(\alpha, \gamma)`, positive exactly under the
-        benefit condition (eq. moving-benefit-condition).
-        """
-        return self.excess_risk(0.0, n) - self.excess_risk(alpha, n, tempering=tempering)
-
-    def is_beneficial(self, alpha: ArrayLike, n: float, *, tempering: ArrayLike = 0.0) -> Any:
-        r"""Return whether :math:`n B_{pop} < K(0, 0) - K(\alpha, \gamma)` (eq. moving-benefit-condition)."""
-        beneficial = np.asarray(self.benefit(alpha, n, tempering=tempering)) > 0
-        return beneficial.item() if beneficial.ndim == 0 else beneficial
-
-    # --- strengths --------------------------------------------------------------------------------------
-
-    def oracle(
-        self,
-        n: float,
-        path: str = "direct",
-        *,
-        strengths: ArrayLike | None = None,
-        tempering: ArrayLike = 0.0,
-    ) -> float | tuple[float, float]:
-        """Return the strength, or the pair of strengths, with the smallest `excess_risk` at `n` rows.
+    def excess_risk(self, n: float, *, law: Any = "gaussian", **strengths: ArrayLike) -> Any:
+        r"""Return :math:`B_{pop} + K/n`, the expected excess risk to order 1/n.
 
         Parameters
         ----------
         n : float
             Sample size.
-        path : {"direct", "mask"}
-            Range: [0, 1], or the closure [0, 1/2] of the strengths that masks reach.
-        strengths : array-like, default=None
-            Search these (up to the end of the path; ties go to the smallest) instead of the whole range. The
-            range is searched on a grid and then continuously around the best point; it needs a cutoff gap
-            that stays open, the grid one that is open at its points.
-        tempering : float or array-like, default=0.0
-            A number: the tempering at which to search. An array: the temperings among which to choose as
-            well; ties go to the smallest.
+        law : str, law or array-like, default="gaussian"
+            Law of the rows.
+        **strengths : float or array-like
+            Strengths of the corrections by name.
+        """
+        return self._over(strengths, law, self._risk_at(n))
+
+    def _risk_at(self, n: float) -> Callable[[Strengths, Law], float]:
+        n = as_sample_size(n)
+
+        def total(candidate: Strengths, law: Law) -> float:
+            bias, coefficient = self._parts(candidate, law)
+            return bias + coefficient / n
+
+        return total
+
+    def _parts(self, candidate: Strengths, law: Law) -> tuple[float, float]:
+        """Return bias and sampling coefficient from one eigendecomposition."""
+        at = self._corrected(candidate, law)
+        return self._bias(at.cutoff), self._coefficient(at)
+
+    def benefit(self, n: float, *, law: Any = "gaussian", **strengths: ArrayLike) -> Any:
+        r"""Return how far corrections lower the expected excess risk of PCA at `n` rows, to order 1/n.
+
+        :math:`\{K(0) - K\}/n - B_{pop}`, positive exactly under the benefit condition (eq.
+        moving-benefit-condition). NaN where neither risk is finite.
+        """
+        with np.errstate(invalid="ignore"):
+            return self.excess_risk(n, law=law) - self.excess_risk(n, law=law, **strengths)
+
+    def is_beneficial(self, n: float, *, law: Any = "gaussian", **strengths: ArrayLike) -> Any:
+        r"""Return whether :math:`n B_{pop} < K(0) - K` (eq. moving-benefit-condition)."""
+        beneficial = np.asarray(self.benefit(n, law=law, **strengths)) > 0
+        return beneficial.item() if beneficial.ndim == 0 else beneficial
+
+    # --- strengths ----------------------------------------------------------------------------------------
+
+    def oracle(self, n: float, corrections: Any = "auto", *, law: Any = "gaussian") -> Strengths:
+        """Return the strengths with the smallest `excess_risk` at `n` rows.
+
+        Parameters
+        ----------
+        n : float
+            Sample size.
+        corrections : "auto", sequence of str, or mapping of str to sequence of float, default="auto"
+            All corrections, or some by name: each is searched between 0 and the largest strength that the
+            estimators compare, one after another until none gains any more; with several this may find a
+            local minimum. Or some with their own strengths: all combinations are compared, and ties go to the
+            smallest. Smoothing is left out of "auto" where neighbours are not given, and row tempering where
+            the law says nothing of it.
+        law : str, law or array-like, default="gaussian"
+            Law of the rows.
 
         Returns
         -------
-        float or (float, float)
-            `alpha` for one tempering; `(alpha, tempering)` where several were given.
+        Strengths
+            One number for each correction. Strengths at which the gap at the rank closes are left out.
 
         Warns
         -----
         UserWarning
-            When the smallest predicted risk is negative, a sign that the expansion fails at this `n`.
+            When the smallest predicted risk is negative, a sign that the expansion fails at this `n`. When
+            damping is chosen and more than a tenth of the correlations are below their errors, about
+            :math:`n^{-1/2}`: the expansion promises too much of a little damping there.
         """
-        upper, temperings = oracle.upper_end(path), as_strengths(tempering, "tempering")
-        if temperings.size == 0:
-            raise ValueError("tempering must hold at least one number.")
+        grids, risk_at, law = checked_corrections(corrections), self._risk_at(n), as_law(law)
+        if isinstance(corrections, str):
+            if self._smoother is None:
+                grids.pop("smoothing")
+            if not law.can_temper_rows(self._row_pairs):
+                grids.pop("row_tempering")
+
+        def risk_or_infinity(candidate: Strengths) -> float:
+            try:
+                return risk_at(candidate, law)
+            except NoGapError:
+                return np.inf
+
         with threads_for(self.n_features):
-            pairs = [(self._best_strength(n, upper, strengths, t), t) for t in np.unique(temperings).tolist()]
-            risks = [self.excess_risk(alpha, n, tempering=t) for alpha, t in pairs]
-        alpha, tempered = pairs[int(np.argmin(risks))]
-        if min(risks) < 0:
-            where = f"alpha = {alpha:.3g}" + (f", tempering = {tempered:.3g}" if tempered else "")
+            if isinstance(corrections, Mapping):
+                best = oracle.on_grids(risk_or_infinity, grids)
+            else:
+                best = oracle.on_ranges(risk_or_infinity, list(grids))
+            least = risk_or_infinity(best)
+        if least < 0:
             warnings.warn(
-                f"The risk predicted at n = {n:g} is negative at {where}, which no excess risk "
+                f"The risk predicted at n = {n:g} is negative at {in_words(best)}, which no excess risk "
                 "can be: the cutoff gap there is too small for an expansion in 1/n. Do not rely on it.",
                 stacklevel=2,
             )
-        return (alpha, tempered) if temperings.ndim else alpha
+        small = self.share_of_small_correlations(n)
+        if best.damping and small > _MANY:
+            warnings.warn(
+                f"{small:.0%} of the correlations are smaller than {n**-0.5:.2g}, their error at n = {n:g} "
+                "rows. The expansion promises too much of damping there; do not rely on it.",
+                stacklevel=2,
+            )
+        return best
 
-    def _best_strength(self, n: float, upper: float, strengths: ArrayLike | None, tempering: float) -> float:
-        def curve(alpha: Array) -> Array:
-            return self.excess_risk(alpha, n, tempering=tempering)
+    def share_of_small_correlations(self, n: float) -> float:
+        r"""Return the part of the correlations with :math:`|r| < n^{-1/2}`, those below their errors.
 
-        if strengths is not None:
-            return oracle.on_grid(curve, strengths, upper)
-        if tempering == 1:
-            return 0.0  # strengths do not change the eigenvectors of a correlation matrix
-        self.path_at(tempering).require_open(upper)
-        return oracle.on_range(curve, upper)
-
-    def risk_surface(
-        self,
-        n: float,
-        *,
-        alphas: ArrayLike | None = None,
-        temperings: ArrayLike | None = None,
-        advance: Callable[[], object] | None = None,
-    ) -> RiskSurface:
-        """Return bias and sampling part at every pair of a strength and a tempering.
-
-        Parameters
-        ----------
-        n : float
-            Sample size.
-        alphas, temperings : array-like, default=None
-            The two axes of the surface; by default the paper's 22 strengths, and 0, 0.1, ..., 1.
-        advance : callable, default=None
-            Called after every pair, for a progress bar: hundreds of columns take minutes.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from attenua.theory import Population
-        >>> surface = Population(np.eye(4) + np.ones((4, 4)), n_components=1).risk_surface(n=50)
-        >>> surface.risk.shape, surface.oracle()
-        ((22, 11), (0.0, 1.0))
+        The expansion of damping is in relative errors :math:`E_{ij} / \Sigma_{ij}`, which must be below 1.
         """
-        n = as_sample_size(n)
-        strengths = oracle.default_strengths() if alphas is None else as_strengths(alphas, "alphas")
-        grid = oracle.default_temperings() if temperings is None else as_strengths(temperings, "temperings")
-        strengths, grid = np.unique(strengths), np.unique(grid)
-        if strengths.size == 0 or grid.size == 0:
-            raise ValueError("alphas and temperings must each hold at least one number.")
-
-        def parts(*pair: float) -> tuple[float, float]:
-            found = self._parts(*pair)
-            if advance is not None:
-                advance()
-            return found
-
-        bias, coefficients = np.moveaxis(self._over_pairs(strengths[:, None], grid, parts), -1, 0)
-        return RiskSurface(
-            n=n,
-            alphas=strengths,
-            temperings=grid,
-            bias=bias,
-            sampling=coefficients / n,
-            pca_risk=self.excess_risk(0.0, n),
-        )
+        n, varies = as_sample_size(n), self.path.variances > 0
+        inverse = self.path.variances[varies] ** -0.5
+        correlations = self.scaled[np.ix_(varies, varies)] * inverse[:, None] * inverse
+        sizes = np.abs(correlations[np.triu_indices(len(inverse), 1)])
+        return float(np.mean(sizes < n**-0.5)) if sizes.size else 0.0
 
     def asymptotic_oracle(self, path: str = "direct") -> float:
         r"""Return :math:`\min(C_\Sigma / V_\Sigma, 1)`, or 1/2 in place of 1 for "mask" (eq. two-oracles).
 
-        The minimiser of the leading risk under balanced marginals, the same for every sample size.
+        The attenuation with the smallest leading risk under balanced marginals, at every sample size.
         """
         upper = oracle.upper_end(path)
         self.require_balance("The asymptotic oracle")
@@ -387,7 +377,8 @@ class Population(Geometry):
         1].
         """
         n = as_sample_size(n)
-        if not self._leaks():
+        leak = np.linalg.norm(self._leakage_couplings)
+        if leak <= PRESERVATION_TOLERANCE * np.linalg.norm(self.path.variances):
             raise ValueError(
                 "The local oracle needs a moving target: here C_D = 0 and the bias is not local."
             )

@@ -98,7 +98,7 @@ def dissect_sample(
     E = S - population.scaled
     e = np.diag(np.diag(E))
     F = E - strength * e
-    moved = population.cut_at(strength)
+    moved = cut(population.path.matrix(strength), population.n_components)
     expansion = expand_risk(population.path.matrix(strength), population.scaled, F, population.n_components)
     fitted = cut(S - strength * np.diag(np.diag(S)), population.n_components)
     bias = excess_risk(target, moved.retained)

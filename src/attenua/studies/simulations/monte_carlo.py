@@ -116,7 +116,7 @@ def draw_covariances(experiment: Experiment, random: np.random.Generator, replic
     :math:`Z^\top Z / n`, which is small, not to the rows.
     """
     p = experiment.population.n_features
-    Z = LATENT_LAWS[experiment.law](random, (replicates, experiment.n, p))
+    Z = LATENT_LAWS[experiment.law].draw_latent(random, (replicates, experiment.n, p))
     vectors = experiment.population.eigenvectors
     root = (vectors * np.sqrt(experiment.population.eigenvalues)) @ vectors.T
     return root @ (np.swapaxes(Z, 1, 2) @ Z / experiment.n) @ root

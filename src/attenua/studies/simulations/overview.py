@@ -104,13 +104,13 @@ def _draw_path(ax: Any, S: Array) -> None:
 def _draw_balance(ax: Any) -> None:
     population, n = rotating_design(ANGLE), MOVING_SIZE
     alphas = np.linspace(0, 1, 101)
-    bias, risk = n * population.bias(alphas), n * population.excess_risk(alphas, n)
+    bias, risk = n * population.bias(attenuation=alphas), n * population.excess_risk(n, attenuation=alphas)
     shade_mask_range(ax)
     ax.plot(alphas, risk, color=SIMULATED, lw=2, label="excess risk")
     ax.plot(alphas, risk - bias, color="0.35", lw=1.5, ls=(0, (1.5, 1.2)), label="sampling rotation")
     ax.plot(alphas, bias, color=THEORY, lw=1.5, ls=(0, (5, 2)), label="population cost")
-    best = population.oracle(n)
-    height = n * population.excess_risk(best, n)
+    best = population.oracle(n, ["attenuation"]).attenuation
+    height = n * population.excess_risk(n, attenuation=best)
     ax.plot(best, height, "o", color=SIMULATED, ms=7, zorder=4)
     ax.annotate(
         "oracle strength",

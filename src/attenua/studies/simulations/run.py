@@ -158,7 +158,7 @@ def _preserved_targets(replicates: int, seed: int, simulate: Simulate) -> tuple[
     ]
     curves, best = [], []
     for e, risks in zip(experiments, simulate(experiments, seed=seed), strict=True):
-        theory = e.population.preserved_coefficient(e.strengths)
+        theory = e.population.preserved_coefficient(attenuation=e.strengths)
         curves.append(risk_curve(e, risks, theory, design=e.name))
         best.append(best_row(curves[-1], resampled_best(e, risks, seed=seed), design=e.name))
     return pd.concat(curves, ignore_index=True), pd.DataFrame(best)
@@ -174,7 +174,7 @@ def _moving_targets(
     ]
     curves, best, distances = [], [], []
     for angle, e, risks in zip(ANGLES, experiments, simulate(experiments, seed=seed), strict=True):
-        theory = e.n * e.population.excess_risk(e.strengths, e.n)
+        theory = e.n * e.population.excess_risk(e.n, attenuation=e.strengths)
         labels = {"angle": angle, "coupling": float(np.linalg.norm(e.population.leakage))}
         curves.append(risk_curve(e, risks, theory, **labels))
         resampled = resampled_best(e, risks, seed=seed)
