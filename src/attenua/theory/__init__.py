@@ -12,6 +12,7 @@ from attenua.theory.autoencoder import (
 )
 from attenua.theory.draws import draw_batches, draw_rows
 from attenua.theory.expansion import RiskExpansion, expand_risk
+from attenua.theory.expectations import Expectation, Expectations
 from attenua.theory.laws import (
     LATENT_LAWS,
     ContaminatedNormal,
@@ -37,6 +38,7 @@ from attenua.theory.plugin import Bootstrap, PlugInReport, plug_in_report, plug_
 from attenua.theory.population import Population
 from attenua.theory.risk import sampling_coefficient
 from attenua.theory.sample import SampleAnatomy, dissect_sample
+from attenua.theory.when import when
 
 __all__ = [
     "LATENT_LAWS",
@@ -44,6 +46,8 @@ __all__ = [
     "Bootstrap",
     "ContaminatedNormal",
     "CorrectionMap",
+    "Expectation",
+    "Expectations",
     "FourthMoments",
     "Gaussian",
     "LatentCoordinates",
@@ -80,4 +84,5 @@ __all__ = [
     "tied_gains",
     "tied_objective",
     "two_coordinate_solution",
+    "when",
 ]

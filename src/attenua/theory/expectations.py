@@ -1,0 +1,314 @@
+"""What the theory expects of each correction: numbers, and the same in words."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from attenua._correct.corrections import Strengths
+from attenua._estimate.html import result_html
+from attenua.theory._checks import in_words
+from attenua.theory.cutoff import Array
+from attenua.theory.laws import Law
+from attenua.theory.population import Population
+
+# A correction is worth it while some strength removes at least this share of PCA's excess risk.
+WORTH = 0.01
+# A bias below this part of PCA's sampling coefficient is rounding: no sample is large enough to show it.
+_NO_BIAS = 1e-12
+
+
+@dataclass(frozen=True)
+class Expectation:
+    r"""What is expected of one correction, or of all together.
+
+    Attributes
+    ----------
+    correction : str
+        Its name, or "together".
+    strengths : Strengths
+        The best ones at this sample size.
+    n, bias, sampling, pca : float
+        Sample size, :math:`B_{pop}` and :math:`K / n` at these strengths, and :math:`K(0) / n` of PCA.
+    simulated_gain, simulated_error : float
+        Share of PCA's excess risk that these strengths remove in simulated samples, and its standard error;
+        NaN without a simulation.
+    plug_in_gains : ndarray
+        For a sample: `gain` as predicted from simulated samples, each of which stands for the population in
+        the way that the sample does. Empty without a simulation.
+    is_sound : bool
+        Whether the expansion in 1/n agrees with the simulation. Where it does not, the strength of a single
+        correction is the best of the simulation.
+    candidates : tuple of Strengths
+        All strengths looked at.
+    biases, coefficients : ndarray
+        :math:`B_{pop}` and :math:`K` of the candidates; infinite where the gap at the rank closes.
+    """
+
+    correction: str
+    strengths: Strengths
+    n: float
+    bias: float
+    sampling: float
+    pca: float
+    candidates: tuple[Strengths, ...] = field(repr=False)
+    biases: Array = field(repr=False)
+    coefficients: Array = field(repr=False)
+    simulated_gain: float = np.nan
+    simulated_error: float = np.nan
+    plug_in_gains: Array = field(default_factory=lambda: np.empty(0), repr=False)
+    is_sound: bool = True
+
+    @property
+    def gain(self) -> float:
+        """Expected share of PCA's excess risk that is removed, to order 1/n."""
+        return 1 - (self.bias + self.sampling) / self.pca
+
+    def gain_at(self, n: ArrayLike) -> Any:
+        r"""Return the expected gain of the best candidate at other sample sizes, never below 0.
+
+        :math:`\max_s \{1 - (n B(s) + K(s)) / K(0)\}`. Candidates with a negative risk, which no excess risk
+        can be, are passed over.
+        """
+        return best_gain(np.asarray(n, dtype=float), self.biases, self.coefficients, self.pca * self.n)
+
+    @property
+    def worth_until(self) -> float:
+        r"""The largest `n` at which some candidate removes at least 1% of PCA's excess risk.
+
+        :math:`\max_s \{0.99 K(0) - K(s)\} / B(s)`; infinity where a candidate keeps the target and has the
+        smaller :math:`K`, 0 where there is none.
+        """
+        limit = self.pca * self.n
+        # As shares of PCA's: the unit of the columns must not matter.
+        saving = (1 - WORTH) - self.coefficients / limit
+        useful = np.isfinite(self.coefficients) & (saving >= 0)
+        if not useful.any():
+            return 0.0
+        bias, saving = self.biases[useful] / limit, saving[useful]
+        return float(np.max(np.where(bias > _NO_BIAS, saving / np.maximum(bias, _NO_BIAS), np.inf)))
+
+    @property
+    def table_row(self) -> dict[str, Any]:
+        """The numbers, by name."""
+        low, high = np.quantile(self.plug_in_gains, [0.1, 0.9]) if self.plug_in_gains.size else (np.nan,) * 2
+        return {
+            "correction": self.correction,
+            "strengths": {name: value for name, value in self.strengths._asdict().items() if value},
+            "gain": self.gain,
+            "bias": self.bias,
+            "sampling": self.sampling,
+            "worth_until": self.worth_until,
+            "simulated_gain": self.simulated_gain,
+            "simulated_error": self.simulated_error,
+            "plug_in_low": float(low),
+            "plug_in_high": float(high),
+            "is_sound": self.is_sound,
+        }
+
+    def __str__(self) -> str:
+        name, until = self.correction.replace("_", " "), rounded(self.worth_until)
+        if not any(self.strengths) and self.is_sound and self.worth_until >= self.n:
+            return f"{name}: no strength is sure to help here: where one might, the expansion fails"
+        if not any(self.strengths):
+            only = f", only up to about {until} rows" if self.is_sound and self.worth_until >= 1 else ""
+            return f"{name}: no strength helps here{only}"
+        used = in_words(self.strengths).replace("_", " ").replace(" = ", " ")
+        head = f"together ({used}): removes" if self.correction == "together" else f"{used} removes"
+        if not self.is_sound:
+            return (
+                f"{head} {share(self.simulated_gain)} of PCA's excess risk in the simulation; the expansion "
+                "is off here and says nothing of other n"
+            )
+        checked = (
+            "" if np.isnan(self.simulated_gain) else f" ({share(self.simulated_gain)} in the simulation)"
+        )
+        limit = "" if self.gain < WORTH else f"; worth it up to about {until} rows"
+        if np.isinf(self.worth_until):
+            limit = "; worth it at every n"
+        return f"{head} {share(self.gain)} of PCA's excess risk{checked}{limit}"
+
+
+def best_gain(n: Array, biases: Array, coefficients: Array, pca: float) -> Any:
+    r"""Return :math:`\max_s \{1 - (n B(s) + K(s)) / K(0)\}`, over risks that are not negative; at least 0."""
+    risks = np.multiply.outer(n, biases) + coefficients
+    gains = np.where(risks >= 0, 1 - risks / pca, 0.0).max(axis=-1, initial=0.0)
+    return gains.item() if gains.ndim == 0 else gains
+
+
+def rounded(n: float) -> str:
+    """Return a number of rows with two digits, which is all that an expansion is good for."""
+    return "every n" if np.isinf(n) else f"{float(f'{n:.2g}'):,.0f}"
+
+
+def whole(gain: float) -> str:
+    """Return a gain in whole percent, without a sign before 0."""
+    return f"{round(float(gain), 2) + 0:.0%}"
+
+
+def share(gain: float) -> str:
+    """Return a gain in percent, without a zero that hides a little."""
+    return "less than 1%" if 0 < gain < WORTH else f"{gain:.0%}"
+
+
+@dataclass(frozen=True)
+class Expectations:
+    r"""What is expected of each correction alone, and of all together.
+
+    Made by :func:`when`. It is a sequence of :class:`Expectation`; one is found by name too.
+
+    Attributes
+    ----------
+    population : Population
+        The covariance, or what stands for it, and the rank.
+    n : float
+        Sample size.
+    law : law
+        Law of the rows.
+    corrections : tuple of Expectation
+        One for each correction, and one for all together if there are several.
+    is_sample : bool
+        Whether a sample stands for the population.
+    n_simulations : int
+        Samples of the simulation.
+    """
+
+    population: Population
+    n: float
+    law: Law
+    corrections: tuple[Expectation, ...]
+    is_sample: bool
+    n_simulations: int
+
+    def __iter__(self) -> Iterator[Expectation]:
+        return iter(self.corrections)
+
+    def __len__(self) -> int:
+        return len(self.corrections)
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in (e, e.correction) for e in self.corrections)
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return self.corrections[key]
+        for expectation in self.corrections:
+            if expectation.correction == key:
+                return expectation
+        raise KeyError(f"{key!r} is not one of {', '.join(e.correction for e in self.corrections)}.")
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """One dict of numbers for each correction, as a data frame takes them."""
+        return [expectation.table_row for expectation in self.corrections]
+
+    @property
+    def trust(self) -> str:
+        """How far to trust the numbers, with this result's own figures."""
+        return " ".join(
+            part for part in (self._of_expansion(), self._of_sample(), self._of_damping()) if part
+        )
+
+    def _of_expansion(self) -> str:
+        if not self.n_simulations:
+            return "The numbers are an expansion in 1/n that no simulation has checked here."
+        used = [e for e in self.corrections if any(e.strengths)]
+        if not used:
+            return "No strength helps, so there was nothing to check by simulation."
+        worst = max(used, key=lambda e: abs(e.gain - e.simulated_gain))
+        off = [e.correction.replace("_", " ") for e in self.corrections if not e.is_sound]
+        text = (
+            f"The numbers are an expansion in 1/n. In {self.n_simulations} simulated samples the gains were "
+            f"at most {100 * abs(worst.gain - worst.simulated_gain):.0f} points away from it "
+            f"({worst.correction.replace('_', ' ')}: {worst.gain:.0%} expected, {worst.simulated_gain:.0%} "
+            f"+- {worst.simulated_error:.1%} simulated)."
+        )
+        if len(off) < len(used):
+            text += " Where the two differ, the simulation is the better guide at this n."
+        if off:
+            text += f" The expansion does not hold for {', '.join(off)}: go by the simulation there."
+            if len(self.corrections) > 1 and off != ["together"]:
+                text += " What it does not hold for is left out of together."
+        return text
+
+    def _of_sample(self) -> str:
+        if not self.is_sample:
+            return ""
+        p, text = (
+            self.population.n_features,
+            "A sample stands for the population, and its gains are estimates.",
+        )
+        if p > self.n:
+            text += (
+                f" With {p} columns and n = {self.n:g} most of the sample covariance is noise: mainly its "
+                "factors and variances are used, and little is known of other correlations."
+            )
+        known = [e for e in self.corrections if e.plug_in_gains.size and e.is_sound and any(e.strengths)]
+        if known:
+            words = (
+                f"{e.correction.replace('_', ' ')} {whole(np.quantile(e.plug_in_gains, 0.1))} to "
+                f"{whole(np.quantile(e.plug_in_gains, 0.9))} (against {whole(e.gain)})"
+                for e in known
+            )
+            text += (
+                " Samples of this size from that very population would have predicted, four times out of "
+                f"five: {'; '.join(words)}."
+            )
+        return text + " Let held-out rows choose the strengths; this explains the choice."
+
+    def _of_damping(self) -> str:
+        if not any(e.correction == "damping" for e in self.corrections):
+            return ""
+        small = self.population.share_of_small_correlations(self.n)
+        if small < 0.05:
+            return ""
+        return (
+            f"{small:.0%} of the correlations are smaller than their errors, 1/sqrt(n) = "
+            f"{1 / np.sqrt(self.n):.2g}, and damping's expansion is for larger ones."
+        )
+
+    def __str__(self) -> str:
+        head = (
+            f"{'From a sample: ' if self.is_sample else ''}{self.population.n_features} features, rank "
+            f"{self.population.n_components}, n = {self.n:g}, {self.law}"
+        )
+        return "\n".join([head, *(f"  {e}" for e in self.corrections), "", self.trust])
+
+    def _repr_html_(self) -> str:
+        """Show the result in a notebook."""
+        return result_html(
+            "What the theory expects",
+            [
+                ("features, rank", f"{self.population.n_features}, {self.population.n_components}"),
+                ("n", f"{self.n:g}" + (" (rows less one for the mean)" if self.is_sample else "")),
+                ("law", str(self.law)),
+                *((e.correction.replace("_", " "), str(e)) for e in self.corrections),
+                ("trust", self.trust),
+            ],
+            [
+                "correction",
+                "strength",
+                "bias",
+                "sampling",
+                "gain, %",
+                "simulated, %",
+                "+-",
+                "worth until n =",
+            ],
+            [
+                (
+                    e.correction.replace("_", " "),
+                    in_words(e.strengths).replace("_", " ") if any(e.strengths) else "0",
+                    *(f"{value:.4g}" for value in (e.bias, e.sampling)),
+                    f"{100 * e.gain:.1f}",
+                    *(
+                        "" if np.isnan(value) else f"{100 * value:.1f}"
+                        for value in (e.simulated_gain, e.simulated_error)
+                    ),
+                    rounded(e.worth_until) if e.is_sound else "?",
+                )
+                for e in self.corrections
+            ],
+        )

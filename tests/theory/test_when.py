@@ -1,0 +1,364 @@
+"""What the theory expects of each correction: against the population, and against brute force."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from designs import balanced, moving
+from scipy.optimize import brentq
+
+from attenua import CorrectedPCA
+from attenua._correct.corrections import GRIDS, Strengths
+from attenua.theory import LATENT_LAWS, Gaussian, Population, Rows, StudentT, draw_rows, when
+from attenua.theory.estimates import _without_noise, blended_covariance, factor_covariance, tail_law
+from attenua.theory.expectations import WORTH
+from attenua.theory.simulation import fitted_risks, simulated_gain
+
+N = 40
+MOVING = moving(1)
+UNEQUAL_NOISE = 1 + np.diag([0.5, 0.7, 1.0, 1.4, 2.0, 1.0])
+NAMES = ["attenuation", "tempering", "damping", "row_tempering", "smoothing", "together"]
+
+
+@pytest.fixture(scope="module")
+def population():
+    return Population(MOVING, 2, neighbours="line", row_pairs=True)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return when(MOVING, 2, N, law=StudentT(8), neighbours="line", n_simulations=50, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    spikes = np.linspace(1, 2, 30)[:, None] * np.ones((30, 1))
+    return draw_rows(spikes @ spikes.T + 4 * np.eye(30), 20, random_state=1)
+
+
+def test_every_correction_is_there_in_order(found):
+    assert [e.correction for e in found] == NAMES
+    assert len(found) == len(found.table) == 6
+    assert found["damping"] is found[2]
+    assert "damping" in found
+    assert "magic" not in found
+    without_neighbours = when(MOVING, 2, N, n_simulations=0)
+    assert [e.correction for e in without_neighbours] == [name for name in NAMES if name != "smoothing"]
+    with pytest.raises(KeyError, match="'tempring' is not one of attenuation"):
+        found["tempring"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parts_are_those_of_the_population(found, population, name):
+    e, law = found[name], StudentT(8)
+    strengths = e.strengths._asdict()
+    np.testing.assert_allclose(e.bias, population.bias(law=law, **strengths), atol=1e-12)
+    np.testing.assert_allclose(e.sampling * N, population.sampling_coefficient(law=law, **strengths))
+    risks = population.excess_risk(N, law=law, **strengths), population.excess_risk(N, law=law)
+    np.testing.assert_allclose(e.gain, 1 - risks[0] / risks[1], atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.* of the correlations are smaller")
+@pytest.mark.parametrize("name", NAMES[:-1])
+def test_the_best_strength_is_the_oracle_to_the_accuracy_of_the_grid(name):
+    population = Population(MOVING, 2, neighbours="line")
+    e = when(MOVING, 2, N, neighbours="line", corrections=[name], n_simulations=0)[name]
+    oracle = population.oracle(N, [name])
+    least = population.excess_risk(N, **oracle._asdict())
+    assert least <= (e.bias + e.sampling) * (1 + 1e-9)
+    assert e.bias + e.sampling <= least * 1.005
+
+
+@pytest.mark.filterwarnings("ignore:.* of the correlations are smaller")
+def test_together_is_no_worse_than_any_alone_and_no_better_than_all_combinations():
+    names = ["attenuation", "tempering", "damping"]
+    found = when(MOVING, 2, N, corrections={name: GRIDS[name] for name in names}, n_simulations=0)
+    assert found["together"].gain >= max(found[name].gain for name in names)
+    population = Population(MOVING, 2)
+    best = population.oracle(N, {name: GRIDS[name] for name in names})
+    least = population.excess_risk(N, **best._asdict())
+    assert found["together"].bias + found["together"].sampling >= least * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("name", ["attenuation", "tempering", "smoothing", "together"])
+def test_worth_until_is_where_the_gain_falls_to_one_percent(name):
+    e = when(UNEQUAL_NOISE, 1, 30, neighbours="line", n_simulations=0)[name]
+    assert 30 < e.worth_until < np.inf
+    crossing = brentq(lambda log_n: e.gain_at(np.exp(log_n)) - WORTH, 0, np.log(e.worth_until) + 5)
+    np.testing.assert_allclose(np.exp(crossing), e.worth_until, rtol=1e-6)
+
+
+def test_worth_until_where_the_target_is_preserved_and_where_nothing_helps():
+    found = when(balanced(2), 2, N, n_simulations=0)
+    assert Population(balanced(2), 2).preserves_target(attenuation=0.5)
+    assert found["attenuation"].worth_until == np.inf
+    assert "worth it at every n" in str(found["attenuation"])
+    # Rows of a Gaussian keep the target under row tempering, which only loses efficiency.
+    assert found["row_tempering"].worth_until == 0
+    assert found["row_tempering"].strengths == Strengths()
+    assert found["row_tempering"].gain == 0
+    assert "no strength helps" in str(found["row_tempering"])
+
+
+def test_gains_at_other_sizes_are_those_of_another_call(found):
+    for size in (20, 500):
+        other = when(MOVING, 2, size, law=StudentT(8), neighbours="line", n_simulations=0)
+        for name in NAMES[:-1]:
+            np.testing.assert_allclose(found[name].gain_at(size), other[name].gain, atol=1e-12)
+    assert np.all(np.diff(found["together"].gain_at(np.geomspace(5, 5000, 50))) <= 1e-12)
+
+
+def test_simulated_gains_by_brute_force(found, population):
+    random, risks = np.random.RandomState(5), []
+    for _ in range(400):
+        rows = StudentT(8).draw(random, N, np.linalg.cholesky(MOVING).T)
+        risks.append(fitted_risks(population, rows / np.sqrt(population.unit), [e.strengths for e in found]))
+        scaled = rows.T @ rows / N
+        vectors = np.linalg.eigh(scaled)[1][:, -2:]
+        pca = np.trace(MOVING @ population.projector) - np.trace(vectors.T @ MOVING @ vectors)
+        risks[-1] = np.append(pca, risks[-1])
+    risks = np.array(risks)
+    for e, corrected in zip(found, risks.T[1:], strict=True):
+        gain, error = simulated_gain(risks[:, 0], corrected)
+        assert abs(gain - e.simulated_gain) <= 4 * np.hypot(error, e.simulated_error) + 1e-12
+
+
+@pytest.mark.parametrize("kappa", [0.3, 1.0])
+def test_fits_with_row_tempering_are_those_of_the_estimators(kappa):
+    # Rows and their mirror images have mean 0, so that single rows need no centre either.
+    rows = draw_rows(MOVING, 30, random_state=0)
+    rows = np.vstack([rows, -rows])
+    candidate = Strengths(row_tempering=kappa, tempering=0.5)
+    model = CorrectedPCA(2, row_tempering=kappa, tempering=0.5).fit(rows)
+    P = model.components_.T @ model.components_
+    paired = Population(MOVING, 2, row_pairs=True)
+    expected = np.sum(MOVING * (paired.projector - P))
+    (found,) = fitted_risks(paired, rows / np.sqrt(paired.unit), [candidate])
+    assert found == pytest.approx(expected, rel=1e-6)
+    weights = np.sum(rows**2, axis=1) ** -kappa
+    S = (rows.T * weights) @ rows
+    s = np.diag(S) ** -0.25
+    U = np.linalg.eigh(S * np.outer(s, s))[1][:, -2:]
+    single = Population(MOVING, 2)
+    (found,) = fitted_risks(single, rows / np.sqrt(single.unit), [candidate])
+    assert found == pytest.approx(np.sum(MOVING * (single.projector - U @ U.T)), rel=1e-9)
+
+
+def test_pairs_up_to_a_thousand_rows_of_an_elliptical_law():
+    assert when(MOVING, 2, 1_000, corrections=["row_tempering"], n_simulations=0).population._row_pairs
+    assert not when(MOVING, 2, 1_001, corrections=["row_tempering"], n_simulations=0).population._row_pairs
+    rows = draw_rows(MOVING, 500, random_state=0)
+    found = when(MOVING, 2, 100, law=rows, corrections=["row_tempering"], n_simulations=0)
+    assert not found.population._row_pairs
+
+
+def test_advance_is_called_after_every_strength_and_sample():
+    calls = []
+    when(MOVING, 2, N, corrections={"tempering": [0.5]}, n_simulations=7, advance=lambda: calls.append(1))
+    assert len(calls) == 2 + 7
+
+
+def test_a_failing_expansion_is_noticed_and_the_simulation_chooses():
+    # Many correlations far below their errors: the expansion of damping does not hold.
+    rng = np.random.default_rng(0)
+    factor = rng.standard_normal((25, 1))
+    noise = rng.standard_normal((25, 400))
+    covariance = 0.3 * factor @ factor.T + noise @ noise.T / 400
+    found = when(covariance, 1, 30, corrections=["damping"], n_simulations=100, random_state=0)
+    damping = found["damping"]
+    assert not damping.is_sound
+    assert damping.strengths.damping in GRIDS["damping"]
+    assert "The expansion does not hold for damping" in found.trust
+    assert "of the correlations are smaller than their errors" in found.trust
+    unchecked = when(covariance, 1, 30, corrections=["damping"], n_simulations=0)
+    assert "no simulation has checked" in unchecked.trust
+
+
+def test_damping_of_uncorrelated_columns():
+    # Errors of correlations of 0 are damped to a smaller order than 1/n, which the expansion calls 0.
+    found = when(
+        np.diag([5.0, 3.0, 1.0, 1.0]), 2, 25, corrections=["damping"], n_simulations=50, random_state=0
+    )
+    damping = found["damping"]
+    assert damping.worth_until == np.inf
+    assert damping.gain == 1
+    assert not damping.is_sound
+    assert damping.strengths.damping == max(GRIDS["damping"])
+    assert 0.5 < damping.simulated_gain < 1
+
+
+def test_columns_that_do_not_vary(sample):
+    rows = sample.copy()
+    rows[:, 3] = 2.0
+    found = when(rows, 1, n_simulations=10, random_state=0)
+    assert all(np.isfinite(e.gain) for e in found)
+
+
+def test_a_constant_column_of_a_sample_has_no_variance(sample):
+    """The mean of many 0.1 is not 0.1, and tempering would make a variance of the difference."""
+    X = sample[:, :6].copy()
+    X[:, 2] = 0.1
+    options = {"corrections": ["tempering"], "n_simulations": 20, "random_state": 0}
+    with_zero, with_tenth = (when(some, 1, **options) for some in (np.where(X == 0.1, 0.0, X), X))
+    assert with_tenth.table == with_zero.table
+    assert with_tenth.population.covariance[2, 2] == 0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [2.0**-900, 2.0**900])
+def test_the_unit_of_a_covariance_does_not_matter(scale):
+    options = {"n_simulations": 20, "random_state": 0}
+    small, plain = (when(some * MOVING, 2, N, **options) for some in (scale, 1.0))
+    assert str(small) == str(plain)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [2.0**-300, 2.0**300])
+def test_the_unit_of_a_sample_does_not_matter(sample, scale):
+    options = {"corrections": ["attenuation", "tempering"], "n_simulations": 10, "random_state": 0}
+    assert str(when(sample * scale, 1, **options)) == str(when(sample, 1, **options))
+
+
+def test_samples_too_large_to_draw_are_not_simulated():
+    found = when(UNEQUAL_NOISE, 1, 1e12, corrections=["attenuation"])
+    assert found.n_simulations == 0
+    assert "no simulation has checked" in found.trust
+
+
+def test_words_where_the_expansion_predicts_risks_below_zero(found):
+    """Strengths with a negative risk are passed over at n, though they may be worth it at a larger n."""
+    zero, some = Strengths(), Strengths(attenuation=0.5)
+    parts = {"candidates": (zero, some), "biases": np.array([0, 0.01]), "coefficients": np.array([1.0, -2])}
+    none = replace(found["attenuation"], strengths=zero, bias=0.0, n=N, sampling=1 / N, pca=1 / N, **parts)
+    assert none.worth_until > N
+    assert "only up to" not in str(none)
+    assert "the expansion fails" in str(none)
+
+
+@pytest.mark.parametrize("law", ["t10", np.vstack([np.eye(5), -np.eye(5)])])
+def test_laws_are_named_without_addresses(law):
+    text = str(when(MOVING, 2, N, law=law, corrections=["attenuation"], n_simulations=0))
+    assert " at 0x" not in text
+
+
+def test_a_sample_stands_for_a_population(sample):
+    found = when(sample, 1, corrections=["attenuation", "tempering"], n_simulations=30, random_state=0)
+    rows = sample - sample.mean(axis=0)
+    assert found.is_sample
+    assert found.n == 19
+    assert found.law == tail_law(rows)
+    np.testing.assert_allclose(found.population.covariance, blended_covariance(rows.T @ rows / 19, 1, 19))
+    assert all(len(e.plug_in_gains) == 20 for e in found)
+    assert "With 30 columns and n = 19 most of the sample covariance is noise" in found.trust
+    assert "four times out of five" in found.trust
+    assert when(sample, 1, law="gaussian", corrections=["tempering"], n_simulations=0).law == Gaussian()
+
+
+def test_laws_that_cannot_be_drawn_or_tempered(sample):
+    rows = sample - sample.mean(axis=0)
+    by_rows = when(rows.T @ rows / 20, 1, 20, law=Rows(rows), corrections=["row_tempering"])
+    assert by_rows.n_simulations == 0
+    assert np.isnan(by_rows["row_tempering"].simulated_gain)
+    names = [e.correction for e in when(MOVING, 2, N, law=LATENT_LAWS["t10"], n_simulations=0)]
+    assert names == ["attenuation", "tempering", "damping", "together"]
+
+
+def test_the_same_seed_gives_the_same_answer(sample):
+    first, again, other = (
+        when(sample, 1, corrections=["attenuation"], n_simulations=10, random_state=seed)
+        for seed in (0, 0, 1)
+    )
+    assert first.table == again.table
+    assert first.table != other.table
+    assert first["attenuation"].gain == other["attenuation"].gain
+
+
+def test_words(found):
+    text, page = str(found), found._repr_html_()
+    assert text.startswith("5 features, rank 2, n = 40, StudentT(degrees_of_freedom=8)")
+    assert "of PCA's excess risk" in text
+    assert found.trust in text
+    assert "row tempering" in page
+    assert {"correction", "gain", "worth_until", "simulated_error"} <= set(found.table[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((MOVING, 2), {}, "give n if it is a covariance"),
+        ((MOVING, 2, 0), {}, "n must be a sample size"),
+        ((MOVING, 5, 10), {}, "n_components must be at least 1 and below"),
+        ((np.ones((3, 5)), 2), {}, "more than n_components"),
+        ((np.arange(12.0), 1), {}, "X must hold rows"),
+        ((MOVING, 2, 10), {"law": "sample"}, "needs a sample"),
+        ((MOVING, 2, 10), {"law": StudentT(4)}, "falls more slowly than 1/n"),
+        ((MOVING, 2, 10), {"n_simulations": 1}, "0 or at least 2"),
+        ((MOVING, 2, 10), {"corrections": []}, "at least one correction"),
+        ((MOVING, 2, 10), {"corrections": ["smoothing"]}, "smoothing needs neighbours"),
+        ((MOVING, 2, 10), {"corrections": "all"}, "corrections must be"),
+        ((np.full((15, 5), 0.1), 1), {}, "rows that differ"),
+        ((np.arange(5.0), 1), {}, "X must hold rows"),
+        ((np.diag([2.0, 1, 0, 0]), 2, 30), {}, "PCA makes no error here"),
+        ((np.ones((4, 4)), 1, 30), {}, "PCA makes no error here"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        when(*arguments, **options)
+
+
+# --- estimates --------------------------------------------------------------------------------------------
+
+
+def test_factor_covariance_keeps_variances_and_takes_noise_from_eigenvalues():
+    p, n, tops, plain = 200, 50, [], []
+    u = np.ones((p, 1)) / np.sqrt(p)
+    for seed in range(20):
+        rows = draw_rows(10 * u @ u.T + np.eye(p), n, random_state=seed)
+        S = rows.T @ rows / n
+        F = factor_covariance(S, 1, n)
+        np.testing.assert_allclose(np.diag(F), np.diag(S))
+        assert np.linalg.eigvalsh(F)[0] > 0
+        tops.append(np.linalg.eigvalsh(F)[-1])
+        plain.append(np.linalg.eigvalsh(S)[-1])
+    # The bias of S is 4.4 in theory; the standard error of both means is 0.5.
+    assert np.mean(plain) > 11 + 3
+    assert abs(np.mean(tops) - 11) < 1.5
+
+
+def test_noise_is_taken_from_eigenvalues_exactly_as_it_came():
+    population = np.array([9.0, 5.0, 3.5])
+    sample = population + 0.8 * 1.5 * population / (population - 1.5)
+    np.testing.assert_allclose(_without_noise(sample, 1.5, 0.8), population)
+    edge = 1.5 * (1 + np.sqrt(0.8)) ** 2
+    at_edge, below = _without_noise(np.array([edge * (1 + 1e-12), edge * (1 - 1e-12)]), 1.5, 0.8)
+    np.testing.assert_allclose([at_edge, below], 1.5 * (1 + np.sqrt(0.8)), rtol=1e-5)
+
+
+def test_the_blend_tends_to_s_with_more_rows_and_to_the_factors_without_structure():
+    ar = 0.8 ** np.abs(np.subtract.outer(np.arange(15), np.arange(15)))
+    rows = draw_rows(ar, 5000, random_state=0)
+    S = rows.T @ rows / 5000
+    assert np.linalg.norm(blended_covariance(S, 2, 5000) - S) < 0.1 * np.linalg.norm(
+        factor_covariance(S, 2, 5000) - S
+    )
+    noise = draw_rows(np.eye(15) + 2 * np.ones((15, 15)), 40, random_state=0)
+    S = noise.T @ noise / 40
+    F = factor_covariance(S, 1, 40)
+    assert np.linalg.norm(blended_covariance(S, 1, 40) - F) < 0.2 * np.linalg.norm(S - F)
+
+
+@pytest.mark.parametrize("degrees", [6.0, 12.0])
+def test_tails_of_a_student_t_are_found(degrees):
+    covariance = np.eye(40) + 0.1
+    estimates = [
+        tail_law(draw_rows(covariance, 400, law=StudentT(degrees), random_state=seed)).degrees_of_freedom
+        for seed in range(10)
+    ]
+    assert 0.8 * degrees < np.median(estimates) < 1.25 * degrees
+
+
+def test_light_tails_are_gaussian_and_the_heaviest_have_fourth_moments():
+    covariance = np.eye(40)
+    assert isinstance(tail_law(np.sign(draw_rows(covariance, 50, random_state=0))), Gaussian)
+    assert tail_law(draw_rows(covariance, 200, law=StudentT(1), random_state=0)) == StudentT(5.0)
