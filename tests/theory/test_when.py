@@ -362,3 +362,18 @@ def test_light_tails_are_gaussian_and_the_heaviest_have_fourth_moments():
     covariance = np.eye(40)
     assert isinstance(tail_law(np.sign(draw_rows(covariance, 50, random_state=0))), Gaussian)
     assert tail_law(draw_rows(covariance, 200, law=StudentT(1), random_state=0)) == StudentT(5.0)
+
+
+@pytest.mark.parametrize(("until", "told"), [(2, False), (20, True)])
+def test_words_say_nothing_of_a_handful_of_rows(found, until, told):
+    limit = found["attenuation"].pca * N
+    nothing = replace(
+        found["attenuation"],
+        strengths=Strengths(),
+        candidates=(Strengths(attenuation=0.5),),
+        biases=np.array([0.5 * limit / until]),
+        coefficients=np.array([(1 - WORTH - 0.5) * limit]),
+    )
+    assert nothing.worth_until == pytest.approx(until)
+    assert ("only up to about 20 rows" in str(nothing)) == told
+    assert str(nothing).startswith("attenuation: no strength helps here")

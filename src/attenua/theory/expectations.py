@@ -16,6 +16,8 @@ from attenua.theory.population import Population
 
 # A correction is worth it while some strength removes at least this share of PCA's excess risk.
 WORTH = 0.01
+# An expansion in 1/n has nothing to say of fewer rows.
+_FEWEST = 10
 # A bias below this part of PCA's sampling coefficient is rounding: no sample is large enough to show it.
 _NO_BIAS = 1e-12
 
@@ -113,7 +115,8 @@ class Expectation:
         if not any(self.strengths) and self.is_sound and self.worth_until >= self.n:
             return f"{name}: no strength is sure to help here: where one might, the expansion fails"
         if not any(self.strengths):
-            only = f", only up to about {until} rows" if self.is_sound and self.worth_until >= 1 else ""
+            told = self.is_sound and self.worth_until >= _FEWEST
+            only = f", only up to about {until} rows" if told else ""
             return f"{name}: no strength helps here{only}"
         used = in_words(self.strengths).replace("_", " ").replace(" = ", " ")
         head = f"together ({used}): removes" if self.correction == "together" else f"{used} removes"
@@ -141,6 +144,11 @@ def best_gain(n: Array, biases: Array, coefficients: Array, pca: float) -> Any:
 def rounded(n: float) -> str:
     """Return a number of rows with two digits, which is all that an expansion is good for."""
     return "every n" if np.isinf(n) else f"{float(f'{n:.2g}'):,.0f}"
+
+
+def _points(difference: float) -> str:
+    count = round(100 * difference)
+    return "a point" if count <= 1 else f"{count} points"
 
 
 def whole(gain: float) -> str:
@@ -221,7 +229,7 @@ class Expectations:
         off = [e.correction.replace("_", " ") for e in self.corrections if not e.is_sound]
         text = (
             f"The numbers are an expansion in 1/n. In {self.n_simulations} simulated samples the gains were "
-            f"at most {100 * abs(worst.gain - worst.simulated_gain):.0f} points away from it "
+            f"at most {_points(abs(worst.gain - worst.simulated_gain))} away from it "
             f"({worst.correction.replace('_', ' ')}: {worst.gain:.0%} expected, {worst.simulated_gain:.0%} "
             f"+- {worst.simulated_error:.1%} simulated)."
         )
