@@ -30,7 +30,7 @@ def by_pairs(X, kappa):
 def test_moments_of_the_projection(law):
     """h_1 of some thousand rows, each with a mean over others: its moments with their standard errors."""
     eigenvalues, kappa = np.array([4.0, 2.0, 1.0]), 0.6
-    noise = law.noise(np.diag(eigenvalues), kappa, pairs=True)
+    noise = law.noise(np.diag(eigenvalues), kappa, row_pairs=True)
     rng = np.random.RandomState(0)
     rows, others = (draw_rows(np.diag(eigenvalues), 4_000, law=law, random_state=rng) for _ in range(2))
     h = np.empty((len(rows), 3, 3))

@@ -12,7 +12,7 @@ from attenua._estimate.html import result_html
 from attenua.theory._checks import in_words
 from attenua.theory.cutoff import Array
 from attenua.theory.laws import Law
-from attenua.theory.population import Population
+from attenua.theory.population import MANY_SMALL, Population
 
 # A correction is worth it while some strength removes at least this share of PCA's excess risk.
 WORTH = 0.01
@@ -270,7 +270,7 @@ class Expectations:
         if not any(e.correction == "damping" for e in self.corrections):
             return ""
         small = self.population.share_of_small_correlations(self.n)
-        if small < 0.05:
+        if small <= MANY_SMALL:
             return ""
         return (
             f"{small:.0%} of the correlations are smaller than their errors, 1/sqrt(n) = "

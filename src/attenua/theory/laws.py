@@ -19,6 +19,7 @@ from scipy.special import gammainccinv, gammaincinv, gammaln, polygamma
 from attenua.theory._checks import as_rows
 from attenua.theory.cutoff import Array
 from attenua.theory.noise import RowNoise, RowTerms
+from attenua.theory.quadrature import power_nodes
 from attenua.theory.row_pairs import row_pair_moments
 
 # Distance of the nodes of the double-exponential rule for the integrals of row tempering, and how many powers
@@ -43,7 +44,7 @@ class Law(ABC):
 
     @abstractmethod
     def noise(
-        self, covariance: Array, row_tempering: float = 0.0, unit: float = 1.0, pairs: bool = False
+        self, covariance: Array, row_tempering: float = 0.0, unit: float = 1.0, row_pairs: bool = False
     ) -> RowNoise:
         r"""Return mean and second moments of :math:`y y^\top`.
 
@@ -57,12 +58,17 @@ class Law(ABC):
             :math:`\kappa`.
         unit : float, default=1.0
             What the moments are divided by as well; it matters to laws that are given as numbers.
-        pairs : bool, default=False
+        row_pairs : bool, default=False
             Whether row tempering is of pairs of rows; then y y' stands for what one row adds to their mean.
         """
 
-    def can_temper_rows(self, pairs: bool = False) -> bool:
+    def can_temper_rows(self, row_pairs: bool = False) -> bool:
         """Whether the law has moments of row tempering, of pairs of rows or of single ones."""
+        return False
+
+    @property
+    def can_draw(self) -> bool:
+        """Whether rows can be drawn."""
         return False
 
     def draw(self, random: Any, n: int, root: Array) -> Array:
@@ -73,7 +79,12 @@ class Law(ABC):
 class Elliptical(Law):
     r"""Rows :math:`\sqrt\tau\, g` with Gaussian g and independent :math:`\tau \ge 0`."""
 
-    def can_temper_rows(self, pairs: bool = False) -> bool:
+    def can_temper_rows(self, row_pairs: bool = False) -> bool:
+        """Return True."""
+        return True
+
+    @property
+    def can_draw(self) -> bool:
         """Return True."""
         return True
 
@@ -86,19 +97,18 @@ class Elliptical(Law):
         r"""Return values of :math:`\tau` and their weights, good for means of :math:`\tau^{2s}`."""
 
     def noise(
-        self, covariance: Array, row_tempering: float = 0.0, unit: float = 1.0, pairs: bool = False
+        self, covariance: Array, row_tempering: float = 0.0, unit: float = 1.0, row_pairs: bool = False
     ) -> RowNoise:
         """Return mean and second moments; sums of Gaussian ones."""
         power = 1 - row_tempering
         factor = self.tail_factor(power)
-        if row_tempering == 0 and np.isfinite(factor):
+        if row_tempering == 0:
+            if not np.isfinite(factor):
+                return RowNoise(covariance, is_finite=False)
             matrices = ((factor - 1, covariance),) if factor != 1 else ()
             return RowNoise(covariance, crossed=((factor, covariance),), matrices=matrices)
-        if row_tempering == 0:
-            return RowNoise(covariance, is_finite=False)
         values, vectors = np.linalg.eigh(covariance)
         values = np.clip(values, 0, None)
-
         varies = np.diag(covariance) > 0
 
         def matrix(profile: Array) -> Array:
@@ -107,7 +117,7 @@ class Elliptical(Law):
 
         if not np.isfinite(factor):
             return RowNoise(matrix(shortened_gaussian(values, row_tempering)[0]), is_finite=False)
-        if pairs:
+        if row_pairs:
             mean, crossed, (weights, straight) = row_pair_moments(values, row_tempering, self.mixing(power))
             matrices = tuple(zip(weights.tolist(), map(matrix, straight), strict=True))
             return RowNoise(matrix(mean), tuple((1.0, matrix(some)) for some in crossed), matrices)
@@ -156,19 +166,11 @@ def shortened_gaussian(eigenvalues: Array, row_tempering: float) -> tuple[Array,
 
 
 def _integrand(values: Array, s: float, *, squared: bool = False) -> Array:
-    r"""Return :math:`\omega_q a_i(t_q)`, nodes q in rows, or :math:`\sqrt{\omega_q} a_i(t_q)`.
-
-    The nodes are :math:`t = \exp(\tfrac{\pi}{2} \sinh y)` for equally spaced y. Towards 0 the integrand falls
-    like :math:`t^s`, towards infinity like :math:`t^{-1/2}` or faster.
-    """
-    ends = [np.arcsinh(2 / np.pi * _LOG_LEFT_OUT / rate) for rate in (s, 0.5)]
-    y = np.arange(-ends[0], ends[1], _SPACING)
-    log_t = np.pi / 2 * np.sinh(y)
-    a = values / (1 + 2 * np.exp(log_t)[:, None] * values)
-    # By logarithms, which neither overflow nor vanish.
-    logs = s * log_t + np.log(np.pi / 2 * np.cosh(y) * _SPACING) - gammaln(s)
-    logs -= np.log1p(2 * np.exp(log_t)[:, None] * values).sum(axis=1) / 2
-    return np.exp(logs / 2 if squared else logs)[:, None] * a
+    r"""Return :math:`\omega_q a_i(t_q)`, nodes q in rows, or :math:`\sqrt{\omega_q} a_i(t_q)`."""
+    log_t, logs = power_nodes(s, _SPACING, _LOG_LEFT_OUT)
+    shrunk = 1 + 2 * np.exp(log_t)[:, None] * values
+    logs = logs - np.log(shrunk).sum(axis=1) / 2
+    return np.exp(logs / 2 if squared else logs)[:, None] * values / shrunk
 
 
 @dataclass(frozen=True)
@@ -301,7 +303,7 @@ class LatentCoordinates(Law):
             raise ValueError(f"kurtosis must be finite and at least -2; got {self.kurtosis!r}.")
 
     def noise(
-        self, covariance: Array, row_tempering: float = 0.0, unit: float = 1.0, pairs: bool = False
+        self, covariance: Array, row_tempering: float = 0.0, unit: float = 1.0, row_pairs: bool = False
     ) -> RowNoise:
         r"""Return Gaussian moments, and the kurtosis times those of the columns of :math:`\Sigma^{1/2}`."""
         if row_tempering:
@@ -311,6 +313,11 @@ class LatentCoordinates(Law):
             )
         rows = RowTerms(square_root(covariance), self.kurtosis) if self.kurtosis else None
         return RowNoise(covariance, crossed=((1.0, covariance),), rows=rows)
+
+    @property
+    def can_draw(self) -> bool:
+        """Return whether it is known how to draw coordinates."""
+        return self.draw_latent is not None
 
     def draw(self, random: Any, n: int, root: Array) -> Array:
         """Draw rows, with a symmetric square root of their covariance."""
@@ -341,7 +348,7 @@ class FourthMoments(Law):
         return f"FourthMoments(<{len(self.moments)} columns>)"
 
     def noise(
-        self, covariance: Array, row_tempering: float = 0.0, unit: float = 1.0, pairs: bool = False
+        self, covariance: Array, row_tempering: float = 0.0, unit: float = 1.0, row_pairs: bool = False
     ) -> RowNoise:
         """Return the moments given, less those of the mean, as products of matrices."""
         if row_tempering:
@@ -375,22 +382,22 @@ class Rows(Law):
         if count >= 10 and (count - 1) * from_mean > _FAR_FROM_0 * (second - from_mean):
             raise ValueError("law must hold rows of mean 0, and these are far from it; take off their mean.")
 
-    def can_temper_rows(self, pairs: bool = False) -> bool:
+    def can_temper_rows(self, row_pairs: bool = False) -> bool:
         """Return whether it is of single rows."""
-        return not pairs
+        return not row_pairs
 
     def __repr__(self) -> str:
         return "Rows(<{} rows of {} columns>)".format(*self.rows.shape)
 
     def noise(
-        self, covariance: Array, row_tempering: float = 0.0, unit: float = 1.0, pairs: bool = False
+        self, covariance: Array, row_tempering: float = 0.0, unit: float = 1.0, row_pairs: bool = False
     ) -> RowNoise:
         """Return the moments of the rows, shortened if asked for."""
         if self.rows.shape[1] != len(covariance):
             raise ValueError(
                 f"law must hold rows of {len(covariance)} features; got shape {self.rows.shape}."
             )
-        if pairs and row_tempering:
+        if row_pairs and row_tempering:
             raise ValueError("pairs of rows need an elliptical law (Gaussian, StudentT, ContaminatedNormal).")
         rows, second = self.rows / np.sqrt(unit), covariance
         if row_tempering:

@@ -25,7 +25,7 @@ from attenua.theory.laws import Law, as_law
 from attenua.theory.pairs import BalancedConstants, PairMoments, balanced_constants, pair_moments
 
 # A part of the correlations that is too large to be below their errors.
-_MANY = 0.1
+MANY_SMALL = 0.1
 
 
 class Population(Geometry):
@@ -296,12 +296,8 @@ class Population(Geometry):
             damping is chosen and more than a tenth of the correlations are below their errors, about
             :math:`n^{-1/2}`: the expansion promises too much of a little damping there.
         """
-        grids, risk_at, law = checked_corrections(corrections), self._risk_at(n), as_law(law)
-        if isinstance(corrections, str):
-            if self._smoother is None:
-                grids.pop("smoothing")
-            if not law.can_temper_rows(self._row_pairs):
-                grids.pop("row_tempering")
+        risk_at, law = self._risk_at(n), as_law(law)
+        grids = self._offered(corrections, law)
 
         def risk_or_infinity(candidate: Strengths) -> float:
             try:
@@ -322,13 +318,23 @@ class Population(Geometry):
                 stacklevel=2,
             )
         small = self.share_of_small_correlations(n)
-        if best.damping and small > _MANY:
+        if best.damping and small > MANY_SMALL:
             warnings.warn(
                 f"{small:.0%} of the correlations are smaller than {n**-0.5:.2g}, their error at n = {n:g} "
                 "rows. The expansion promises too much of damping there; do not rely on it.",
                 stacklevel=2,
             )
         return best
+
+    def _offered(self, corrections: Any, law: Law) -> dict[str, tuple[float, ...]]:
+        """Return the strengths of the corrections asked for; of all, those that neighbours and law allow."""
+        grids = checked_corrections(corrections)
+        if isinstance(corrections, str):
+            if self._smoother is None:
+                grids.pop("smoothing")
+            if not law.can_temper_rows(self._row_pairs):
+                grids.pop("row_tempering")
+        return grids
 
     def share_of_small_correlations(self, n: float) -> float:
         r"""Return the part of the correlations with :math:`|r| < n^{-1/2}`, those below their errors.

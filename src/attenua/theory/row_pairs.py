@@ -7,9 +7,9 @@ and :math:`\theta = E\, h_1(x)`.
 """
 
 import numpy as np
-from scipy.special import gammaln
 
 from attenua.theory.cutoff import Array
+from attenua.theory.quadrature import power_nodes
 
 # Distance of the nodes of the double-exponential rule, and how many powers of e smaller than the rest is what
 # it leaves out at either end. Nodes that add less than a part of the mean are left out as well. Together this
@@ -94,12 +94,9 @@ def row_pair_moments(
 
 def _inner_nodes(values: Array, kappa: float, mixing: tuple[Array, Array]) -> tuple[Array, ...]:
     r"""Return :math:`c_i`, :math:`c_i v_i`, t in a column, and log weights at nodes :math:`(t, \tau')`."""
-    ends = [np.arcsinh(2 / np.pi * _LOG_LEFT_OUT / rate) for rate in (kappa, 0.5)]
-    y = np.arange(-ends[0], ends[1], _SPACING)
-    log_t = np.pi / 2 * np.sinh(y)
-    log_weights = kappa * log_t + np.log(np.pi / 2 * np.cosh(y) * _SPACING) - gammaln(kappa)
+    log_t, log_weights = power_nodes(kappa, _SPACING, _LOG_LEFT_OUT)
     t = np.exp(np.repeat(log_t, len(mixing[0])))[:, None]
-    v = np.tile(mixing[0], len(y))[:, None] * values
+    v = np.tile(mixing[0], len(log_t))[:, None] * values
     c = 1 / (1 + 2 * t * v)
-    logs = np.repeat(log_weights, len(mixing[0])) + np.log(np.tile(mixing[1], len(y)))
+    logs = np.repeat(log_weights, len(mixing[0])) + np.log(np.tile(mixing[1], len(log_t)))
     return c, c * v, t, logs + np.log(c).sum(axis=1) / 2

@@ -9,6 +9,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from attenua._correct.corrections import Strengths
 from attenua._correct.row_tempering import pair_weights, row_weights
+from attenua._data.reweighting import laplacian
 from attenua.theory.cutoff import Array, excess_risk
 from attenua.theory.laws import Law, square_root
 from attenua.theory.maps import CorrectionMap
@@ -54,9 +55,8 @@ def _of_rows(rows: Array, kappa: float) -> Array:
 
 def _of_pairs(rows: Array, kappa: float) -> Array:
     r"""Return the sum over pairs of :math:`|x - x'|^{-2\kappa} (x - x')(x - x')^\top`, over :math:`n^2`."""
-    weights = pair_weights(pdist(rows, "sqeuclidean"), kappa)
-    weights = squareform(weights)
-    return ((rows.T * weights.sum(axis=0)) @ rows - rows.T @ weights @ rows) / len(rows) ** 2
+    weights = squareform(pair_weights(pdist(rows, "sqeuclidean"), kappa))
+    return rows.T @ laplacian(weights) @ rows / len(rows) ** 2
 
 
 def simulated_gain(pca: Array, corrected: Array) -> tuple[float, float]:

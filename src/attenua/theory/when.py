@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from attenua._correct.corrections import GRIDS, SEARCH_ORDER, Strengths, checked_corrections
+from attenua._correct.corrections import GRIDS, SEARCH_ORDER, Strengths
 from attenua._data.reweighting import FEW_ROWS
 from attenua.theory._checks import INPUT_TOLERANCE, as_rank, as_rows, as_sample_size
 from attenua.theory._threads import threads_for
@@ -17,7 +17,7 @@ from attenua.theory.cutoff import Array
 from attenua.theory.estimates import blended_covariance, tail_law
 from attenua.theory.expectations import Expectation, Expectations
 from attenua.theory.geometry import NoGapError
-from attenua.theory.laws import Elliptical, Law, as_law
+from attenua.theory.laws import Law, as_law
 from attenua.theory.population import Population
 from attenua.theory.simulation import draw_samples, fitted_risks, simulated_gain
 
@@ -127,14 +127,14 @@ def when(
         raise ValueError('law="sample" needs a sample: give its rows, and no n.')
     n = as_sample_size(n)
     law = tail_law(rows) if estimates_tails else as_law("gaussian" if law is None else law)
-    row_pairs = n <= FEW_ROWS and isinstance(law, Elliptical)
+    row_pairs = n <= FEW_ROWS and law.can_temper_rows(row_pairs=True)
     options = {"neighbours": neighbours, "feature_groups": feature_groups, "row_pairs": row_pairs}
     if is_sample:
         population = _standing_for(rows, n_components, n, options)
     else:
         population = Population(covariance, n_components, **options)
     grids = _grids(population, law, corrections)
-    if n * population.n_features > _MOST_VALUES or not _can_draw(law):
+    if n * population.n_features > _MOST_VALUES or not law.can_draw:
         n_simulations = 0
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_simulations)
     with threads_for(population.n_features):
@@ -169,22 +169,9 @@ def _standing_for(rows: Array, n_components: int, n: float, options: Mapping[str
     return Population(blended_covariance(rows.T @ rows / n, n_components, n), n_components, **options)
 
 
-def _can_draw(law: Law) -> bool:
-    try:
-        law.draw(np.random.RandomState(0), 1, np.eye(1))
-    except ValueError:
-        return False
-    return True
-
-
 def _grids(population: Population, law: Law, corrections: Any) -> dict[str, Array]:
     """Return the strengths of each correction to look at, in the order of the table."""
-    grids = checked_corrections(corrections)
-    if isinstance(corrections, str):
-        if population._smoother is None:
-            grids.pop("smoothing")
-        if not law.can_temper_rows(population._row_pairs):
-            grids.pop("row_tempering")
+    grids = population._offered(corrections, law)
     if not grids:
         raise ValueError("corrections must name at least one correction.")
     if isinstance(corrections, Mapping):
