@@ -77,6 +77,22 @@ def gaussian_fourth(C):
     return np.einsum("ab,cd->abcd", C, C) + np.einsum("ac,bd->abcd", C, C) + np.einsum("ad,bc->abcd", C, C)
 
 
+def noise_tensor(noise):
+    """E[E_ab E_cd] as a full p^4 tensor, from the definition of the parts of the noise."""
+    p = len(noise.covariance)
+    tensor = np.zeros((p, p, p, p))
+    for weight, C in noise.crossed:
+        tensor += weight * (np.einsum("ac,bd->abcd", C, C) + np.einsum("ad,bc->abcd", C, C))
+    for weight, M in noise.matrices:
+        tensor += weight * np.einsum("ab,cd->abcd", M, M)
+    if noise.rows is not None:
+        centre = np.zeros((p, p)) if noise.rows.centre is None else noise.rows.centre
+        for x in noise.rows.rows:
+            E = np.outer(x, x) - centre
+            tensor += noise.rows.weight * np.einsum("ab,cd->abcd", E, E)
+    return tensor
+
+
 def sphere(p):
     """Points and weights of an accurate mean over the unit sphere in two or three dimensions."""
     angles = 2 * np.pi * (np.arange(400) + 0.5) / 400

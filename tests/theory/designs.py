@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+from definitions import SECOND, STEPS, risk
 
 
 def random_orthogonal(rng, p):
@@ -86,30 +87,16 @@ def sampling_coefficient_by_definition(covariance, d, alpha, with_displacement=T
     return total
 
 
-def corrected(S, alpha, tempering):
-    """T(alpha, tempering) of one or many covariances, by correlations r and t = s^(1 - g)."""
-    s = np.sqrt(np.diagonal(S, axis1=-2, axis2=-1))
-    r, t = S / (s[..., :, None] * s[..., None, :]), s ** (1 - tempering)
-    diagonal = np.eye(S.shape[-1], dtype=bool)
-    return np.where(diagonal, 1 - alpha, r) * t[..., :, None] * t[..., None, :]
-
-
-def risk_of_estimate(covariance, S, d, alpha, tempering):
-    """Excess risk of the subspaces fitted to sample covariances `S`, one or a stack."""
-    best = np.linalg.eigvalsh(covariance)[-d:].sum()
-    V = np.linalg.eigh(corrected(S, alpha, tempering))[1][..., -d:]
-    return best - np.einsum("...ij,ik,...kj->...", V, covariance, V, optimize=True)
-
-
 def coefficient_by_differences(covariance, d, alpha, tempering):
     """K as half the mean second derivative of the exact risk along E = x x' - Sigma, no formula used."""
     total = 0.0
-    steps, weights = np.arange(-3, 4), np.array([2, -27, 270, -490, 270, -27, 2]) / 180
     for x, weight in zip(*gaussian_cubature(covariance), strict=True):
         E = np.outer(x, x) - covariance
         h = 0.003 * np.linalg.eigvalsh(covariance)[0] / np.linalg.norm(E)
-        risks = risk_of_estimate(covariance, covariance + h * steps[:, None, None] * E, d, alpha, tempering)
-        total += weight * weights @ risks / h**2 / 2
+        risks = risk(
+            covariance, covariance + h * STEPS[:, None, None] * E, d, attenuation=alpha, tempering=tempering
+        )
+        total += weight * SECOND @ risks / h**2 / 2
     return total
 
 
@@ -120,7 +107,9 @@ def risk_slopes(covariance, d, alpha, tempering, h=1e-5):
     for i, j in zip(*np.triu_indices(p), strict=True):
         E = np.zeros((p, p))
         E[i, j] = E[j, i] = h
-        both = risk_of_estimate(covariance, np.stack([covariance + E, covariance - E]), d, alpha, tempering)
+        both = risk(
+            covariance, np.stack([covariance + E, covariance - E]), d, attenuation=alpha, tempering=tempering
+        )
         slopes[i, j] = slopes[j, i] = (both[0] - both[1]) / (2 * h) / (1 + (i != j))
     return slopes
 
@@ -141,9 +130,9 @@ def simulated_coefficient(covariance, d, alpha, tempering, n, repeats, seed):
     would drown the coefficient.
     """
     S = sample_covariances(covariance, n, repeats, np.random.default_rng(seed))
-    limit = risk_of_estimate(covariance, covariance, d, alpha, tempering)
+    limit = risk(covariance, covariance, d, attenuation=alpha, tempering=tempering)
     linear = np.sum(risk_slopes(covariance, d, alpha, tempering) * (S - covariance), axis=(1, 2))
-    values = n * (risk_of_estimate(covariance, S, d, alpha, tempering) - limit - linear)
+    values = n * (risk(covariance, S, d, attenuation=alpha, tempering=tempering) - limit - linear)
     return values.mean(), values.std(ddof=1) / np.sqrt(repeats)
 
 

@@ -6,6 +6,7 @@ from definitions import (
     contaminated_powers,
     gaussian_fourth,
     moments_of_rows,
+    noise_tensor,
     rows_with_covariance,
     shortened_moments,
     student_powers,
@@ -47,22 +48,6 @@ def mean_power_of_chi2(df, power):
         return np.exp((power + 1) * u) * chi2.pdf(np.exp(u), df)
 
     return quad(integrand, -150, 8, points=(-5, 0, 5), limit=500, epsabs=0, epsrel=1e-11)[0]
-
-
-def noise_tensor(noise):
-    """E[E_ab E_cd] written out."""
-    p = len(noise.covariance)
-    total = np.zeros((p, p, p, p))
-    for weight, C in noise.crossed:
-        total += weight * (np.einsum("ac,bd->abcd", C, C) + np.einsum("ad,bc->abcd", C, C))
-    for weight, M in noise.matrices:
-        total += weight * np.einsum("ab,cd->abcd", M, M)
-    if noise.rows is not None:
-        centre = 0 if noise.rows.centre is None else noise.rows.centre
-        for x in noise.rows.rows:
-            M = np.outer(x, x) - centre
-            total += noise.rows.weight * np.einsum("ab,cd->abcd", M, M)
-    return total
 
 
 def tensor_of(second, fourth):

@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from designs import balanced, moving, risk_of_estimate
+from definitions import risk
+from designs import balanced, moving
 from sklearn.decomposition import PCA
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
@@ -38,7 +39,7 @@ def test_bootstrap_simulates_the_plug_in_population():
     Z = rng.multivariate_normal(np.zeros(5), S, size=(2_000, 399))
     Z -= Z.mean(axis=1, keepdims=True)
     samples = np.swapaxes(Z, 1, 2) @ Z
-    risks = np.stack([risk_of_estimate(S, samples, 2, a, 0.0) for a in ALPHAS], axis=1)
+    risks = np.stack([risk(S, samples, 2, attenuation=a) for a in ALPHAS], axis=1)
     mean, error = np.mean(risks, axis=0), np.std(risks, axis=0) / np.sqrt(len(risks))
     combined = np.hypot(error, report.bootstrap.simulated_error)
     assert (np.abs(report.bootstrap.simulated_risk - mean) < 4 * combined).all()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from definitions import noise_tensor
 from designs import (
     UNEQUAL,
     balanced,
@@ -32,22 +33,6 @@ from attenua.theory.noise import RowTerms
 DESIGNS = {"balanced": (balanced(0), 2), "preserving": (preserving(1), 2), "moving": (moving(8), 2)}
 
 
-def tensor_of(noise):
-    """E[E_ab E_cd] as a full p^4 tensor, from the definition of the parts of the noise."""
-    p = len(noise.covariance)
-    tensor = np.zeros((p, p, p, p))
-    for weight, C in noise.crossed:
-        tensor += weight * (np.einsum("ac,bd->abcd", C, C) + np.einsum("ad,bc->abcd", C, C))
-    for weight, M in noise.matrices:
-        tensor += weight * np.einsum("ab,cd->abcd", M, M)
-    if noise.rows is not None:
-        centre = np.zeros((p, p)) if noise.rows.centre is None else noise.rows.centre
-        for x in noise.rows.rows:
-            E = np.outer(x, x) - centre
-            tensor += noise.rows.weight * np.einsum("ab,cd->abcd", E, E)
-    return tensor
-
-
 def coefficient_from_tensor(correction, noise, covariance, d):
     """The coefficient of any correction, from the full p^4 tensor of E[Xi_ij Xi_kl] and explicit loops."""
     p, Q, G = len(covariance), correction.response, np.diag(correction.scales)
@@ -60,7 +45,7 @@ def coefficient_from_tensor(correction, noise, covariance, d):
         E = G @ E @ G
         e = np.diag(np.diag(E))
         linear[:, :, a, b] = K @ (A * E + e @ Q + Q.T @ e) @ K
-    fourth = tensor_of(noise)
+    fourth = noise_tensor(noise)
     values, V = np.linalg.eigh(correction.target)
     values, V = values[::-1], V[:, ::-1]
     M = np.einsum("ijab,abcd,klcd->ijkl", linear, fourth, linear, optimize=True)

@@ -4,15 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from definitions import corrected, risk
 from designs import (
     UNEQUAL,
     balanced,
     coefficient_by_differences,
-    corrected,
     leading_projector,
     moving,
     preserving,
-    risk_of_estimate,
     sample_covariances,
     simulated_coefficient,
 )
@@ -162,7 +161,7 @@ def test_geometry_of_a_pair():
     P = population.projector
     N, U = np.eye(5) - P, population.eigenvectors
     for alpha, tempering in ((0.0, 0.0), (0.4, 0.0), (0.3, 0.6)):
-        T = corrected(S, alpha, tempering)
+        T = corrected(S, attenuation=alpha, tempering=tempering)
         values = np.linalg.eigvalsh(T)
         inside, outside = (np.linalg.eigvalsh(V.T @ T @ V) for V in (U[:, :d], U[:, d:]))
         leak = population.population_leakage(attenuation=alpha, tempering=tempering)
@@ -239,7 +238,7 @@ def test_oracle_pair_beats_the_oracle_strength_in_simulation():
     pair, alone = (both.attenuation, both.tempering), population.oracle(n, ["attenuation"]).attenuation
     assert both.tempering > 0.5
     samples = sample_covariances(S, n, 20_000, np.random.default_rng(0))
-    risks = [risk_of_estimate(S, samples, 1, *p) for p in (pair, (alone, 0.0))]
+    risks = [risk(S, samples, 1, attenuation=a, tempering=t) for a, t in (pair, (alone, 0.0))]
     difference = risks[1] - risks[0]
     assert difference.mean() > 8 * difference.std() / np.sqrt(len(difference))
 
