@@ -33,16 +33,15 @@ from scipy.spatial.distance import pdist, squareform
 from scipy.stats import kurtosis, spearmanr
 
 from attenua._correct.corrections import GRIDS, SEARCH_ORDER, Strengths
-from attenua._correct.damping import damped_matrix
 from attenua._correct.neighbours import column_smoother
 from attenua._correct.row_tempering import pair_weights
-from attenua._correct.smoothing import smoothed_matrix
 from attenua._correct.tempering import tempered_matrix
+from attenua._data.reweighting import laplacian
 from attenua._select.comparison import ROUNDING
 from attenua._select.variance_noise import variance_noise
 from attenua.studies.gain import excess_risk_removed
 from attenua.studies.hindsight import HeldMoments
-from attenua.theory import Population
+from attenua.theory import CorrectionMap, Population
 from attenua.theory.estimates import blended_covariance, tail_law
 from attenua.theory.geometry import NoGapError
 from attenua.theory.laws import Gaussian, Law, Rows, StudentT
@@ -71,6 +70,7 @@ class Corrected:
     def _squared_distances(self) -> Array:
         return squareform(pdist(self.X, "sqeuclidean"))
 
+    # Caches of methods keep their objects alive; the few of a draw are small, and so is their number.
     @cache  # noqa: B019
     def covariance(self, row_tempering: float = 0.0) -> Array:
         """Return the covariance of the rows, pairs of which are weighted."""
@@ -78,15 +78,12 @@ class Corrected:
         if not row_tempering:
             return Z.T @ Z / n
         W = pair_weights(self._squared_distances, row_tempering)
-        return (Z.T * W.sum(axis=1) @ Z - Z.T @ W @ Z) / n**2
+        return Z.T @ laplacian(W) @ Z / n**2
 
     def basis(self, strengths: Strengths) -> Array:
         """Return the leading subspace."""
         S = self.covariance(strengths.row_tempering)
-        T = damped_matrix(tempered_matrix(S, strengths.tempering), strengths.damping)
-        T = T - strengths.attenuation * np.diag(np.diag(T))
-        if strengths.smoothing:
-            T = smoothed_matrix(T, strengths.smoothing, self.smoother)
+        T = CorrectionMap(strengths, smoother=self.smoother).value(S)
         return np.linalg.eigh(T)[1][:, -self.rank :]
 
 
@@ -201,7 +198,7 @@ class Witness:
             self.population: Population | None = Population(
                 plug_in.covariance, rank, neighbours=neighbours, row_pairs=plug_in.row_pairs
             )
-        except (NoGapError, ValueError):
+        except ValueError:
             self.population = None
 
     @cache  # noqa: B019
