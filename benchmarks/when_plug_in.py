@@ -20,6 +20,7 @@ import argparse
 import time
 import warnings
 from collections import defaultdict
+from collections.abc import Iterator
 
 import numpy as np
 from sklearn.covariance import ledoit_wolf
@@ -29,7 +30,8 @@ from attenua._data.rows import HostRows
 from attenua.rivals import shrinkage_intensity
 from attenua.theory import Gaussian, Population, Rows, StudentT
 from attenua.theory.estimates import blended_covariance, factor_covariance, tail_law
-from attenua.theory.simulation import draw_samples, fitted_risks, simulated_gain
+from attenua.theory.laws import square_root
+from attenua.theory.simulation import fitted_risks, simulated_gain
 
 CORRECTIONS = ("attenuation", "tempering", "damping", "row_tempering")
 CANDIDATES = [Strengths()] + [Strengths(**{name: s}) for name in CORRECTIONS for s in GRIDS[name][1:]]
@@ -51,6 +53,14 @@ def populations(p: int, d: int) -> dict[str, tuple[np.ndarray, object]]:
         "unequal noise": (unequal, Gaussian()),
         "heavy tails": (spiked, StudentT(5)),
     }
+
+
+def draw_samples(
+    population: Population, law: object, n: int, repeats: int, random: object
+) -> Iterator[np.ndarray]:
+    """Yield samples of `n` rows of mean 0, in units of the population's `scaled` covariance."""
+    root = square_root(population.scaled)
+    return (law.draw(random, n, root) for _ in range(repeats))
 
 
 def plug_ins(rows: np.ndarray, d: int) -> dict[str, np.ndarray]:

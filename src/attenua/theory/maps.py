@@ -14,6 +14,7 @@ elsewhere; on the diagonal that is :math:`(1 - \alpha) S_{ii}^{1 - \gamma}`. Smo
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -128,11 +129,7 @@ class CorrectionMap:
         drift = None if self.is_linear else self._smoothed(self._drift(S, target, to_itself, noise))
         kernel = None
         if self.smoother is not None and self.strengths.smoothing:
-            smoother, width = self.smoother, self.strengths.smoothing
-
-            def kernel(V: Array) -> Array:
-                return smoother.smooth(V, width)
-
+            kernel = partial(self.smoother.smooth, strength=self.strengths.smoothing)
         return SmoothCorrection(self._smoothed(target), scales, response, factors, drift, kernel)
 
     def _entrywise(self, S: Array, E: Array | None = None) -> tuple[Array, Any]:

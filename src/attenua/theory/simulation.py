@@ -1,7 +1,6 @@
 """Excess risks of samples drawn from a population: exact, where the expansion in 1/n is not."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import eigh
@@ -11,15 +10,8 @@ from attenua._correct.corrections import Strengths
 from attenua._correct.row_tempering import pair_weights, row_weights
 from attenua._data.reweighting import laplacian
 from attenua.theory.cutoff import Array, excess_risk
-from attenua.theory.laws import Law, square_root
 from attenua.theory.maps import CorrectionMap
 from attenua.theory.population import Population
-
-
-def draw_samples(population: Population, law: Law, n: int, repeats: int, random: Any) -> Iterator[Array]:
-    """Yield samples of `n` rows of mean 0, in units of the population's `scaled` covariance."""
-    root = square_root(population.scaled)
-    return (law.draw(random, n, root) for _ in range(repeats))
 
 
 def fitted_risks(population: Population, rows: Array, candidates: Sequence[Strengths]) -> Array:
@@ -30,7 +22,7 @@ def fitted_risks(population: Population, rows: Array, candidates: Sequence[Stren
     population : Population
         Where the rows come from.
     rows : ndarray of shape (n, p)
-        Rows of mean 0, or centred, from `draw_samples`.
+        Rows of mean 0, or centred, in units of the population's `scaled` covariance.
     candidates : sequence of Strengths
         Row tempering is of pairs of rows, or of single rows, as the population has it.
     """

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -17,9 +18,9 @@ from attenua.theory.cutoff import Array
 from attenua.theory.estimates import blended_covariance, tail_law
 from attenua.theory.expectations import Expectation, Expectations
 from attenua.theory.geometry import NoGapError
-from attenua.theory.laws import Law, as_law
+from attenua.theory.laws import Law, as_law, square_root
 from attenua.theory.population import Population
-from attenua.theory.simulation import draw_samples, fitted_risks, simulated_gain
+from attenua.theory.simulation import fitted_risks, simulated_gain
 
 ORDER = ("attenuation", "tempering", "damping", "row_tempering", "smoothing")
 # Part of the largest strength, denser near 0, where the best strength of a large sample is.
@@ -288,8 +289,11 @@ class _Search:
         return np.array(risks)
 
     def _sample(self, seed: int) -> Array:
-        random = np.random.RandomState(seed)
-        return next(draw_samples(self.population, self.law, max(int(self.n), 1), 1, random))
+        return self.law.draw(np.random.RandomState(seed), max(int(self.n), 1), self._root)
+
+    @cached_property
+    def _root(self) -> Array:
+        return square_root(self.population.scaled)
 
     def _simulated(self, found: Sequence[Expectation], seeds: Sequence[int]) -> list[Expectation]:
         if not len(seeds):
