@@ -1,0 +1,44 @@
+"""Write the page that lists the collection: ``python -m collection.page``."""
+
+from pathlib import Path
+
+from attenua._data.files import write_whole
+
+from .entries import ENTRIES, wanted
+from .entry import KINDS, PARTS, Entry
+from .table import MISSING
+
+PAGE = Path(__file__).parents[2] / "docs/guide/collection.md"
+TEMPLATE = Path(__file__).with_name("page.template")
+
+
+def order(entry: Entry) -> str:
+    """Return how the columns of a data set lie, in words."""
+    return "x".join(map(str, entry.order)) if isinstance(entry.order, tuple) else entry.order or ""
+
+
+def line(entry: Entry) -> str:
+    """Return the line of the table for one data set."""
+    rows, columns = entry.shape
+    kind = entry.kind + (", mixed units" if entry.unit == "mixed" else "")
+    package = f"{entry.package} {entry.version}"
+    cells = (entry.name, entry.part, kind, f"{rows} x {columns}", order(entry), entry.grouping, package)
+    return f"| {' | '.join(cells)} | {entry.licence} |"
+
+
+def page() -> str:
+    """Return the page."""
+    head = "| name | part | kind | rows x columns | order | groups | package | licence |"
+    entries = sorted(ENTRIES, key=lambda entry: (PARTS.index(entry.part), KINDS.index(entry.kind)))
+    return TEMPLATE.read_text(encoding="utf-8").format(
+        n=len(ENTRIES),
+        packages=len(wanted(PARTS)),
+        missing=MISSING,
+        table="\n".join([head, "|---" * 8 + "|", *map(line, entries)]),
+        notes="\n".join(f"- *{entry.name}*: {entry.note}" for entry in entries if entry.note),
+        **{part: sum(entry.part == part for entry in ENTRIES) for part in PARTS},
+    )
+
+
+if __name__ == "__main__":
+    write_whole(PAGE, page().encode())
