@@ -21,6 +21,8 @@ _DIRECT_SIZE = 128
 # One or two exact ones win up to this size, where the matrix is at hand: no iteration is as accurate, and one
 # towards a cut without a gap takes many times as long.
 _EXACT_SIZE = 512
+# One to compare shares no basis with others: up to this size, iterating is seldom faster and often slower.
+_COMPARED_SIZE = 256
 _DENSE_LIMIT = 5_000
 # Where a product with a vector takes fewer multiplications than this, more threads than one are no faster,
 # and much slower where cores are shared.
@@ -60,11 +62,7 @@ def leading_subspaces(
         (first,) = leading_subspaces(S, rank, exact=exact, near=near)
         shifts = family.strengths * family.scale
         return [first._replace(values=first.values - shift) for shift in shifts]
-    if (
-        size <= _DIRECT_SIZE
-        or (3 * rank > size and _may_form(family))
-        or (exact and _are_few_and_small(family))
-    ):
+    if size <= _DIRECT_SIZE or (3 * rank > size and _may_form(family)) or _are_few_and_small(family, exact):
         return _directly(family, rank)
     with blas_limit(1) if family.moments.product_work <= _ONE_THREAD else nullcontext():
         if exact:
@@ -81,10 +79,11 @@ def _may_form(family: MatrixFamily) -> bool:
     return family.moments.forms_covariance or family.size <= _DENSE_LIMIT
 
 
-def _are_few_and_small(family: MatrixFamily) -> bool:
-    """Whether there are no more than two members, of a size at which their decompositions cost little."""
+def _are_few_and_small(family: MatrixFamily, exact: bool) -> bool:
+    """Whether there are so few members, and so small, that their decompositions cost little."""
     is_at_hand = family.moments.forms_covariance and family.moments.xp is np
-    return len(family.strengths) <= 2 and family.size <= _EXACT_SIZE and is_at_hand
+    most, largest = (2, _EXACT_SIZE) if exact else (1, _COMPARED_SIZE)
+    return len(family.strengths) <= most and family.size <= largest and is_at_hand
 
 
 def _to_compare(family: MatrixFamily, rank: int, near: Subspace | None) -> list[Subspace]:
