@@ -12,23 +12,28 @@ from pathlib import Path
 import pandas as pd
 
 from attenua.studies.budget import RESULTS_FILE
-from attenua.studies.store import read_results
+from attenua.studies.store import KEY, read_results, read_runs
+from attenua.studies.study_methods import HINDSIGHT, MASKED_TARGET
 
 DOCS = Path(__file__).parent
 
 
 def main(study: Path, simulations: Path) -> None:
     """Assemble the page."""
-    _, settings = read_results(study / RESULTS_FILE)
+    results, settings = read_results(study / RESULTS_FILE)
     gains = pd.read_csv(study / "gains.csv")
     simulated = json.loads((simulations / "simulation-settings.json").read_text())
     table = {
         name: (study / f"{name}.md").read_text()
         for name in (
             "main-comparison",
+            "hindsight",
             "gains-with-intervals",
             "chosen-strengths",
+            "chosen-corrections",
+            "steps-taken",
             "iteration-caps",
+            "seconds-of-a-fit",
         )
     }
     versions = settings["versions"]
@@ -43,12 +48,19 @@ def main(study: Path, simulations: Path) -> None:
             numpy=versions["numpy"],
             scipy=versions["scipy"],
             scikit_learn=versions["scikit-learn"],
+            n_subsamples=f"{len(results.drop_duplicates(list(KEY))):,}",
+            n_methods=len(set(settings["methods"]) - set(HINDSIGHT)),
+            time=time_paragraph(results, read_runs(study / RESULTS_FILE)),
             main=table["main-comparison"],
+            hindsight=table["hindsight"],
             overlap=overlap_paragraph(gains),
             worse=worse_clause(gains),
             intervals=table["gains-with-intervals"],
             strengths=table["chosen-strengths"],
+            corrections=table["chosen-corrections"],
+            steps=table["steps-taken"],
             caps=table["iteration-caps"],
+            seconds=table["seconds-of-a-fit"],
             claims=(simulations / "simulation-claims.md").read_text(),
         )
     )
@@ -60,6 +72,24 @@ def main(study: Path, simulations: Path) -> None:
         (simulations, "figure-4-non-gaussian"),
     ):
         shutil.copyfile(folder / f"{name}.png", DOCS / "images" / f"{name}.png")
+
+
+def time_paragraph(results: pd.DataFrame, runs: pd.DataFrame) -> str:
+    """Say how long the runs took, and what the masked-target rivals are of it."""
+    told = "; ".join(
+        f"{run.subsamples:,} subsamples in {run.seconds / 60:.0f} minutes on "
+        f"{run.jobs} core{'' if run.jobs == 1 else 's'}"
+        for run in runs[runs["subsamples"] > 0].itertuples()
+    )
+    is_masked = results["method"].isin(MASKED_TARGET)
+    masked, others = (results.loc[chosen, "seconds"].sum() / 60 for chosen in (is_masked, ~is_masked))
+    sentence = f"The study took: {told}. Its fits add up to {masked + others:.0f} minutes of one core"
+    if not masked:
+        return f"{sentence}, without the masked-target rivals."
+    return (
+        f"{sentence}: {masked:.0f} of the masked-target rivals, and {others:.0f} of everything else "
+        f"(`--without-masked-target`), about {others / 2:.0f} minutes if two cores share it evenly."
+    )
 
 
 def overlap_paragraph(gains: pd.DataFrame) -> str:

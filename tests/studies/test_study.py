@@ -15,12 +15,12 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import KFold
 from typer.testing import CliRunner
 
-from attenua import AttenuatedPCA, AttenuatedPCACV
-from attenua._data.folds import make_splits
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCACV
+from attenua._correct.corrections import CORRECTIONS
+from attenua._data.folds import make_splits, repeated_splits
 from attenua.cli import app
 from attenua.studies import budget
 from attenua.studies.budget import (
-    ORACLE,
     RESULTS_FILE,
     StudySettings,
     draw_subsample,
@@ -30,10 +30,18 @@ from attenua.studies.budget import (
 from attenua.studies.gain import best_affine_risk, excess_risk_removed
 from attenua.studies.published import CELLS, GAINS, STRENGTHS
 from attenua.studies.real_data import study_data
-from attenua.studies.store import ResultStore, SettingsMismatch, read_results
+from attenua.studies.store import ResultStore, SettingsMismatch, read_results, read_runs
+from attenua.studies.study_methods import BEST_STRENGTH, CORRECTED, FAMILIES, MASKED_TARGET, STUDY_METHODS
 from attenua.studies.study_output import summarise, write_study
-from attenua.studies.summary import cap_table, gain_table, strength_table
-from attenua.studies.tables import Table, main_table
+from attenua.studies.summary import (
+    cap_table,
+    correction_table,
+    gain_table,
+    seconds_table,
+    step_table,
+    strength_table,
+)
+from attenua.studies.tables import Table, hindsight_table, main_table
 
 # Stand-ins have the published layout but other values, and the loader says so.
 pytestmark = pytest.mark.filterwarnings("ignore:.*values.*:UserWarning")
@@ -94,13 +102,46 @@ def test_a_subsample_follows_the_protocol(stand_in):
 
 def test_folds_without_groups_are_consecutive_parts_of_the_subsample(stand_in, monkeypatch):
     seen = []
-    resolve = budget.resolved_methods
-    monkeypatch.setattr(budget, "resolved_methods", lambda *a: (seen.append(a[1]), resolve(*a))[1])
+    make = budget.estimators_of
+    monkeypatch.setattr(budget, "estimators_of", lambda *a: (seen.append(a[1]), make(*a))[1])
     settings = StudySettings(n_versions={"optdigits": 1}, methods=("direct attenuation",))
     evaluate(("optdigits", 50, 0, 1), settings, stand_in)
-    (setting,) = seen
-    for (_, held), (_, expected) in zip(setting.splits, KFold(5).split(np.empty(50)), strict=True):
+    (subsample,) = seen
+    folds, repeated = subsample.folds.splits, subsample.repeated.splits
+    for (_, held), (_, expected) in zip(folds, KFold(5).split(np.empty(50)), strict=True):
         np.testing.assert_array_equal(held, expected)
+    assert len(repeated) == 20
+    for start in range(0, 20, 5):
+        held = np.concatenate([held for _, held in repeated[start : start + 5]])
+        assert sorted(held) == list(range(50))
+    np.testing.assert_array_equal(repeated[4][1], folds[4][1])
+    assert not np.array_equal(repeated[9][1], folds[4][1])
+
+
+@pytest.mark.parametrize("method", [name for name in CORRECTED if "hindsight" not in name])
+def test_all_corrections_are_those_of_the_estimator(stand_in, method):
+    key = ("har", 40, 0, 1)
+    settings = StudySettings(n_versions={"har": 1}, methods=(method,))
+    _, (record,) = evaluate(key, settings, stand_in)
+    data, X, subjects = draw_subsample(key, settings.seed, stand_in)
+    repeats = 4 if "repeated" in method else 1
+    model = CorrectedPCACV(
+        16,
+        neighbours="line" if "neighbours" in method else None,
+        cv=repeated_splits(5, 40, subjects, repeats),
+    ).fit(X)
+    assert record["test_risk"] == pytest.approx(-model.score(data.X_test), rel=1e-9)
+    assert {name: record[name] for name in CORRECTIONS} == model.corrections_
+    assert record["steps"] == sum(step.taken for step in model.steps_)
+
+
+def test_methods_with_neighbours_need_an_order_of_the_columns(stand_in):
+    settings = StudySettings(n_subsamples=1).without_masked_target()
+    _, records = evaluate(("optdigits", 32, 0, 0), settings, stand_in)
+    expected = {name for name in STUDY_METHODS if name not in MASKED_TARGET and "neighbours" not in name}
+    assert {record["method"] for record in records} == expected
+    assert study_data("phoneme", 0, 1, stand_in).neighbours == "line"
+    assert study_data("har", 0, 1, stand_in).neighbours == "line"
 
 
 def test_data_sets_as_the_paper_sets_them(stand_in):
@@ -174,6 +215,22 @@ def test_a_subsample_is_stored_whole_or_not_at_all(tmp_path):
     store.close()
 
 
+def test_runs_are_counted_with_their_processes_and_time(tmp_path):
+    good = {"method": "a", "test_risk": 1.0, "gain": 0.0, "fallback": 0, "seconds": 0.1}
+    for jobs, subsamples in ((1, (0, 1)), (2, (2,))):
+        store = ResultStore(tmp_path / RESULTS_FILE, {})
+        store.begin_run(jobs)
+        for subsample in subsamples:
+            time.sleep(0.01)
+            store.add(("har", 64, 0, subsample), [good])
+        store.close()
+    runs = read_runs(tmp_path / RESULTS_FILE)
+    assert runs.jobs.tolist() == [1, 2]
+    assert runs.subsamples.tolist() == [2, 1]
+    assert runs.seconds[0] >= 0.02
+    assert runs.seconds[1] >= 0.01
+
+
 def made_up_results():
     rng = np.random.default_rng(0)
     rows = [
@@ -187,6 +244,8 @@ def made_up_results():
             "gain": version + rng.standard_normal(),
             "strength": 0.6 if subsample else 0.0,
             "fallback": subsample == 0,
+            **dict.fromkeys(CORRECTIONS, 0.5 if subsample == 3 else 0.0),
+            "steps": subsample,
             "capped": 1.0 if method == "HeteroPCA" and subsample == 1 else np.nan,
             "seconds": 0.1,
         }
@@ -223,15 +282,37 @@ def test_strengths_and_caps():
     assert (hetero.capped, hetero.fits) == (10, 10)
 
 
+def test_corrections_steps_and_seconds():
+    results = made_up_results()
+    corrections = correction_table(results, ["direct attenuation"])
+    assert len(corrections) == len(CELLS) * len(CORRECTIONS)
+    np.testing.assert_allclose(corrections.strength, 0.125)
+    np.testing.assert_allclose(corrections.above_zero_percent, 25)
+    steps = step_table(results, ["direct attenuation", "not there"]).set_index(["data", "budget"])
+    assert steps.loc[("har", 64), [f"steps_{k}" for k in range(6)]].tolist() == [1, 1, 1, 1, 0, 0]
+    assert steps.loc[("optdigits", 64), "steps_2"] == 3
+    seconds = seconds_table(results, ["HeteroPCA"])
+    np.testing.assert_allclose(seconds[["optdigits", "phoneme", "har"]], 0.1)
+    np.testing.assert_allclose(seconds.minutes, 40 * 0.1 / 60)
+
+
+def test_hindsight_table_has_a_line_for_every_complete_family():
+    methods = [method for family in FAMILIES.values() for method in family]
+    gains = pd.DataFrame({"data": "har", "budget": 64, "method": methods, "gain": np.arange(9.0)})
+    table = hindsight_table(gains)
+    assert table.rows[1] == ("HAR N=64", "all corrections", "3.00", "4.00", "5.00")
+    assert len(hindsight_table(gains[gains["method"] != methods[8]]).rows) == 2
+
+
 def test_no_choice_beats_hindsight(stand_in):
-    methods = ("mask-derived attenuation", "direct attenuation", ORACLE)
+    methods = ("mask-derived attenuation", "direct attenuation", BEST_STRENGTH)
     settings = StudySettings(n_versions={"optdigits": 1}, methods=methods)
     _, records = evaluate(("optdigits", 64, 0, 5), settings, stand_in)
     gains = {record["method"]: record["gain"] for record in records}
     assert list(gains) == list(methods)
-    assert gains["mask-derived attenuation"] <= gains[ORACLE] + 1e-9
-    assert gains["direct attenuation"] <= gains[ORACLE] + 1e-9
-    assert gains[ORACLE] >= 0
+    assert gains["mask-derived attenuation"] <= gains[BEST_STRENGTH] + 1e-9
+    assert gains["direct attenuation"] <= gains[BEST_STRENGTH] + 1e-9
+    assert gains[BEST_STRENGTH] >= 0
     refit = records[-1]
     data = study_data("optdigits", 0, settings.seed, stand_in)
     _, X, _ = draw_subsample(("optdigits", 64, 0, 5), settings.seed, stand_in)
@@ -241,12 +322,21 @@ def test_no_choice_beats_hindsight(stand_in):
 
 def test_stars_are_for_methods_only():
     results = made_up_results()
-    results = results.assign(method=results.method.replace({"HeteroPCA": ORACLE}), gain=1.0)
-    results.loc[results.method == ORACLE, "gain"] = 9.0
-    table = main_table(gain_table(results, ["direct attenuation", ORACLE]))
+    results = results.assign(method=results.method.replace({"HeteroPCA": BEST_STRENGTH}), gain=1.0)
+    results.loc[results.method == BEST_STRENGTH, "gain"] = 9.0
+    table = main_table(gain_table(results, ["direct attenuation", BEST_STRENGTH]))
     rows = {row[0]: row[1:] for row in table.rows}
     assert all(cell.endswith("*") for cell in rows["direct attenuation"])
-    assert not any(cell.endswith("*") for cell in rows[ORACLE])
+    assert not any(cell.endswith("*") for cell in rows[f"{BEST_STRENGTH} †"])
+
+
+def test_a_method_that_does_not_apply_to_a_cell_has_a_dash_there():
+    results = made_up_results()
+    is_left_out = (results["method"] == "HeteroPCA") & (results["data"] == "optdigits")
+    table = main_table(gain_table(results[~is_left_out], ["direct attenuation", "HeteroPCA"]))
+    (row,) = (row for row in table.rows if row[0] == "HeteroPCA")
+    assert row[1:3] == ("-", "-")
+    assert "-" not in row[3:]
 
 
 def test_published_tables_are_complete():
@@ -276,6 +366,7 @@ def test_command_writes_everything(stand_in, tmp_path, monkeypatch):
     assert "Quick run, not the paper's" in result.output
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"main-comparison.txt", "main-comparison.tex", "gains.csv", "figure-3-comparison.pdf"} <= names
+    assert {"chosen-corrections.md", "steps-taken.md", "hindsight.md", "seconds-of-a-fit.md"} <= names
     again = CliRunner().invoke(app, [*arguments, "--seed", "5"])
     assert again.exit_code == 1
     assert "made with other settings" in again.stderr
@@ -295,4 +386,4 @@ def test_summary_of_a_finished_study(stand_in, tmp_path):
     summary = summarise(tmp_path)
     files = write_study(summary, tmp_path)
     assert all(path.stat().st_size > 0 for path in files)
-    assert set(summary.frames["gains"]["method"]) == set(SMALL.methods)
+    assert set(summary.frames["gains"]["method"]) == {m for m in SMALL.methods if "neighbours" not in m}

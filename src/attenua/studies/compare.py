@@ -249,7 +249,9 @@ class Judge:
         return {"test_risk": risk, "excess_removed": removed}
 
 
-def fit_and_judge(name: str, estimator: Any, X: Any, judge: Judge) -> tuple[Any, dict[str, Any]]:
+def fit_and_judge(
+    name: str, estimator: Any, X: Any, judge: Callable[[Any], dict[str, float]]
+) -> tuple[Any, dict[str, Any]]:
     """Fit an estimator; return it and what is to be said of it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the column "converged" says it

@@ -31,6 +31,8 @@ class StudyData:
         Number of components.
     column_groups : ndarray
         Label of every column, for block masks.
+    neighbours : None or "line"
+        Which columns are neighbours: the frequencies of Phoneme and the readings of HAR lie on a line.
     """
 
     X_train: Array
@@ -38,6 +40,7 @@ class StudyData:
     row_groups: NDArray[Any] | None
     rank: int
     column_groups: NDArray[np.intp]
+    neighbours: str | None = None
 
 
 @lru_cache(maxsize=16)
@@ -63,13 +66,21 @@ def study_data(name: str, version: int, seed: int, data_home: str | None = None)
         return _study_data(train, test, None, rank=2, group_width=3)
     if name == "phoneme":
         raw = fetch_phoneme(data_home=data_home)
-        return _study_data(raw.X_train, raw.X_test, raw.groups_train, rank=8, group_width=16)
+        return _study_data(
+            raw.X_train, raw.X_test, raw.groups_train, rank=8, group_width=16, neighbours="line"
+        )
     raw = fetch_har(data_home=data_home)
-    return _study_data(raw.X_train, raw.X_test, raw.groups_train, rank=16, group_width=8)
+    return _study_data(raw.X_train, raw.X_test, raw.groups_train, rank=16, group_width=8, neighbours="line")
 
 
 def _study_data(
-    train: Array, test: Array, row_groups: NDArray[Any] | None, *, rank: int, group_width: int
+    train: Array,
+    test: Array,
+    row_groups: NDArray[Any] | None,
+    *,
+    rank: int,
+    group_width: int,
+    neighbours: str | None = None,
 ) -> StudyData:
     column_groups = np.arange(train.shape[1]) // group_width
     return StudyData(
@@ -78,4 +89,5 @@ def _study_data(
         row_groups,
         rank,
         column_groups,
+        neighbours,
     )

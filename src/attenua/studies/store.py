@@ -1,16 +1,21 @@
 """Results that survive a power cut: one SQLite file, one transaction for each finished subsample.
 
-The file holds the settings that made it. A run with other settings is refused, never mixed in.
+The file holds the settings that made it. A run with other settings is refused, never mixed in. It also holds
+how long each run took, on how many processes.
 """
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+
+from attenua._correct.corrections import CORRECTIONS
 
 _COLUMNS = {
     "data": "TEXT NOT NULL",
@@ -21,10 +26,13 @@ _COLUMNS = {
     "test_risk": "REAL NOT NULL",
     "gain": "REAL NOT NULL",
     "strength": "REAL",
+    **dict.fromkeys(CORRECTIONS, "REAL"),
+    "steps": "INTEGER",
     "fallback": "INTEGER NOT NULL",
     "capped": "INTEGER",
     "seconds": "REAL NOT NULL",
 }
+_RUN_COLUMNS = "started TEXT, jobs INTEGER, subsamples INTEGER, seconds REAL"
 KEY = ("data", "budget", "version", "subsample")
 
 
@@ -52,6 +60,8 @@ class ResultStore:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = sqlite3.connect(path)
+        self._run: int | None = None
+        self._began = 0.0
         columns = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
         plain = {name: json.dumps(value, sort_keys=True) for name, value in settings.items()}
         try:
@@ -60,6 +70,7 @@ class ResultStore:
                 database.execute(
                     f"CREATE TABLE IF NOT EXISTS results ({columns}, PRIMARY KEY ({', '.join(KEY)}, method))"
                 )
+                database.execute(f"CREATE TABLE IF NOT EXISTS runs ({_RUN_COLUMNS})")
                 self._check_settings(plain)
         except SettingsMismatch:
             self._connection.close()
@@ -86,6 +97,14 @@ class ResultStore:
         """Return the keys (data, budget, version, subsample) of the subsamples that are stored."""
         return set(self._connection.execute(f"SELECT DISTINCT {', '.join(KEY)} FROM results"))
 
+    def begin_run(self, n_jobs: int) -> None:
+        """Note that a run begins, with so many processes; its time is counted up to its last subsample."""
+        self._began = time.perf_counter()
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        with self._connection:
+            values = (started, n_jobs, 0, 0.0)
+            self._run = self._connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", values).lastrowid
+
     def add(self, key: Sequence[Any], records: Iterable[Mapping[str, Any]]) -> None:
         """Store all methods' records of one subsample, in one transaction."""
         names = list(_COLUMNS)
@@ -94,6 +113,10 @@ class ResultStore:
         with self._connection:
             marks = ", ".join("?" * len(names))
             self._connection.executemany(f"INSERT INTO results VALUES ({marks})", values)
+            self._connection.execute(
+                "UPDATE runs SET subsamples = subsamples + 1, seconds = ? WHERE rowid = ?",
+                (time.perf_counter() - self._began, self._run),
+            )
 
     def close(self) -> None:
         """Close the file."""
@@ -105,10 +128,20 @@ def read_results(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
 
     Rows come in a fixed order, whatever the order in which subsamples finished.
     """
-    if not path.is_file():
-        raise FileNotFoundError(f"there are no results at {path}.")
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(_opened(path)) as connection:
         frame = pd.read_sql_query(f"SELECT * FROM results ORDER BY {', '.join(KEY)}, method", connection)
         settings = dict(connection.execute("SELECT name, value FROM settings"))
     frame["fallback"] = frame["fallback"].astype(bool)
     return frame, {name: json.loads(value) for name, value in settings.items()}
+
+
+def read_runs(path: Path) -> pd.DataFrame:
+    """Return the runs that filled a file: when each began, its processes, subsamples and seconds."""
+    with closing(_opened(path)) as connection:
+        return pd.read_sql_query("SELECT * FROM runs ORDER BY rowid", connection)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise FileNotFoundError(f"there are no results at {path}.")
+    return sqlite3.connect(path)

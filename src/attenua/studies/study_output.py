@@ -6,20 +6,34 @@ from pathlib import Path
 import pandas as pd
 
 from attenua._data.files import write_whole
-from attenua.studies.budget import ORACLE, RESULTS_FILE
+from attenua.studies.budget import RESULTS_FILE
 from attenua.studies.comparison_figure import comparison_figure
-from attenua.studies.published import STRENGTHS
 from attenua.studies.simulations.figures import save_figure
 from attenua.studies.store import read_results
-from attenua.studies.summary import cap_table, gain_table, strength_table
+from attenua.studies.study_methods import CORRECTED
+from attenua.studies.summary import (
+    cap_table,
+    correction_table,
+    gain_table,
+    seconds_table,
+    step_table,
+    strength_table,
+)
 from attenua.studies.tables import (
     Table,
     caps_table,
+    corrections_table,
+    hindsight_table,
     interval_table,
     main_table,
+    steps_table,
     strengths_table,
+    time_table,
     write_tables,
 )
+
+# Its strength is a formula's, not a choice among candidates.
+_ESTIMATED = ("diagonal shrinkage",)
 
 
 @dataclass(frozen=True)
@@ -31,7 +45,7 @@ class StudySummary:
     tables : dict of str to Table
         By the names of their files.
     frames : dict of str to DataFrame
-        Gains, strengths and caps, tidy.
+        Gains, strengths, corrections, steps, caps and seconds, tidy.
     """
 
     tables: dict[str, Table]
@@ -42,16 +56,26 @@ def summarise(folder: Path) -> StudySummary:
     """Summarise the stored results of a study."""
     results, settings = read_results(folder / RESULTS_FILE)
     methods = settings["methods"]
-    gains = gain_table(results, methods)
-    strengths = strength_table(results, [method for method in methods if method in (*STRENGTHS, ORACLE)])
-    caps = cap_table(results)
-    tables = {
-        "main-comparison": main_table(gains),
-        "gains-with-intervals": interval_table(gains),
-        "chosen-strengths": strengths_table(strengths),
-        "iteration-caps": caps_table(caps),
+    with_strength = set(results.loc[results["strength"].notna(), "method"]) - set(_ESTIMATED)
+    corrected = [method for method in methods if method in CORRECTED]
+    frames = {
+        "gains": gain_table(results, methods),
+        "strengths": strength_table(results, [method for method in methods if method in with_strength]),
+        "corrections": correction_table(results, corrected),
+        "steps": step_table(results, corrected),
+        "caps": cap_table(results),
+        "seconds": seconds_table(results, methods),
     }
-    frames = {"gains": gains, "strengths": strengths, "caps": caps}
+    tables = {
+        "main-comparison": main_table(frames["gains"]),
+        "hindsight": hindsight_table(frames["gains"]),
+        "gains-with-intervals": interval_table(frames["gains"]),
+        "chosen-strengths": strengths_table(frames["strengths"]),
+        "chosen-corrections": corrections_table(frames["corrections"]),
+        "steps-taken": steps_table(frames["steps"]),
+        "iteration-caps": caps_table(frames["caps"]),
+        "seconds-of-a-fit": time_table(frames["seconds"]),
+    }
     return StudySummary(tables, frames)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
+from attenua._correct.corrections import CORRECTIONS
 from attenua.studies.gain import mean_and_interval
 from attenua.studies.published import CAPPED, DATA, GAINS
 
@@ -42,7 +43,10 @@ def gain_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     rows = []
     for (data, budget), cell in cells_in_order(results):
         for method in methods:
-            values = independent_means(cell[cell["method"] == method])
+            chosen = cell[cell["method"] == method]
+            if chosen.empty:  # no neighbours there
+                continue
+            values = independent_means(chosen)
             mean, low, high = mean_and_interval(values)
             row = {"data": data, "budget": budget, "method": method, "gain": mean, "low": low, "high": high}
             row["n_independent"] = len(values)
@@ -56,6 +60,51 @@ def gain_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
                 row["overlaps"] = bool(low <= published.high and published.low <= high)
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def correction_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """Return the mean chosen strength of each correction, and how often it is above 0, in percent.
+
+    Columns data, budget, method, correction, strength, above_zero_percent, fallback_percent; the last is how
+    often the whole fit is PCA.
+    """
+    rows = []
+    for (data, budget), cell in cells_in_order(results):
+        for method in methods:
+            chosen = cell[cell["method"] == method]
+            cell_name = {"data": data, "budget": budget, "method": method}
+            rows += [
+                cell_name
+                | {
+                    "correction": correction,
+                    "strength": chosen[correction].mean(),
+                    "above_zero_percent": 100 * (chosen[correction] > 0).mean(),
+                    "fallback_percent": 100 * chosen["fallback"].mean(),
+                }
+                for correction in CORRECTIONS
+                if len(chosen)
+            ]
+    return pd.DataFrame(rows)
+
+
+def step_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """Return in how many subsamples a search took 0, 1, 2, ... of its steps."""
+    rows = []
+    for (data, budget), cell in cells_in_order(results):
+        for method in methods:
+            steps = cell.loc[cell["method"] == method, "steps"]
+            counts = {f"steps_{k}": int((steps == k).sum()) for k in range(len(CORRECTIONS) + 1)}
+            if len(steps):
+                rows.append({"data": data, "budget": budget, "method": method} | counts)
+    return pd.DataFrame(rows)
+
+
+def seconds_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """Return the mean seconds of a fit on each data set, and the minutes of all fits together."""
+    by_data = results.pivot_table("seconds", "method", "data", aggfunc="mean")
+    minutes = results.groupby("method")["seconds"].sum() / 60
+    table = by_data.reindex(columns=[data for data in DATA if data in by_data]).assign(minutes=minutes)
+    return table.reindex(methods).rename_axis("method").reset_index()
 
 
 def strength_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
@@ -82,6 +131,8 @@ def cap_table(results: pd.DataFrame) -> pd.DataFrame:
     iterated = results[results["capped"].notna() & ~results["fallback"]]
     rows = []
     for method, (paper_capped, paper_fits) in CAPPED.items():
+        if not (results["method"] == method).any():
+            continue
         fits = iterated[iterated["method"] == method]
         rows.append(
             {

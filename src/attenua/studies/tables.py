@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pandas as pd
 
+from attenua._correct.corrections import SEARCH_ORDER
 from attenua._data.files import write_whole
-from attenua.studies.budget import ORACLE
-from attenua.studies.published import STRENGTHS
+from attenua.studies.published import GAINS, STRENGTHS
 from attenua.studies.real_data import TITLES
+from attenua.studies.study_methods import FAMILIES, HINDSIGHT, in_order
+
+# After the name of a method that the paper does not have.
+NOT_IN_PAPER = " †"
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,8 @@ class Table:
 
 def _latex(cell: str) -> str:
     number = cell[:1] in "-0123456789"
-    return (cell.replace("-", "$-$") if number else cell).replace("%", r"\%")
+    signs = {"%": r"\%", "†": r"$\dagger$"} | ({"-": "$-$"} if number else {})
+    return "".join(signs.get(letter, letter) for letter in cell)
 
 
 def _percent(value: float) -> str:
@@ -75,23 +80,91 @@ def _with_interval(mean: float, low: float, high: float) -> str:
     return f"{_percent(mean)} [{_percent(low)}, {_percent(high)}]"
 
 
+def _cells(frame: pd.DataFrame) -> list[tuple[str, int]]:
+    return list(dict.fromkeys(zip(frame["data"], frame["budget"], strict=True)))
+
+
+def _title_of(data: str, budget: int) -> str:
+    return f"{TITLES[data]} N={budget}"
+
+
 def main_table(gains: pd.DataFrame) -> Table:
     """Mean gains, methods down and cells across, ours over the paper's (main-real-data-comparison)."""
-    cells = list(dict.fromkeys(zip(gains["data"], gains["budget"], strict=True)))
-    heading = ("Method", *(f"{TITLES[data]} N={budget}" for data, budget in cells))
-    best = gains[gains["method"] != ORACLE].groupby(["data", "budget"])["gain"].max()
+    cells = _cells(gains)
+    best = gains[~gains["method"].isin(HINDSIGHT)].groupby(["data", "budget"])["gain"].max()
     rows: list[tuple[str, ...]] = [("PCA", *["0.00"] * len(cells))]
-    for method, ours in gains.groupby("method", sort=False):
-        is_best = [row.gain == best[(row.data, row.budget)] for row in ours.itertuples()]
-        stars = ["*" if first else "" for first in is_best]
-        rows.append((str(method), *(_percent(g) + star for g, star in zip(ours["gain"], stars, strict=True))))
+    for method in in_order(gains["method"]):
+        ours = gains[gains["method"] == method]
+        by_cell = ours.set_index(["data", "budget"])
+        shown = ["-"] * len(cells)  # where the method does not apply
+        for number, cell in enumerate(cells):
+            if cell in by_cell.index:
+                gain = by_cell.loc[cell, "gain"]
+                is_best = method not in HINDSIGHT and gain == best[cell]
+                shown[number] = _percent(gain) + ("*" if is_best else "")
+        rows.append((f"{method}{'' if method in GAINS else NOT_IN_PAPER}", *shown))
         if ours["paper_gain"].notna().all():
             rows.append(("  paper", *map(_percent, ours["paper_gain"])))
     return Table(
-        "Percentage of PCA's test excess risk removed; a star marks the best method of the cell",
-        heading,
+        "Percentage of PCA's test excess risk removed; a star marks the best method of the cell, † what is "
+        "not in the paper",
+        ("Method", *(_title_of(*cell) for cell in cells)),
         rows,
     )
+
+
+def hindsight_table(gains: pd.DataFrame) -> Table:
+    """Gains of a choice by five folds, by repeated folds, and in hindsight."""
+    by_method = gains.set_index(["data", "budget", "method"])["gain"]
+    rows = [
+        (_title_of(*cell), family, *(_percent(by_method[(*cell, method)]) for method in methods))
+        for cell in _cells(gains)
+        for family, methods in FAMILIES.items()
+        if all((*cell, method) in by_method.index for method in methods)
+    ]
+    heading = ("Cell", "Chosen", "five folds", "repeated folds", "in hindsight")
+    return Table("Percentage of PCA's test excess risk removed, by how strengths are chosen", heading, rows)
+
+
+def corrections_table(corrections: pd.DataFrame) -> Table:
+    """Mean strength of each correction, and how often it is above 0."""
+    rows = []
+    for (data, budget, method), chosen in corrections.groupby(["data", "budget", "method"], sort=False):
+        by_name = chosen.set_index("correction")
+        shown = (
+            f"{by_name.loc[name, 'strength']:.2f} ({by_name.loc[name, 'above_zero_percent']:.0f}%)"
+            for name in SEARCH_ORDER
+        )
+        rows.append((_title_of(data, budget), method, *shown, f"{chosen['fallback_percent'].iloc[0]:.0f}%"))
+    heading = ("Cell", "Method", *(name.replace("_", " ") for name in SEARCH_ORDER), "PCA")
+    title = "Mean strength of each correction (how often above 0), and how often the fit is PCA"
+    return Table(title, heading, rows)
+
+
+def steps_table(steps: pd.DataFrame) -> Table:
+    """How many steps the searches took."""
+    counts = [name for name in steps.columns if name.startswith("steps_")]
+    rows = [
+        (_title_of(row["data"], row["budget"]), row["method"], *(str(row[name]) for name in counts))
+        for row in steps.to_dict("records")
+    ]
+    heading = ("Cell", "Method", *(name.removeprefix("steps_") for name in counts))
+    return Table("Subsamples in which the search took 0, 1, 2, ... steps", heading, rows)
+
+
+def time_table(seconds: pd.DataFrame) -> Table:
+    """Seconds of a fit on each data set, and minutes of all fits."""
+    data = [name for name in seconds.columns if name in TITLES]
+    rows = [
+        (
+            row["method"],
+            *("-" if pd.isna(row[name]) else f"{row[name]:.3f}" for name in data),
+            f"{row['minutes']:.1f}",
+        )
+        for row in seconds.to_dict("records")
+    ]
+    heading = ("Method", *(TITLES[name] for name in data), "all fits, minutes")
+    return Table("Mean seconds of a fit, on one core", heading, rows)
 
 
 def interval_table(gains: pd.DataFrame) -> Table:
@@ -103,14 +176,14 @@ def interval_table(gains: pd.DataFrame) -> Table:
             published = _with_interval(row.paper_gain, row.paper_low, row.paper_high)
             verdict = "yes" if row.overlaps else "NO"
         ours = _with_interval(row.gain, row.low, row.high)
-        rows.append((f"{TITLES[row.data]} N={row.budget}", row.method, ours, published, verdict))
+        rows.append((_title_of(row.data, row.budget), row.method, ours, published, verdict))
     heading = ("Cell", "Method", "ours [95%]", "paper [95%]", "intervals overlap")
     return Table("Gains with 95% intervals, ours and the paper's", heading, rows)
 
 
 def strengths_table(strengths: pd.DataFrame) -> Table:
     """Mean chosen strengths and fallbacks, ours and the paper's (real-data-selected-strengths)."""
-    cells = list(dict.fromkeys(zip(strengths["data"], strengths["budget"], strict=True)))
+    cells = _cells(strengths)
     rows = []
     for row in strengths.itertuples():
         published = "-"
@@ -120,7 +193,7 @@ def strengths_table(strengths: pd.DataFrame) -> Table:
         ours = f"{row.strength:.3f} ({row.fallback_percent:.1f}%)"
         rows.append(
             (
-                f"{TITLES[row.data]} N={row.budget}",
+                _title_of(row.data, row.budget),
                 row.method,
                 ours,
                 published,
