@@ -21,21 +21,6 @@ def test_version():
     assert __version__ in result.output
 
 
-def test_demo_prints_a_table_and_names_the_picture(tmp_path):
-    picture = tmp_path / "demo.png"
-    result = run("demo", "--subsamples", "3", "--out", str(picture))
-    assert result.exit_code == 0, result.output
-    assert "removed" in result.output
-    assert str(picture) in result.output.replace("\n", "")
-    assert picture.read_bytes().startswith(b"\x89PNG")
-
-
-def test_demo_refuses_a_folder_that_is_not_there(tmp_path):
-    result = run("demo", "--out", str(tmp_path / "nowhere" / "demo.png"))
-    assert result.exit_code == 2
-    assert "not exist" in " ".join(result.output.split())
-
-
 @pytest.mark.slow
 def test_quick_simulation_writes_tables_and_figures_and_says_what_it_left_out(tmp_path):
     out = tmp_path / "new" / "folder"
