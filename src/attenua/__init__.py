@@ -2,6 +2,7 @@
 
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.corrected import CorrectedPCA, CorrectedPCACV
+from attenua.expected import ExpectedGain, expected_gain
 from attenua.holdout import ValidationSelection, fallback_certificate, select_on_validation
 from attenua.masks import alpha_from_mask_rate, full_output_loss, mask_rate_from_alpha
 from attenua.model_files import load_model, save_model
@@ -16,10 +17,12 @@ __all__ = [
     "AttenuationPath",
     "CorrectedPCA",
     "CorrectedPCACV",
+    "ExpectedGain",
     "PairedGain",
     "ValidationSelection",
     "alpha_from_mask_rate",
     "attenuation_path",
+    "expected_gain",
     "fallback_certificate",
     "full_output_loss",
     "load_model",

@@ -93,6 +93,10 @@ def when(
     Expectations
         Printing it says it in words; its `trust` says how far to trust it.
 
+    See Also
+    --------
+    attenua.expected_gain : What all corrections together did on real data that look like a sample.
+
     Notes
     -----
     Up to 1,000 rows row tempering is that of pairs of rows, and above of single rows, as in the estimators;
