@@ -1,0 +1,98 @@
+"""Fits that say how they went. A fit that fails has no subspace, and no other takes its place."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Fit(NamedTuple):
+    """A subspace: rows are reconstructed as ``mean + (x - mean) @ components.T @ components``.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_features,)
+        The method's own centre.
+    components : ndarray of shape (n_components, n_features)
+        Orthonormal rows; there may be fewer than were asked for.
+    strengths : mapping of str to float
+        Strength of each correction that the method chose.
+    """
+
+    mean: Array
+    components: Array
+    strengths: Mapping[str, float] = {}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one fit.
+
+    Attributes
+    ----------
+    status : {"fitted", "unsuited", "failed"}
+        Only "fitted" has a subspace.
+    note : str
+        Why there is none, or what the method said: not converged, fewer components.
+    fit : Fit or None
+        The subspace.
+    seconds : float
+        Time of the fit.
+    """
+
+    status: str
+    note: str = ""
+    fit: Fit | None = field(default=None, repr=False)
+    seconds: float = 0.0
+
+
+def attempt(fit: Callable[[], Fit], rank: int) -> Outcome:
+    """Call a fit and say how it went.
+
+    Parameters
+    ----------
+    fit : callable
+        Returns the subspace.
+    rank : int
+        Components asked for.
+
+    Raises
+    ------
+    ImportError, FileNotFoundError
+        If the method's package is not installed: that is no result.
+    """
+    start = perf_counter()
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        try:
+            found = fit()
+            failure = "" if _is_finite(found) else "the subspace is not finite"
+        except (ImportError, FileNotFoundError):
+            raise
+        except Exception as error:  # whatever a package raises is its answer
+            failure = f"{type(error).__name__}: {_first_line(str(error))}"
+    seconds = perf_counter() - start
+    if failure:
+        return Outcome("failed", failure, seconds=seconds)
+    said = [_first_line(str(warning.message)) for warning in given if not _is_for_developers(warning)]
+    if len(found.components) < rank:
+        said.append(f"{len(found.components)} of {rank} components")
+    return Outcome("fitted", "; ".join(dict.fromkeys(said)), found, seconds)
+
+
+def _is_finite(found: Fit) -> bool:
+    return bool(np.isfinite(found.mean).all() and np.isfinite(found.components).all())
+
+
+def _is_for_developers(warning: warnings.WarningMessage) -> bool:
+    return issubclass(warning.category, DeprecationWarning | PendingDeprecationWarning | FutureWarning)
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n")[0]
