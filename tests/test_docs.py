@@ -31,6 +31,15 @@ def test_code_of_a_page(page, tmp_path, monkeypatch):
     assert all(">>>" in block for block in BLOCK.findall(page.read_text(encoding="utf-8")))
 
 
+@pytest.mark.parametrize("piece", ["headline", "losses"])
+def test_the_readme_says_what_the_report_says(piece):
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    words = (ROOT / "docs" / "guide" / f"_evidence_{piece}.md").read_text(encoding="utf-8").split()
+    sentences = re.split(r"(?<=[.]) (?=[A-Z])", " ".join(words))
+    assert sentences[0] in readme
+    assert sentences[1] in readme
+
+
 def test_there_is_code_to_run():
     assert sum(page.read_text(encoding="utf-8").count("```python") for page in PAGES) >= 10
 
