@@ -8,6 +8,8 @@ from collections import deque
 
 import numpy as np
 
+from attenua.studies.patches import cut_squares
+
 
 def squares(image: np.ndarray, side: int, parts: int = 5) -> tuple[np.ndarray, np.ndarray]:
     """Cut an image into squares that do not overlap, and into ``parts * parts`` tiles of whole squares.
@@ -26,10 +28,9 @@ def squares(image: np.ndarray, side: int, parts: int = 5) -> tuple[np.ndarray, n
     tile : ndarray of shape (n_squares,)
     """
     n_down, n_across = image.shape[0] // side, image.shape[1] // side
-    cut = image[: n_down * side, : n_across * side].reshape(n_down, side, n_across, side)
     down, across = np.indices((n_down, n_across)).reshape(2, -1)
     tile = (down * parts // n_down) * parts + across * parts // n_across
-    return cut.swapaxes(1, 2).reshape(-1, side * side), tile
+    return cut_squares(image, side), tile
 
 
 def tiles(corners: np.ndarray, window: int, side: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,6 @@
 import numpy as np
 
-from attenua.studies.patches import draw_patches
+from attenua.studies.patches import cut_squares, draw_patches
 
 
 def test_patches_are_squares_of_their_images():
@@ -13,3 +13,10 @@ def test_patches_are_squares_of_their_images():
         corners.add((top, left))
     assert max(c[0] for c in corners) == max(c[1] for c in corners) == 5
     assert len(corners) > 15
+
+
+def test_squares_of_an_image_do_not_overlap():
+    image = np.arange(7 * 10).reshape(7, 10)
+    squares = cut_squares(image, 3).reshape(2, 3, 3, 3)
+    np.testing.assert_array_equal(squares[1, 2], image[3:6, 6:9])
+    np.testing.assert_array_equal(np.unique(squares), np.unique(image[:6, :9]))

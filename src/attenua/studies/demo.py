@@ -18,6 +18,7 @@ from attenua._correct.corrections import CORRECTIONS
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.corrected import CorrectedPCACV
 from attenua.studies.gain import best_affine_risk, excess_risk_removed, mean_and_interval
+from attenua.studies.patches import cut_squares
 
 Array = NDArray[np.float64]
 
@@ -75,7 +76,8 @@ class DemoLine:
 
 def demo_data() -> list[DemoData]:
     """Return the data sets of the demo."""
-    photos = np.concatenate([_tiles(image.mean(axis=2)) for image in datasets.load_sample_images().images])
+    images = [image.mean(axis=2) for image in datasets.load_sample_images().images]
+    photos = np.concatenate([cut_squares(image, 8) for image in images])
     return [
         DemoData("Diabetes", datasets.load_diabetes().data),  # comes scaled
         DemoData("Wine", datasets.load_wine().data, mixed_units=True),
@@ -83,13 +85,6 @@ def demo_data() -> list[DemoData]:
         DemoData("Digits", datasets.load_digits().data, neighbours=(8, 8)),
         DemoData("Photos", photos, neighbours=(8, 8)),
     ]
-
-
-def _tiles(image: Array, side: int = 8) -> Array:
-    """Cut an image into squares that do not overlap, one a row."""
-    down, across = (length // side for length in image.shape)
-    squares = image[: down * side, : across * side].reshape(down, side, across, side).swapaxes(1, 2)
-    return squares.reshape(-1, side * side)
 
 
 def run_demo(

@@ -1,4 +1,4 @@
-"""Image patches: one small square from every image, as a row."""
+"""Image patches: small squares of images, as rows."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,3 +30,23 @@ def draw_patches(
     rows = (top[:, None] + offsets)[:, :, None]
     columns = (left[:, None] + offsets)[:, None, :]
     return images[np.arange(n)[:, None, None], rows, columns].reshape(n, -1).astype(float)
+
+
+def cut_squares(image: NDArray[np.float64], side: int) -> NDArray[np.float64]:
+    """Cut an image into squares that do not overlap.
+
+    Parameters
+    ----------
+    image : ndarray of shape (height, width)
+        Grey image. What is left over at the lower and right edges is dropped.
+    side : int
+        Side of the squares in pixels.
+
+    Returns
+    -------
+    ndarray of shape (n_squares, side * side)
+        Flattened squares, from left to right and then down.
+    """
+    down, across = (length // side for length in image.shape)
+    squares = image[: down * side, : across * side].reshape(down, side, across, side).swapaxes(1, 2)
+    return squares.reshape(-1, side * side)
