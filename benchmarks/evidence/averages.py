@@ -32,10 +32,15 @@ class Mean(NamedTuple):
         return int(self.low > 0) - int(self.high < 0)
 
 
-def decimals(value: float, digits: int = 2) -> str:
-    """Return a number with so many decimals, a zero without a sign, and a dash for none."""
+def decimals(value: float, digits: int | None = None) -> str:
+    """Return a number with so many decimals, a zero without a sign, and a dash for none.
+
+    By default it has two decimals below 10, one below 100 and none beyond: no more digits are sure.
+    """
     if np.isnan(value):
         return "–"
+    if digits is None:
+        digits = int(abs(value) < 99.95) + int(abs(value) < 9.995)
     text = f"{value:.{digits}f}"
     return text.lstrip("-") if float(text) == 0 else text
 

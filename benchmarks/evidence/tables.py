@@ -47,10 +47,10 @@ def methods_table(methods: dict[str, Summary]) -> Table:
         (
             method,
             str(of.gain),
-            decimals(of.same.value),
             decimals(of.median),
             f"{of.gaining} of {of.sets}",
             f"{of.losing} of {of.cells}",
+            decimals(of.same.value),
             f"{of.unsuited} / {of.failed} / {of.short}",
         )
         for method, of in methods.items()
@@ -58,10 +58,10 @@ def methods_table(methods: dict[str, Summary]) -> Table:
     heading = (
         "Method",
         "mean gain [95%]",
-        "recommended, same cells",
         "median data set",
         "data sets that gain",
         "cells that lose over 1%",
+        "recommended, same cells",
         "cells unsuited / failed / short",
     )
     return Table("Percentage of PCA's excess risk removed, by method", heading, rows)

@@ -15,6 +15,7 @@ from attenua.display.common import ACCENT, SHADES
 from attenua.expected import CELLS_FILE, LOSS, TRAITS, Cells, traits_of
 from attenua.studies.simulations.figures import STYLE, save_figure
 from attenua.studies.tables import Table
+from evidence.averages import decimals
 from evidence.draws import draw
 from evidence.results import CELL, RECOMMENDED, cell_means, fitted, read_lines
 
@@ -25,7 +26,7 @@ def main(entries: Iterable[Any], data: Path, store: Path, docs: Path) -> None:
     """Write the table of cells from the parts develop and choose, and the page's tables and picture."""
     cells = cells_with_traits(read_lines(store), entries, data)
     known = cells[cells["part"] != "final"]
-    asked = {"develop and choose, one set left out": left_out_predictions(known)}
+    asked = {"develop, choose": left_out_predictions(known)}
     if "final" in set(cells["part"]):
         asked["final"] = predictions(known, cells[cells["part"] == "final"])
     tables = [table.to_markdown() for table in (error_table(asked), thirds_table(asked))]
@@ -136,7 +137,7 @@ def thirds_table(asked: dict[str, pd.DataFrame]) -> Table:
                 (
                     title,
                     name,
-                    f"{part['expected'].min():.0f} to {part['expected'].max():.0f}",
+                    f"{decimals(part['expected'].min(), 0)} to {decimals(part['expected'].max(), 0)}",
                     f"{part['gain'].median():.1f}",
                     f"{part['gain'].mean():.1f}",
                     f"{(part['gain'] < -LOSS).sum()} of {len(part)}",

@@ -45,3 +45,11 @@ def test_sign_of_an_interval(low, high, sign):
 def test_a_zero_has_no_sign():
     assert decimals(-0.001) == "0.00"
     assert decimals(-0.06, 1) == "-0.1"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(7.304, "7.30"), (9.996, "10.0"), (-72.24, "-72.2"), (99.96, "100"), (-12627.9, "-12628")],
+)
+def test_large_numbers_have_fewer_decimals(value, text):
+    assert decimals(value) == text

@@ -18,7 +18,7 @@ from evidence.tables import (
 )
 
 # Means of 10 and -2: half the interval is 12.706 (t, one degree of freedom) times 6.
-FINAL = "4.00 [-72.24, 80.24]"
+FINAL = "4.00 [-72.2, 80.2]"
 
 
 def rows_of(table):
@@ -51,13 +51,13 @@ def test_fits_with_fewer_components_are_counted(final):
 
 def test_a_method_that_fits_nowhere_is_shown(final):
     table = methods_table(compared(final[(final["method"] != "robust") | (final["status"] != "fitted")]))
-    assert rows_of(table)["robust"] == ("–", "–", "–", "0 of 0", "0 of 0", "1 / 2 / 0")
+    assert rows_of(table)["robust"] == ("–", "–", "0 of 0", "0 of 0", "–", "1 / 2 / 0")
 
 
 def test_parts(lines):
     rows = rows_of(parts_table(lines))
     # alpha keeps 6 without its order; the paper's strength has 2 and -3.
-    assert rows["final"] == ("2", "3", FINAL, "2.00 [-48.82, 52.82]", "-0.50 [-32.27, 31.27]")
+    assert rows["final"] == ("2", "3", FINAL, "2.00 [-48.8, 52.8]", "-0.50 [-32.3, 31.3]")
     assert rows["develop"] == ("1", "1", "2.00", "2.00", "0.00")
     assert rows["all"][:2] == ("3", "4")
     assert rows["all"][2].startswith("3.33 [")
@@ -65,8 +65,8 @@ def test_parts(lines):
 
 def test_methods(final):
     rows = rows_of(methods_table(compared(final)))
-    assert rows["recommended"] == (FINAL, "4.00", "4.00", "1 of 2", "1 of 3", "0 / 0 / 0")
-    assert rows["robust"] == ("30.00", "10.00", "30.00", "1 of 1", "0 of 1", "1 / 2 / 0")
+    assert rows["recommended"] == (FINAL, "4.00", "1 of 2", "1 of 3", "4.00", "0 / 0 / 0")
+    assert rows["robust"] == ("30.0", "30.0", "1 of 1", "0 of 1", "10.0", "1 / 2 / 0")
 
 
 def test_worst_cells(final):
@@ -83,7 +83,7 @@ def test_worst_data_sets(final):
 
 def test_where(final):
     rows = rows_of(kinds_table(final))
-    assert rows["spectra"] == rows["columns in order"] == ("1", "10.00", "6.00", "2.00")
+    assert rows["spectra"] == rows["columns in order"] == ("1", "10.0", "6.00", "2.00")
     assert rows["table"] == rows["columns without order"] == ("1", "-2.00", "-2.00", "-3.00")
     rows = rows_of(sizes_table(final))
     assert rows["16 rows"][1] == FINAL
@@ -95,7 +95,7 @@ def test_where(final):
 def test_what_is_lost_without_a_correction(final):
     assert lost_without(final, "without attenuation").to_dict() == {"alpha": 1, "beta": -2}
     rows = rows_of(left_out_table(final))
-    assert rows["without attenuation"] == ("2", "-0.50 [-19.56, 18.56]", "1", "1")
+    assert rows["without attenuation"] == ("2", "-0.50 [-19.6, 18.6]", "1", "1")
     assert rows["without smoothing"] == ("1", "4.00", "1", "0")
     assert rows["without damping"] == ("2", "0.00 [0.00, 0.00]", "0", "0")
     assert rows["repeated folds"][1].startswith("-1.00 [-1.00, -1.00")
@@ -116,8 +116,8 @@ def test_accuracies(lines, final):
     rows = rows_of(accuracy_table(labelled(final)))
     assert rows["PCA"] == ("2", "50.0", "", "70.0", "")
     # Nearest centroid: 10 and -10 points; logistic regression: 10 and 0.
-    assert rows["recommended"] == ("2", "50.0", "0.00 [-127.06, 127.06]", "75.0", "5.00 [-58.53, 68.53]")
-    assert rows["robust"] == ("1", "60.0", "10.00", "80.0", "10.00")
+    assert rows["recommended"] == ("2", "50.0", "0.00 [-127, 127]", "75.0", "5.00 [-58.5, 68.5]")
+    assert rows["robust"] == ("1", "60.0", "10.0", "80.0", "10.0")
     assert rows_of(correlation_table(labelled(final)))["nearest centroid"] == ("2", "1.00", "1.00")
 
 
