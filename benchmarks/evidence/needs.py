@@ -33,7 +33,7 @@ def rival_versions() -> dict[str, str]:
     found = {
         "scikit-fda": _version_of("scikit-fda", "skfda"),
         "robustcov": _version_of("robustcov", "robustcov"),
-        "rrcov": _version_in_r("rrcov"),
+        "rrcov": version_in_r("rrcov"),
     }
     missing = [name for name, known in found.items() if not known]
     if missing:
@@ -53,7 +53,7 @@ def _version_of(package: str, module: str) -> str:
     return version(package)
 
 
-def _version_in_r(package: str) -> str:
+def version_in_r(package: str) -> str:
     """Return the version of a package of R, or nothing."""
     command = ["Rscript", "--vanilla", "-e", f'cat(as.character(packageVersion("{package}")))']
     try:

@@ -40,15 +40,13 @@ class RrcovProcess:
 
     Attributes
     ----------
-    versions : str
-        What R and rrcov call themselves; empty before the first fit.
     notes : str
         The warnings that R gave in the last fit.
     """
 
     def __init__(self, command: str = "Rscript"):
         self.command = command
-        self.versions = self.notes = ""
+        self.notes = ""
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -128,7 +126,7 @@ class RrcovProcess:
             )
             threading.Thread(target=_forward, args=(self._process, self._lines), daemon=True).start()
             try:
-                self.versions = ", ".join(self._answer(_START_LIMIT)[1:])
+                self._answer(_START_LIMIT)
             except RFitError:
                 raise ModuleNotFoundError("R has no rrcov; r-cran-rrcov on Debian brings it.") from None
         assert self._folder is not None

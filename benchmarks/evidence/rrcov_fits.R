@@ -25,7 +25,7 @@ answer <- function(...) {
 
 folder <- commandArgs(trailingOnly = TRUE)[1]
 requests <- file("stdin", "r")
-answer("ready", paste("R", getRversion()), paste("rrcov", packageVersion("rrcov")))
+answer("ready")
 while (length(request <- readLines(requests, n = 1)) > 0) {
   asked <- strsplit(request, " ")[[1]]
   size <- as.integer(asked[2:4])

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from evidence.results import CORRECTIONS, WITHOUT, read_lines
+from evidence.store import COLUMNS
 
 KINDS = {
     "alpha": ("final", "spectra", "line"),
@@ -33,11 +34,6 @@ GAINS = {
 }
 # Accuracies (nearest centroid, logistic regression) of PCA and of all others; gamma has no labels.
 ACCURACIES = {"alpha": [(0.5, 0.7), (0.6, 0.8)], "beta": [(0.5, 0.7), (0.4, 0.7)]}
-COLUMNS = [
-    *("part", "data", "kind", "unit", "order", "rows", "columns", "rank", "draw", "method", "status"),
-    *("n_components", "pca_risk", "risk", "own_risk", "reference", "gain", "added", "centroid", "logistic"),
-    *("seconds", "attenuation", "tempering", "row_tempering", "damping", "smoothing", "note"),
-]
 
 
 def line(data, rank, draw, method, gain):

@@ -1,8 +1,11 @@
-"""A data set of simulated rows that looks to the study like an entry of the collection."""
+"""Simulated data sets that look to the study like entries of the collection; and whether R has rrcov."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
+
+from evidence.needs import version_in_r
 
 
 @dataclass(frozen=True)
@@ -36,3 +39,9 @@ def spiked(n, p, *, seed=0, rank=3, heavy=False):
     scores = random.standard_normal((n, rank)) * 6 / 2.0 ** np.arange(rank)
     noise = random.standard_t(3, (n, p)) if heavy else random.standard_normal((n, p))
     return 5 + scores @ waves * (1 + 9 * (heavy & (random.random(n) < 0.05)))[:, None] + noise
+
+
+@cache
+def has_rrcov():
+    """Whether R is installed with rrcov: R alone is not enough."""
+    return bool(version_in_r("rrcov"))

@@ -1,7 +1,6 @@
 """Each wrapper against something that cannot share its mistake, on simulated rows."""
 
 import importlib.util
-import shutil
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from evidence.methods import Rows, fit_method
 from evidence.rivals import RIVALS, fit_rival, leading, orthonormal
 from evidence.rrcov import shared_process
 
-from .sets import spiked
+from .sets import has_rrcov, spiked
 
 _MODULES = {"scikit-fda": "skfda", "robustcov": "robustcov"}
 
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 def needs(name):
     package = RIVALS[name].what.split()[0]
-    if package == "rrcov" and shutil.which("Rscript") is None:
+    if package == "rrcov" and not has_rrcov():
         pytest.skip("R and its rrcov are not in the test extra")
     if package in _MODULES and importlib.util.find_spec(_MODULES[package]) is None:
         pytest.skip(f"{package} is not in the test extra")

@@ -1,7 +1,6 @@
 """One R process for many fits."""
 
 import os
-import shutil
 import signal
 
 import numpy as np
@@ -9,11 +8,9 @@ import pytest
 
 from evidence.rrcov import RFitError, RrcovProcess
 
-from .sets import spiked
+from .sets import has_rrcov, spiked
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("Rscript") is None, reason="R and its rrcov are not in the test extra"
-)
+pytestmark = pytest.mark.skipif(not has_rrcov(), reason="R and its rrcov are not in the test extra")
 
 
 def test_one_r_process_fits_all_and_survives_what_it_cannot_fit():
@@ -21,7 +18,6 @@ def test_one_r_process_fits_all_and_survives_what_it_cannot_fit():
         X = spiked(40, 12)
         centre, components = process.fit("PcaHubert", X, 3)
         assert (centre.shape, components.shape) == ((12,), (3, 12))
-        assert "rrcov" in process.versions
         pid = process._process.pid
         with pytest.raises(RFitError, match="subscript out of bounds"):
             process.fit("PcaHubert", np.ones((40, 12)), 3)

@@ -139,7 +139,7 @@ def test_groups_that_allow_no_draw_leave_a_file_without_lines(tmp_path, capsys):
 
 def test_missing_packages_are_one_error_before_anything_is_computed(tmp_path, monkeypatch):
     monkeypatch.setattr("evidence.needs._version_of", lambda package, module: "")
-    monkeypatch.setattr("evidence.needs._version_in_r", lambda package: "")
+    monkeypatch.setattr("evidence.needs.version_in_r", lambda package: "")
     with pytest.raises(needs.MissingPackages) as raised:
         small(tmp_path, methods="all")
     for words in ("scikit-fda", "pip install", "robustcov", "rrcov", "apt-get install"):
@@ -151,7 +151,7 @@ def test_what_cannot_be_imported_or_called_is_missing(monkeypatch):
     assert needs._version_of("numpy", "numpy") == np.__version__
     assert needs._version_of("numpy", "no_such_module") == ""
     monkeypatch.setenv("PATH", "")
-    assert needs._version_in_r("rrcov") == ""
+    assert needs.version_in_r("rrcov") == ""
 
 
 def test_draws_must_be_positive(tmp_path):
