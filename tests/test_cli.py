@@ -50,7 +50,7 @@ def test_simulation_refuses_a_file_as_folder(tmp_path):
 
 
 WITHOUT_TYPER = "import sys; sys.modules['typer'] = None; sys.argv = ['attenua', 'demo']\n"
-NEEDED = "The attenua command needs typer; install it with: pip install 'attenua[cli]'"
+NEEDED = "The attenua command needs typer: pip install 'attenua[cli]', or pip install -e '.[cli]' in a clone."
 
 
 def run_without_typer(code):

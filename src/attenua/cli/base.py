@@ -2,16 +2,17 @@
 
 from typing import Annotated, NoReturn
 
+from attenua import __version__
+from attenua._data.extras import how_to_install
+
 try:
     import typer
     from rich.console import Console
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        f"The attenua command needs {error.name}; install it with: pip install 'attenua[cli]'",
+        f"The attenua command needs {error.name}: {how_to_install('cli')}.",
         name=error.name,
     ) from error
-
-from attenua import __version__
 
 EXIT_CODES = (
     "Exit codes: 0 all went well; 1 a problem with the data or a file, said in one sentence on standard "

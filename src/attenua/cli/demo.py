@@ -8,6 +8,7 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
+from attenua._data.extras import how_to_install
 from attenua.cli.base import app, console, fail
 
 
@@ -19,7 +20,7 @@ def demo(
 ) -> None:
     """Compare PCA, the paper's strength and all corrections on the data that come with scikit-learn."""
     if find_spec("matplotlib") is None:
-        fail("the picture needs matplotlib; install it with: pip install 'attenua[plot]'")
+        fail(f"the picture needs matplotlib: {how_to_install('plot')}.")
     if not out.parent.is_dir():
         raise typer.BadParameter(f"the folder {out.parent} does not exist.", param_hint="--out")
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
+from attenua._data.extras import how_to_install
 from attenua.cli.base import app, console, print_plain
 
 
@@ -27,7 +28,7 @@ def simulate(
         from attenua.studies.simulations.output import write_simulations
         from attenua.studies.simulations.tables import simulation_tables
     except ModuleNotFoundError as error:
-        sys.exit(f"attenua simulate needs {error.name}; install it with: pip install 'attenua[plot,study]'")
+        sys.exit(f"attenua simulate needs {error.name}: {how_to_install('plot,study')}.")
     from joblib import cpu_count
 
     try:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
+from attenua._data.extras import how_to_install
 from attenua.cli.base import app, console, print_plain
 
 
@@ -37,7 +38,7 @@ def study(
         from attenua.studies.store import SettingsMismatch
         from attenua.studies.study_output import summarise, write_study
     except ModuleNotFoundError as error:
-        sys.exit(f"attenua study needs {error.name}; install it with: pip install 'attenua[plot,study]'")
+        sys.exit(f"attenua study needs {error.name}: {how_to_install('plot,study')}.")
 
     settings = replace(QUICK if quick else StudySettings(), seed=seed)
     if without_masked_target:

@@ -4,6 +4,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from attenua._data.extras import how_to_install
+
 # Dark to light, so that curves keep their order without colour.
 SHADES = ("#0b1c33", "#1d5a86", "#3f8f8c", "#93a35a")
 ACCENT = "#b5541c"
@@ -39,7 +41,7 @@ def pyplot() -> Any:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            "Drawing needs matplotlib, which is not installed: pip install 'attenua[plot]'."
+            f"Drawing needs matplotlib, which is not installed: {how_to_install('plot')}."
         ) from error
     return plt
 

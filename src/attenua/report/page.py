@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import attenua
 from attenua import CorrectedPCA, CorrectedPCACV
+from attenua._data.extras import how_to_install
 from attenua._data.files import write_all_whole
 from attenua.report.attenuated import Findings, find
 from attenua.report.attenuated_charts import all_charts
@@ -101,7 +102,7 @@ def report(
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ModuleNotFoundError:
-        raise ImportError("The report needs jinja2: pip install 'attenua[report]'.") from None
+        raise ImportError(f"The report needs jinja2: {how_to_install('report')}.") from None
     about = {"feature_names": feature_names, "groups": groups, "random_state": random_state}
     if isinstance(estimator, CorrectedPCA | CorrectedPCACV):
         template = "corrected.html"

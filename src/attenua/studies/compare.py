@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from attenua._data.checks import checked_matrix
+from attenua._data.extras import how_to_install
 from attenua._data.folds import make_splits
 from attenua._data.moments import in_data_units
 from attenua._data.rows import HostRows
@@ -182,7 +183,7 @@ def compare(
     try:
         import pandas as pd
     except ImportError:
-        raise ImportError("compare returns a pandas frame; pip install 'attenua[study]' brings it.") from None
+        raise ImportError(f"compare returns a pandas frame: {how_to_install('study')}.") from None
     X, _ = checked_matrix(X)
     splits = make_splits(cv, X.shape[0], X=X, groups=groups, n_repeats=n_repeats, random_state=random_state)
     pca = AttenuatedPCA(n_components, alpha=0.0).fit(X)

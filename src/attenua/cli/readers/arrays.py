@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from attenua._data.extras import how_to_install
 from attenua.cli.readers.source import Source, TableError
 
 
@@ -80,7 +81,7 @@ def h5ad_source(path: Path, source: str) -> MatrixSource:
     try:
         import anndata
     except ModuleNotFoundError:
-        raise TableError(f"{source}: h5ad files need anndata: pip install 'attenua[h5ad]'.") from None
+        raise TableError(f"{source}: h5ad files need anndata: {how_to_install('h5ad')}.") from None
     try:
         data = anndata.read_h5ad(path)
     except Exception as error:  # anndata passes on whatever h5py and its own readers raise
