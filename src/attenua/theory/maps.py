@@ -115,18 +115,21 @@ class CorrectionMap:
         variances, in relative terms, which are alike.
         """
         variances, unit = np.diag(S), np.eye(len(S))
-        target, to_itself = self._entrywise(S, 1 - unit)
-        to_variances = self._entrywise(S, np.diag(variances))[1]
+        target, to_variances = self._entrywise(S, np.diag(variances))
         scales = tempering.powers(variances, -self.strengths.tempering / 2)
         tempered = variances * scales**2
         # A column without variance has no error: dividing by infinity gives it no response.
         response = to_variances / np.where(tempered > 0, 2 * tempered, np.inf)[:, None]
-        factors = None
-        if self.strengths.damping or (self.strengths.attenuation and self.labels is not None):
+        has_factors = self.strengths.damping or (self.strengths.attenuation and self.labels is not None)
+        factors = drift = to_itself = None
+        if has_factors or not self.is_linear:
+            to_itself = self._entrywise(S, 1 - unit)[1]
+        if has_factors:
             products = np.outer(scales, scales)
             factors = np.divide(to_itself, products, out=np.zeros_like(S), where=products > 0) + unit
         response -= unit / 2
-        drift = None if self.is_linear else self._smoothed(self._drift(S, target, to_itself, noise))
+        if not self.is_linear:
+            drift = self._smoothed(self._drift(S, target, to_itself, noise))
         kernel = None
         if self.smoother is not None and self.strengths.smoothing:
             kernel = partial(self.smoother.smooth, strength=self.strengths.smoothing)

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from attenua._correct.corrections import Strengths
 from attenua._estimate.html import result_html
 from attenua.theory._checks import as_rank, as_rows, as_strengths
 from attenua.theory._threads import threads_for
-from attenua.theory.cutoff import Array, cut, excess_risk
-from attenua.theory.movement import AttenuationPath
+from attenua.theory.cutoff import Array, excess_risk
+from attenua.theory.laws import as_law
 from attenua.theory.oracle import default_strengths, upper_end
 from attenua.theory.population import Population
 
@@ -228,15 +229,14 @@ def plug_in_report(
     strengths = default_strengths() if alphas is None else np.unique(as_strengths(alphas, "alphas"))
     with threads_for(rows.shape[1]):
         population = Population(np.cov(rows, rowvar=False), d)
-        bias = population.bias(attenuation=strengths)
-        sampling = population.sampling_coefficient(attenuation=strengths) / n
+        bias, coefficient = population._over({"attenuation": strengths}, "gaussian", population._parts).T
         bootstrap = _bootstrap(population, n, strengths, n_bootstrap, random_state) if n_bootstrap else None
     return PlugInReport(
         population=population,
         n=n,
         alphas=strengths,
         bias=bias,
-        sampling=sampling,
+        sampling=coefficient / n,
         bootstrap=bootstrap,
         level=level,
     )
@@ -284,15 +284,17 @@ def _bootstrap(
 ) -> Bootstrap:
     """Draw Gaussian samples of size n from the population, with all figures in its unit."""
     rng, p, d = check_random_state(random_state), population.n_features, population.n_components
-    at = population.cutoff
+    at, law = population.cutoff, as_law("gaussian")
     values = np.concatenate([at.retained_values, at.omitted_values])
     root = population.eigenvectors * np.sqrt(np.clip(values, 0, None))
     curves, risks = np.empty((2, repeats, len(strengths)))
     for repeat in range(repeats):
         Z = rng.standard_normal((n, p)) @ root.T
         sample = Population(Z.T @ Z / n, d)
-        curves[repeat] = sample.excess_risk(n, attenuation=strengths) * population.unit
-        path = AttenuationPath(sample.covariance, d)
-        fitted = (cut(path.matrix(a), d) for a in strengths)
-        risks[repeat] = [excess_risk(at, cutoff.retained) * population.unit for cutoff in fitted]
-    return Bootstrap(curves, risks)
+        for place, strength in enumerate(strengths):
+            # One decomposition serves the sample's own curve and the risk of what was fitted to it.
+            corrected = sample._corrected(Strengths(attenuation=float(strength)), law)
+            bias, coefficient = sample._parts_of(corrected)
+            curves[repeat, place] = bias + coefficient / n
+            risks[repeat, place] = excess_risk(at, corrected.cutoff.retained)
+    return Bootstrap(curves * population.unit, risks * population.unit)

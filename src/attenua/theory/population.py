@@ -249,7 +249,9 @@ class Population(Geometry):
 
     def _parts(self, candidate: Strengths, law: Law) -> tuple[float, float]:
         """Return bias and sampling coefficient from one eigendecomposition."""
-        at = self._corrected(candidate, law)
+        return self._parts_of(self._corrected(candidate, law))
+
+    def _parts_of(self, at: Corrected) -> tuple[float, float]:
         return self._bias(at.cutoff), self._coefficient(at)
 
     def benefit(self, n: float, *, law: Any = "gaussian", **strengths: ArrayLike) -> Any:

@@ -192,10 +192,6 @@ class _PlainForms:
         r"""Return half the covariances of :math:`v_k^\top E v_j` with the variances, axes (those, j, k)."""
         return self.CV0[:, None, :] * self.CV1[:, chosen, None]
 
-    def mixed(self, mix: Array) -> Array:
-        """Return the same, mixed over all retained directions by weights with axes (all j, chosen j, k)."""
-        return self.CV0[:, None, :] * _apply(self.CV1, mix)
-
     def displacement(self, chosen: slice) -> Array:
         r"""Return half the covariances of :math:`q_k^\top E v_j - p_j^\top E v_k` with the variances."""
         retained = self.CV1[:, chosen, None] * self.Cq[:, None, :]
@@ -244,10 +240,6 @@ class _WeightedForms:
         r"""Return half the covariances of :math:`v_k^\top (A \circ E) v_j` with the variances."""
         return self.couplings[:, chosen]
 
-    def mixed(self, mix: Array) -> Array:
-        """Return the same, mixed over all retained directions by weights with axes (all j, chosen j, k)."""
-        return np.einsum("ljk,jik->lik", self.couplings, mix, optimize=True)
-
     def displacement(self, chosen: slice) -> Array:
         r"""Return half the covariances of the displacement's forms with the variances."""
         toward_retained = [(self.C * R).T @ self.f.q for R in self.R1[chosen]]
@@ -266,13 +258,15 @@ def _variance_part(f: _Frames, forms: Any, squared: Array, chosen: slice) -> flo
     inverse = f.inverse_gaps.T[chosen]
     # (Y Sigma_11)_{kj} mixes the retained directions j' of one omitted k, with these weights (j', j, k).
     mix = f.B11[:, chosen, None] * f.inverse_gaps.T[:, None, :]
-    # Y's coefficients of e, and half its covariance with e before the response; then the same of phi.
+    # Y's coefficients of e, and half its covariance with e before the response; then those of phi.
     y = (V0 * Qv + QV0 * v) * inverse
     y_raw = forms.coupling(chosen) * inverse
-    phi = V0 * _apply(f.QV1, mix) + QV0 * _apply(f.V1, mix) - _apply_last(y, f.B00)
-    phi += 2 * (v * Qq + Qv * q - P * QV0 - QP * V0)
-    phi_raw = forms.mixed(mix) - _apply_last(y_raw, f.B00) + 2 * forms.displacement(chosen)
-    return float(2 * np.sum(phi * (y_raw + _apply(squared, y))) + 2 * np.sum(y * phi_raw))
+    curved = V0 * _apply(f.QV1, mix) + QV0 * _apply(f.V1, mix) - _apply_last(y, f.B00)
+    phi = curved + 2 * (v * Qq + Qv * q - P * QV0 - QP * V0)
+    # Y -> Y Sigma_11 - Sigma_00 Y is symmetric: what it makes of y_raw meets y as `curved` meets y_raw, once
+    # all retained directions are summed.
+    total = np.vdot(phi, y_raw + _apply(squared, y)) + np.vdot(curved, y_raw)
+    return float(2 * total + 4 * np.vdot(y, forms.displacement(chosen)))
 
 
 def _apply(matrix: Array, stack: Array) -> Array:
