@@ -22,7 +22,7 @@ from attenua.paired import PairedGain, paired_gain
 from attenua.report.compared import (
     Examples,
     angles_between,
-    check_same_rows,
+    check_rows,
     column_names,
     held_out_examples,
     turned_towards,
@@ -105,7 +105,7 @@ def find(
     rows, names = checked_matrix(X)
     names = column_names(estimator, names, feature_names, rows.shape[1])
     moments = HostRows(rows, feature_names=names).moments()
-    check_same_rows(estimator, moments, rows.shape)
+    check_rows(estimator, moments, rows.shape)
     labels = column_labels(estimator.feature_groups, rows.shape[1])
     validation, paired = _validation(estimator, rows, groups)
     alpha = strength_of(estimator)
@@ -114,7 +114,11 @@ def find(
     pair = AttenuationRule(np.array([0.0, shown]), labels)
     found = dict(pair.subspaces(moments, rank))
     pca, attenuated = (principal_axes(moments, found[i]) for i in (0, 1))
-    attenuated = replace(attenuated, components=turned_towards(pca.components, attenuated.components))
+    # The fit keeps its signs, which are those of its scores.
+    if alpha:
+        pca = replace(pca, components=turned_towards(attenuated.components, pca.components))
+    else:
+        attenuated = replace(attenuated, components=turned_towards(pca.components, attenuated.components))
     theory, note = _theory(rows, rank, labels, validation.alphas_, random_state)
     fits = [AttenuatedPCA(rank, alpha=a, feature_groups=estimator.feature_groups) for a in (0.0, shown)]
     n = rows.shape[0]

@@ -13,6 +13,8 @@ Array = NDArray[np.float64]
 # Columns that a chart of rows shows, and a chart of profiles.
 MOST_COLUMNS = 20
 _MOST_PROFILE = 60
+# Places of a curve; no screen has more.
+_MOST_PLACES = 2000
 
 
 @dataclass(frozen=True)
@@ -53,21 +55,23 @@ def signed(number: float, decimals: int = 2) -> str:
     return f"{number:+.{decimals}f}".replace("-", "−")
 
 
-def _list(values: Any) -> list[float | None]:
-    """Return numbers as JSON can hold them, with five figures, which is more than a screen shows."""
-    return [float(f"{value:.5g}") if np.isfinite(value) else None for value in np.asarray(values, float)]
+def numbers(values: Any, figures: int = 5) -> list[float | None]:
+    """Return numbers as JSON can hold them, with so many figures; five are more than a screen shows."""
+    return [
+        float(f"{value:.{figures}g}") if np.isfinite(value) else None for value in np.asarray(values, float)
+    ]
 
 
 def series(name: str, kind: str, role: str, x: Any, y: Any = None, **more: Any) -> dict[str, Any]:
     """Return what the script draws as one kind of mark in one role: the places, the heights, and more."""
-    record = {"name": name, "kind": kind, "role": role, "x": _list(x)}
+    record = {"name": name, "kind": kind, "role": role, "x": numbers(x)}
     if y is not None:
-        record["y"] = _list(y)
-    return record | {key: _list(v) if isinstance(v, np.ndarray) else v for key, v in more.items()}
+        record["y"] = numbers(y)
+    return record | {key: numbers(v) if isinstance(v, np.ndarray) else v for key, v in more.items()}
 
 
-def loadings(names: list[str], pca: Array, other: Array, label: str) -> Chart:
-    """Return the chart of the loadings of PCA's components beside those of another subspace.
+def loadings(names: list[str], pca: Array, other: Array | None, label: str, in_order: bool = False) -> Chart:
+    """Return the chart of the loadings of PCA's components, beside those of another subspace if given.
 
     Parameters
     ----------
@@ -77,23 +81,68 @@ def loadings(names: list[str], pca: Array, other: Array, label: str) -> Chart:
         Components.
     label : str
         What the other is called.
+    in_order : bool, default=False
+        Whether neighbouring columns are next to each other, so that loadings are curves.
     """
-    views, rows = [], []
-    for number, (one, two) in enumerate(zip(pca, other, strict=True), start=1):
-        largest = np.argsort(-np.maximum(np.abs(one), np.abs(two)), kind="stable")[:MOST_COLUMNS]
-        view = {"type": "rows", "label": f"Component {number}", "xLabel": "loading"}
-        view["rows"] = [names[i] for i in largest]
-        view["series"] = [
-            series("PCA", "dot", "pca", one[largest]),
-            series(label, "dot", "att", two[largest]),
-        ]
-        views.append(view)
-        rows += [[str(number), names[i], signed(one[i], 3), signed(two[i], 3)] for i in largest]
     p = len(names)
+    curves = {"PCA": ("pca" if other is not None else "att", pca)}
+    if other is not None:
+        curves[label] = ("att", other)
+    kinds = [name.split(",")[0] for name in curves]
+    views, rows = [], []
+    for number, weights in enumerate(zip(*(some for _, some in curves.values()), strict=True), start=1):
+        sizes = np.max(np.abs(weights), axis=0)
+        largest = np.argsort(-sizes, kind="stable")[:MOST_COLUMNS]
+        drawn = [(name, role, some[number - 1]) for name, (role, some) in curves.items()]
+        view = _as_curves(names, drawn) if in_order else _as_rows(names, drawn, largest)
+        views.append({"label": f"Component {number}", **view})
+        rows += [[str(number), names[i], *(signed(some[i], 3) for some in weights)] for i in largest]
     which = f"the {MOST_COLUMNS} largest of {p:,}" if p > MOST_COLUMNS else "all columns"
-    kind = label.split(",")[0]
-    summary = f"What each column weighs in each component of PCA and of {kind} PCA; {which}."
-    return Chart("loadings", summary, views, ["component", "column", "PCA", kind], rows)
+    if in_order:
+        step = _thinned(p)
+        which = "as curves over the columns" + (f", one in {step}" if step > 1 else "")
+    beside = f" and of {kinds[-1]} PCA" if other is not None else ""
+    summary = f"What each column weighs in each component of PCA{beside}; {which}."
+    return Chart("loadings", summary, views, ["component", "column", *kinds], rows)
+
+
+def _as_rows(
+    names: list[str], drawn: list[tuple[str, str, Array]], largest: NDArray[np.intp]
+) -> dict[str, Any]:
+    return {
+        "type": "rows",
+        "xLabel": "loading",
+        "rows": [names[i] for i in largest],
+        "series": [series(name, "dot", role, weights[largest]) for name, role, weights in drawn],
+    }
+
+
+def _as_curves(names: list[str], drawn: list[tuple[str, str, Array]]) -> dict[str, Any]:
+    """Return loadings over the columns: at their own numbers, as of wavelengths, or counted."""
+    places = _numbers_in(names)
+    view = {"type": "xy", "xLabel": "column", "yLabel": "loading", "zero": True}
+    if places is None:
+        # The tip tells the names.
+        places, view = np.arange(1.0, len(names) + 1), view | {"ticks": names, "whole": True}
+    order = np.argsort(places)[:: _thinned(len(names))]
+    curves = [series(name, "line", role, places[order], weights[order]) for name, role, weights in drawn]
+    return view | {"series": curves}
+
+
+def _thinned(p: int) -> int:
+    """Return every how many-th column a curve shows."""
+    return -(-p // _MOST_PLACES)
+
+
+def _numbers_in(names: list[str]) -> Array | None:
+    """Return the numbers that columns are called by, where these rise or fall all the way; else None."""
+    try:
+        places = np.array([float(name) for name in names])
+    except ValueError:
+        return None
+    steps = np.diff(places)
+    is_scale = np.isfinite(places).all() and ((steps > 0).all() or (steps < 0).all())
+    return places if is_scale else None
 
 
 def profiles(examples: Examples, names: list[str], variances: Array, label: str) -> Chart:

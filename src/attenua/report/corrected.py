@@ -21,7 +21,7 @@ from attenua._data.rows import HostRows
 from attenua.report.compared import (
     Examples,
     angles_between,
-    check_same_rows,
+    check_rows,
     column_names,
     held_out_examples,
     turned_towards,
@@ -68,7 +68,7 @@ class SearchFindings:
     """Everything the page shows.
 
     ``strengths`` are those of the fit, ``search`` the fit itself or, where the strengths were given, one made
-    for the page. ``other`` are the components of the fit, in the signs of PCA's.
+    for the page. ``other`` are the components of the fit, ``pca`` those of PCA in the signs of the fit's.
     """
 
     search: CorrectedPCACV
@@ -80,6 +80,7 @@ class SearchFindings:
     n_splits: int
     grouped: bool
     pca: Array
+    pca_ratio: Array
     other: Array
     angles: Array
     moves: list[Move]
@@ -109,7 +110,7 @@ def find_search(
     rows, names = checked_matrix(X)
     names = column_names(estimator, names, feature_names, rows.shape[1])
     moments = HostRows(rows, feature_names=names).moments()
-    check_same_rows(estimator, moments, rows.shape)
+    check_rows(estimator, moments, rows.shape)
     chosen_by_cv = isinstance(estimator, CorrectedPCACV)
     n, rank = rows.shape[0], int(estimator.n_components_)
     with warnings.catch_warnings():
@@ -119,8 +120,8 @@ def find_search(
         strengths = search.corrections_ if chosen_by_cv else _strengths_of(estimator)
         stages = _stages(estimator, strengths)
         fitted = [np.asarray(stage.fit(rows).components_, dtype=float) for stage in stages]
-    pca = fitted[0]
-    other = turned_towards(pca, np.asarray(to_host(estimator.components_), dtype=float))
+    other = np.asarray(to_host(estimator.components_), dtype=float)
+    pca = turned_towards(other, fitted[0])
     gain_error, left_out_error = _errors(search)
     return SearchFindings(
         search=search,
@@ -132,6 +133,7 @@ def find_search(
         n_splits=len(search.cv_risk_folds_),
         grouped=groups is not None,
         pca=pca,
+        pca_ratio=stages[0].explained_variance_ratio_,
         other=other,
         angles=angles_between(pca, other),
         moves=_moves(strengths, fitted, search),

@@ -13,8 +13,10 @@ def search_charts(found: SearchFindings) -> dict[str, Chart]:
     charts = [_step(step, pca_risk) for step in found.search.steps_ if len(step.strengths) > 1]
     if found.moves:
         charts.append(_moves(found))
-    if not found.is_pca:
-        charts.append(loadings(found.names, found.pca, found.other, "corrected"))
+    in_order = isinstance(found.search.neighbours, str)
+    charts.append(
+        loadings(found.names, found.pca, None if found.is_pca else found.other, "corrected", in_order)
+    )
     if found.examples is not None:
         charts.append(profiles(found.examples, found.names, found.variances, "corrected"))
     return {chart.key: chart for chart in charts}

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attenua._select.steps import Step
+from attenua.report.answer import Answer, Evidence, answer_from
 from attenua.report.charts import short
 from attenua.report.corrected import Move, SearchFindings, in_words
 
@@ -56,7 +57,7 @@ def search_context(found: SearchFindings) -> dict[str, Any]:
     return {
         "title": "Corrected PCA",
         "search": found.search,
-        "answer": _answer(found),
+        "answer": search_answer(found),
         "strengths": in_words(found.strengths),
         "chosen": in_words(found.search.corrections_),
         "steps": [_step(step) for step in found.search.steps_],
@@ -64,28 +65,20 @@ def search_context(found: SearchFindings) -> dict[str, Any]:
     }
 
 
-def _answer(found: SearchFindings) -> dict[str, str]:
-    """Return the answer to the first question: its kind, a word or two, and a sentence."""
-    search, expected = found.search, found.search.left_out_gain_
-    if not found.chosen_by_cv and search.corrections_ != found.strengths:
-        return _said("unclear", "Held-out rows choose otherwise", search.verdict_)
-    if found.is_pca:
-        return _said("pca", "No: use ordinary PCA", search.verdict_)
-    if expected <= 0:
-        return _said(
-            "unclear",
-            "Perhaps not",
-            f"{search.verdict_} Judged by choices that did not see them, held-out rows gain nothing.",
+def search_answer(found: SearchFindings) -> Answer:
+    """Return the answer to the first question."""
+    search = found.search
+    return answer_from(
+        Evidence(
+            said=search.verdict_,
+            is_pca=found.is_pca,
+            turn=found.angles[0],
+            gain=search.gain_,
+            expected=search.left_out_gain_,
+            is_clear=search.left_out_gain_ > 2 * found.left_out_error,
+            chosen_otherwise=not found.chosen_by_cv and search.corrections_ != found.strengths,
         )
-    if expected > 2 * found.left_out_error:
-        return _said("clear", "Yes", search.verdict_)
-    return _said(
-        "unclear", "Probably", f"{search.verdict_} The gain to expect is within two standard errors of 0."
     )
-
-
-def _said(kind: str, word: str, sentence: str) -> dict[str, str]:
-    return {"kind": kind, "word": word, "sentence": sentence}
 
 
 def _name(correction: str) -> str:

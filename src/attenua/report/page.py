@@ -19,6 +19,7 @@ import attenua
 from attenua import CorrectedPCA, CorrectedPCACV
 from attenua._data.extras import how_to_install
 from attenua._data.files import write_all_whole
+from attenua.report.answer import Answer, Evidence, answer_from
 from attenua.report.attenuated import Findings, find
 from attenua.report.attenuated_charts import all_charts
 from attenua.report.charts import change_of, short
@@ -27,8 +28,13 @@ from attenua.report.corrected import SearchFindings, find_search
 from attenua.report.corrected_charts import search_charts
 from attenua.report.corrected_words import search_context
 from attenua.report.images import grey_image, shape_from_names, signed_image
+from attenua.report.overview import colour_of, find_overview
+from attenua.report.overview_charts import loadings_table, scores_chart, scores_table, variance_chart
+from attenua.theory._threads import threads_for
 
 Array = NDArray[np.float64]
+
+_SCRIPTS = ("draw.js", "charts.js", "scatter.js", "files.js", "start.js")
 
 
 @dataclass(frozen=True)
@@ -45,12 +51,13 @@ class Report:
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the page to a file, whole or not at all; `force` replaces one that exists."""
-        write_all_whole({Path(path): self.html.encode()}, force=force)
+        write_all_whole({_checked_path(path): self.html.encode()}, force=force)
 
     def _repr_html_(self) -> str:
         """Show the page in a notebook, in a frame of its own that shares nothing with it."""
         return (
-            '<iframe title="attenua report" sandbox="allow-scripts" style="width:100%;height:640px;border:0" '
+            '<iframe title="attenua report" sandbox="allow-scripts allow-downloads" '
+            'style="width:100%;height:640px;border:0" '
             f'srcdoc="{html.escape(self.html, quote=True)}"></iframe>'
         )
 
@@ -63,6 +70,9 @@ def report(
     image_shape: tuple[int, int] | None = None,
     feature_names: Any = None,
     groups: ArrayLike | None = None,
+    colour_by: ArrayLike | None = None,
+    colour_name: str | None = None,
+    row_names: ArrayLike | None = None,
     source: str = "X",
     code: str | None = None,
     random_state: int = 0,
@@ -77,7 +87,7 @@ def report(
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The rows it was fitted to.
     path : path, optional
-        Where to write the page; an HTML file that opens without a network.
+        Where to write the page, ending in .html: one file that opens without a network.
     image_shape : (int, int), optional
         Show rows and loadings as images of this many rows and columns of pixels. By default where the
         columns are called like pixels, such as ``pixel_0_0``, or their neighbours are a grid.
@@ -85,12 +95,20 @@ def report(
         Names of the columns; by default those of the estimator or of X.
     groups : array-like of shape (n_samples,), optional
         Labels of rows that belong together, as given to ``fit``.
+    colour_by : array-like of shape (n_samples,), optional
+        What colours the scores: texts and a few whole numbers as labels, other numbers on a scale. By
+        default the groups.
+    colour_name : str, optional
+        What to call the colours; by default the name of `colour_by`, where it has one.
+    row_names : array-like of shape (n_samples,), optional
+        Names of the rows; by default they are counted.
     source : str
         What to call the data.
     code : str, optional
         Code that reproduces the fit; by default made from the estimator.
     random_state : int
-        Draws the example rows and, for attenuated PCA, the bootstrap of the theory.
+        Draws the example rows, the points where there are many and, for attenuated PCA, the bootstrap of the
+        theory.
     force : bool, default=False
         Replace a file that exists.
 
@@ -99,45 +117,79 @@ def report(
     Report
         The page, which a notebook shows.
     """
-    try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined
-    except ModuleNotFoundError:
-        raise ImportError(f"The report needs jinja2: {how_to_install('report')}.") from None
+    # What is wrong is said before the work.
+    environment = _environment()
+    if path is not None:
+        _checked_path(path)
     about = {"feature_names": feature_names, "groups": groups, "random_state": random_state}
-    if isinstance(estimator, CorrectedPCA | CorrectedPCACV):
-        template = "corrected.html"
-        found = find_search(estimator, X, **about)
-        charts, context, compared = search_charts(found), search_context(found), (found.pca, found.other)
-    else:
-        template = "attenuated.html"
-        found = find(estimator, X, **about)
-        charts, context = all_charts(found), _attenuated_context(found)
-        compared = (found.pca.components, found.attenuated.components)
+    with threads_for(getattr(estimator, "n_features_in_", 0)):
+        if isinstance(estimator, CorrectedPCA | CorrectedPCACV):
+            template, label = "corrected.html", "corrected"
+            found = find_search(estimator, X, **about)
+            charts, context, pca_ratio = search_charts(found), search_context(found), found.pca_ratio
+            compared = (found.pca, None if found.is_pca else found.other)
+        else:
+            template, label = "attenuated.html", "attenuated"
+            found = find(estimator, X, **about)
+            charts, context = all_charts(found), _attenuated_context(found)
+            compared = (found.pca.components, found.attenuated.components if found.shown else None)
+            pca_ratio = found.pca.explained_variance_ratio
+        colour = colour_of(colour_by, colour_name, groups, found.n_rows)
+        overview = find_overview(
+            estimator, X, pca_ratio, row_names=row_names, colour=colour, random_state=random_state
+        )
     shape = _image_shape(image_shape, found.names, getattr(estimator, "neighbours", None))
-    script = _asset("charts.js")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, loader=FunctionLoader(_asset)
-    )
-    environment.filters["short"] = short
+    charts["variance"] = variance_chart(overview, label)
+    tables = {"scores": scores_table(overview, found.names)}
+    if overview.loadings_fit:
+        tables["loadings"] = loadings_table(overview, found.names)
+    views = {key: chart.views for key, chart in charts.items()}
+    charts["scores"] = scores_chart(overview)
+    script = '"use strict";\n(() => {\n' + "\n".join(map(_asset, _SCRIPTS)) + "})();\n"
     page = environment.get_template(template).render(
-        found=found,
-        charts=charts,
-        pictures=None if shape is None else _pictures(found.examples, *compared, shape),
-        source=source,
-        settings=_settings(estimator, found),
-        versions=_versions(),
-        code=_code(estimator, found) if code is None else code,
         style=_asset("page.css"),
         script=script,
         # Only this script may run, whatever a name in the data looks like.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        data=script_safe_json({key: chart.views for key, chart in charts.items()}),
+        found=found,
+        overview=overview,
+        charts=charts,
+        label=label,
+        pictures=None if shape is None else _pictures(found.examples, *compared, label, shape),
+        source=source,
+        settings=_settings(estimator, found),
+        versions=_versions(),
+        code=_code(estimator, found) if code is None else code,
+        data=script_safe_json({"charts": views, "tables": tables}),
         **context,
     )
     result = Report(page)
     if path is not None:
         result.save(path, force=force)
     return result
+
+
+def _environment() -> Any:
+    """Return what fills the templates."""
+    try:
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+    except ModuleNotFoundError:
+        raise ImportError(f"The report needs jinja2: {how_to_install('report')}.") from None
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, loader=FunctionLoader(_asset)
+    )
+    environment.filters["short"] = short
+    return environment
+
+
+def _checked_path(path: str | Path) -> Path:
+    """Return where the page goes, or an error that says why it cannot go there."""
+    path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"path must end in .html, since the report is a web page; got {str(path)!r}.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"path must be in a folder that exists; there is no {str(path.parent)!r}.")
+    return path
 
 
 def script_safe_json(value: Any) -> str:
@@ -164,42 +216,53 @@ def _image_shape(given: tuple[int, int] | None, names: list[str], neighbours: An
 
 
 def _attenuated_context(found: Findings) -> dict[str, Any]:
-    return {"title": "Attenuated PCA", "paired": found.paired, "answer": _answer(found)}
+    return {"title": "Attenuated PCA", "paired": found.paired, "answer": _attenuated_answer(found)}
 
 
-def _answer(found: Findings) -> tuple[str, str]:
-    """Return the answer to the first question: in a word or two, and in sentences."""
+def _attenuated_answer(found: Findings) -> Answer:
     paired = found.paired
-    if paired.verdict == "pca":
-        return "No: use ordinary PCA", found.validation.verdict_ if found.chosen_by_cv else paired.advice
-    if paired.verdict == "clear":
-        return "Yes", paired.advice
-    if paired.gain <= 0:
-        return "No", f"At α = {found.alpha:g} held-out rows are reconstructed no better than by PCA."
-    return "Perhaps not", paired.advice
+    if found.chosen_by_cv:
+        said = found.validation.verdict_
+    elif found.alpha == 0:
+        said = "Strength 0, which was given, is ordinary PCA."
+    else:
+        said = f"Attenuation {found.alpha:g} removes {100 * paired.gain:.2g}% of PCA's held-out risk."
+    return answer_from(
+        Evidence(
+            said=said,
+            is_pca=found.alpha == 0,
+            turn=found.angles[0],
+            gain=paired.gain,
+            expected=paired.crossed_gain,
+            is_clear=paired.verdict == "clear",
+        )
+    )
 
 
-def _pictures(examples: Examples | None, pca: Array, other: Array, shape: tuple[int, int]) -> dict[str, Any]:
-    """Return rows, their reconstructions and loadings as images."""
+def _pictures(
+    examples: Examples | None, pca: Array, other: Array | None, label: str, shape: tuple[int, int]
+) -> dict[str, Any]:
+    """Return rows, their reconstructions and loadings as images, each with what it is called."""
     rows = []
     if examples is not None:
         low, high = float(examples.original.min()), float(examples.original.max())
-        errors = zip(examples.pca_error, examples.other_error, strict=True)
+        kinds = {"itself": examples.original, "by PCA": examples.pca, label: examples.other}
         rows = [
             {
                 "row": int(row),
                 "images": [
-                    grey_image(values[k].reshape(shape), low, high)
-                    for values in (examples.original, examples.pca, examples.other)
+                    (grey_image(some[k].reshape(shape), low, high), kind) for kind, some in kinds.items()
                 ],
-                "change": change_of(before, after),
+                "change": change_of(examples.pca_error[k], examples.other_error[k]),
             }
-            for k, (row, (before, after)) in enumerate(zip(examples.rows, errors, strict=True))
+            for k, row in enumerate(examples.rows)
         ]
+    sides = {"PCA": pca} if other is None else {"PCA": pca, label: other}
     loadings = []
-    for pair in zip(pca, other, strict=True):
-        largest = float(np.abs(pair).max())
-        loadings.append([signed_image(values.reshape(shape), largest) for values in pair])
+    for weights in zip(*sides.values(), strict=True):
+        largest = float(np.abs(weights).max())
+        images = (signed_image(some.reshape(shape), largest) for some in weights)
+        loadings.append(list(zip(images, sides, strict=True)))
     return {"rows": rows, "loadings": loadings, "height": shape[0], "width": shape[1]}
 
 

@@ -1,0 +1,159 @@
+"""What every user of PCA looks at, computed: scores with names and colours, and explained variance."""
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attenua._data.namespace import to_host
+
+Array = NDArray[np.float64]
+
+# Points that are drawn, and values that a file on the page may hold (about 3 MB).
+MOST_POINTS, MOST_VALUES = 3000, 300_000
+# Colours that can be told apart; rarer labels share a grey.
+MOST_LABELS = 10
+_MISSING = ("nan", "NaN", "None", "<NA>", "NaT")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A colour for each label; the code of a row is the place of its label, -1 for all others."""
+
+    name: str
+    labels: list[str]
+    codes: NDArray[np.intp]
+    others: str
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A colour on a scale for each row; none where the value is not finite."""
+
+    name: str
+    values: Array
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Scores, components and explained variance of a fit.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_samples, n_components)
+        As ``transform`` gives them.
+    components : ndarray of shape (n_components, n_features)
+        In the same signs.
+    ratio, pca_ratio : ndarray of shape (n_components,)
+        Part of the variance that each component explains, of the fit and of PCA.
+    row_names : list of str or None
+        Names of the rows.
+    colour : Labels, Scale or None
+        What colours the points.
+    drawn : ndarray of int
+        The rows that are drawn, in order.
+    """
+
+    scores: Array
+    components: Array
+    ratio: Array
+    pca_ratio: Array
+    row_names: list[str] | None
+    colour: Labels | Scale | None
+    drawn: NDArray[np.intp]
+
+    @property
+    def scores_fit(self) -> bool:
+        """Whether the page holds all scores, for a file."""
+        return self.scores.size <= MOST_VALUES
+
+    @property
+    def loadings_fit(self) -> bool:
+        """Whether the page holds all loadings, for a file."""
+        return self.components.size <= MOST_VALUES
+
+
+def find_overview(
+    estimator: Any,
+    X: Any,
+    pca_ratio: Array,
+    *,
+    row_names: ArrayLike | None = None,
+    colour: Labels | Scale | None = None,
+    random_state: int = 0,
+) -> Overview:
+    """Compute what every user of PCA looks at, of a fitted estimator and its rows."""
+    with warnings.catch_warnings():
+        # The names of the columns are checked, and shown, elsewhere.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        scores = np.asarray(to_host(estimator.transform(X)), dtype=float)
+    n = len(scores)
+    names = None if row_names is None else [str(name) for name in one_per_row(row_names, n, "row_names")]
+    rng = np.random.default_rng(random_state)
+    return Overview(
+        scores=scores,
+        components=np.asarray(to_host(estimator.components_), dtype=float),
+        ratio=np.asarray(to_host(estimator.explained_variance_ratio_), dtype=float),
+        pca_ratio=np.asarray(to_host(pca_ratio), dtype=float),
+        row_names=names,
+        colour=colour,
+        drawn=np.arange(n) if n <= MOST_POINTS else np.sort(rng.choice(n, MOST_POINTS, replace=False)),
+    )
+
+
+def one_per_row(values: ArrayLike, n: int, name: str) -> NDArray[Any]:
+    """Return an array with one value for each row, or an error that names the argument."""
+    array = np.asarray(values)
+    if array.shape != (n,):
+        got = f"{len(array)} values" if array.ndim == 1 else f"shape {array.shape}"
+        raise ValueError(f"{name} must hold one value for each of the {n} rows; got {got}.")
+    return array
+
+
+def colour_of(
+    colour_by: ArrayLike | None, colour_name: str | None, groups: ArrayLike | None, n: int
+) -> Labels | Scale | None:
+    """Return the colours of the rows: by what was asked for, else by group, else none.
+
+    Texts and a few whole numbers are labels; other numbers are a scale.
+    """
+    if colour_by is None and groups is None:
+        return None
+    if colour_by is None:
+        return _labels(one_per_row(groups, n, "groups"), colour_name or "group")
+    values = one_per_row(colour_by, n, "colour_by")
+    name = str(colour_name or getattr(colour_by, "name", None) or "colour")
+    if values.dtype.kind not in "iuf" or _are_few_whole(values):
+        return _labels(values, name)
+    return Scale(name, values.astype(float))
+
+
+def _are_few_whole(values: NDArray[Any]) -> bool:
+    found = np.unique(values[np.isfinite(values)])
+    return len(found) <= MOST_LABELS and bool((found == np.round(found)).all())
+
+
+def _labels(values: NDArray[Any], name: str) -> Labels:
+    """Return labels in order, the most frequent of them where there are many."""
+    if values.dtype.kind == "f" and _are_few_whole(values):
+        texts = [f"{value:.0f}" for value in values]
+    else:
+        texts = [str(value) for value in values.tolist()]
+    counts = Counter(text for text in texts if text not in _MISSING)
+    kept = [text for text, _ in counts.most_common(MOST_LABELS)]
+    # Labels that are numbers go by size, others by the alphabet.
+    kept.sort(key=lambda text: (0, float(text), text) if _is_number(text) else (1, 0.0, text))
+    places = {text: place for place, text in enumerate(kept)}
+    rest = len(counts) - len(kept)
+    others = " or ".join([f"{rest} others"] * (rest > 0) + ["missing"] * (sum(counts.values()) < len(texts)))
+    return Labels(name, kept, np.array([places.get(text, -1) for text in texts]), others)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
