@@ -5,18 +5,21 @@ import builtins
 import json
 import re
 import struct
+import warnings
 import zlib
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
-from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCACV
 from attenua.report import Report, report
 from attenua.report.images import grey_image, shape_from_names, signed_image
 from attenua.report.page import script_safe_json
 from tests.helpers import spiked_rows
 from tests.report.conftest import HOSTILE
+
+WORDS = ("Yes", "No", "Perhaps", "Perhaps not", "No: use ordinary PCA")
 
 
 class Elements(HTMLParser):
@@ -61,18 +64,18 @@ def test_the_numbers_on_the_page_are_those_of_the_fit(page, model, elements):
     assert f"<dt>held-out risk removed</dt><dd>{100 * model.gain_:.2f}%</dd>" in page.html
     for risk in model.cv_risk_:
         assert f"{risk:.5g}" in page.html
-    data = json.loads(elements.scripts[0])
+    data = json.loads(elements.scripts[0])["charts"]
     curve = next(s for s in data["validation"][0]["series"] if s["name"] == "all held-out rows")
     np.testing.assert_allclose(curve["y"], 100 * (model.cv_risk_ / model.cv_risk_[0] - 1), rtol=1e-4)
     assert curve["x"] == model.alphas_.tolist()
 
 
 def test_every_chart_has_a_label_and_a_table(page, elements):
-    data = json.loads(elements.scripts[0])
+    data = json.loads(elements.scripts[0])["charts"]
     labels = [attributes["data-label"] for _, attributes in elements.found if "data-label" in attributes]
-    assert len(labels) == len(data) == 6
+    assert len(labels) == len(data) + 1 == 8  # the scores have data of their own
     assert all(len(label) > 40 for label in labels)
-    assert page.html.count("The values as a table") == 6
+    assert page.html.count("The values as a table") == 8
     images = [attributes for tag, attributes in elements.found if tag == "img"]
     assert all(attributes.get("alt") for attributes in images)
 
@@ -81,7 +84,9 @@ def test_texts_from_the_data_are_inert(page, elements):
     assert HOSTILE not in page.html
     assert len(elements.scripts) == 2  # the data and the charts
     assert "window.hacked" not in elements.scripts[1]
-    assert json.loads(elements.scripts[0])["leakage"][0]["rows"].count(HOSTILE) == 1
+    data = json.loads(elements.scripts[0])
+    assert data["charts"]["leakage"][0]["rows"].count(HOSTILE) == 1
+    assert data["tables"]["loadings"]["names"][0] == data["tables"]["scores"]["arrows"]["names"][0] == HOSTILE
     assert "<" not in elements.scripts[0]
     assert not any(tag == "img" and attributes.get("src") == "x" for tag, attributes in elements.found)
     assert not any(name.startswith("on") for _, attributes in elements.found for name in attributes)
@@ -135,11 +140,44 @@ def test_saving(page, tmp_path, model, frame):
     assert "other" in path.read_text()
 
 
+@pytest.mark.parametrize(
+    ("name", "error", "said"),
+    [
+        ("r.pdf", ValueError, r"path must end in \.html, .* got '.*r\.pdf'"),
+        ("r", ValueError, r"path must end in \.html"),
+        (
+            "missing/r.html",
+            FileNotFoundError,
+            "path must be in a folder that exists; there is no '.*missing'",
+        ),
+    ],
+)
+def test_a_path_that_cannot_be_is_said_before_the_work(page, tmp_path, name, error, said):
+    with pytest.raises(error, match=said):
+        report(None, None, tmp_path / name)  # not even the estimator is looked at
+    with pytest.raises(error, match=said):
+        page.save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("estimator", [AttenuatedPCACV(2), CorrectedPCACV(2)])
+def test_numbers_whose_squares_overflow_are_one_sentence(estimator):
+    rows = 1e300 * spiked_rows(40, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those of the fit are its own
+        estimator.fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="X is too large for a report"):
+            report(estimator, rows)
+        report(AttenuatedPCACV(2).fit(1e-300 * rows), 1e-300 * rows)
+
+
 def test_a_notebook_shows_it_in_a_frame_of_its_own(page):
     ((tag, attributes),) = Elements(page._repr_html_()).found
     assert tag == "iframe"
     assert attributes["srcdoc"] == page.html
-    assert attributes["sandbox"] == "allow-scripts"
+    assert attributes["sandbox"] == "allow-scripts allow-downloads"
     assert "html" not in repr(page)
 
 
@@ -215,7 +253,7 @@ def test_images_show_their_values():
 def test_data_of_all_kinds_have_a_page(rows, options, answer):
     page = report(AttenuatedPCACV(2, **options).fit(rows), rows)
     word = re.search(r'class="word">([^<]+)<', page.html).group(1)
-    assert word.startswith(answer) if answer else word in ("Yes", "No", "Perhaps not", "No: use ordinary PCA")
+    assert word.startswith(answer) if answer else word in WORDS
     assert "nan" not in page.html.replace("nanm", "").lower().split("report-data")[0]
 
 
