@@ -1,11 +1,13 @@
 """The page in a real browser: it renders, the charts react, and nothing leaves it or runs that should not."""
 
+import csv
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from attenua import AttenuatedPCACV
+from attenua import AttenuatedPCACV, CorrectedPCA
 from attenua.report import report
 from tests.helpers import spiked_rows
 from tests.report.conftest import CHROMIUM, HOSTILE
@@ -70,14 +72,14 @@ def visit(browser):
         tab.on("pageerror", lambda error: problems.append(str(error)))
         tab.on("request", lambda request: requests.append(request.url))
         tab.goto(address)
-        tab.locator("figure[data-chart] svg.plot .line").first.wait_for()
+        tab.locator("figure[data-scatter] svg.plot .point").first.wait_for()
         return tab
 
     yield open_page
     for context in contexts:
         for tab in context.pages:
             assert tab.evaluate("window.hacked") is None
-            requests = [url for url in requests if url != tab.url and not url.startswith("data:")]
+            requests = [url for url in requests if url != tab.url and not url.startswith(("data:", "blob:"))]
         context.close()
     assert problems == []
     assert requests == []
@@ -102,8 +104,8 @@ def point_at(tab, key, across=0.5, down=0.4):
 def test_all_charts_render_within_the_width(visit, address, viewport, scheme):
     tab = visit(address, viewport, color_scheme=scheme)
     charts = tab.locator("figure[data-chart]")
-    assert charts.count() == 6
-    for key in ("validation", "profiles", "theory", "leakage", "spectrum", "loadings"):
+    assert charts.count() == 7
+    for key in ("validation", "profiles", "theory", "leakage", "spectrum", "loadings", "variance"):
         box = plot(tab, key).bounding_box()
         assert box["width"] > 250
         assert box["height"] > 150
@@ -280,3 +282,109 @@ def test_the_page_of_a_search_fits_and_its_steps_react(
         tab.keyboard.press("ArrowRight")
     tip = tab.locator("figure[data-chart=step-smoothing] .tip")
     expect(tip).to_contain_text("± standard error: −")
+
+
+ROW_NAMES = [HOSTILE, "=1+1", "+cmd|' /C calc'!A0", "-2.5", "@x", ' =a"b', "plain", "café, β"]
+
+
+@pytest.fixture(scope="module")
+def coloured():
+    """Rows, their fit, names that try to be markup or formulas, and labels that try to be markup."""
+    rows = spiked_rows(40, 6)
+    model = CorrectedPCA(3, tempering=0.5).fit(rows)
+    return rows, model, ROW_NAMES * 5, np.array(["a", "<b>b</b>"])[np.arange(40) % 2]
+
+
+@pytest.fixture(scope="module")
+def scores_address(coloured, tmp_path_factory):
+    rows, model, names, labels = coloured
+    path = tmp_path_factory.mktemp("report") / "scores.html"
+    report(model, rows, path, colour_by=labels, row_names=names, feature_names=["=A1", *"bcdef"])
+    return path.as_uri()
+
+
+def scatter(tab):
+    return tab.locator("figure[data-scatter] svg.plot")
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
+def test_scores_are_points_with_colours_names_and_arrows(visit, scores_address, coloured, viewport):
+    tab = visit(scores_address, viewport)
+    figure = tab.locator("figure[data-scatter]")
+    assert scatter(tab).locator(".point").count() == 40
+    assert scatter(tab).locator(".point.kind-1").count() == 20
+    assert figure.locator(".legend li").all_text_contents() == ["colour:", "<b>b</b>", "a"]
+    box = scatter(tab).bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= viewport["width"]
+    assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+    scatter(tab).scroll_into_view_if_needed()
+    first = scatter(tab).locator(".point").first.bounding_box()
+    tab.mouse.move(first["x"] + first["width"] / 2, first["y"] + first["height"] / 2)
+    tip = figure.locator(".tip")
+    expect(tip.locator("b")).to_have_text(HOSTILE)
+    expect(tip).to_contain_text("colour: a")
+    value = f"{coloured[1].transform(coloured[0])[0, 0]:.4g}".replace("-", "−")
+    expect(tip).to_contain_text(f"component 1: {value}")
+    assert scatter(tab).locator(".arrow").count() == 6
+    figure.get_by_label("columns as arrows").uncheck()
+    assert scatter(tab).locator(".arrow").count() == 0
+
+
+def test_other_components_can_be_chosen_and_the_keyboard_reaches_points(visit, scores_address):
+    tab = visit(scores_address)
+    figure = tab.locator("figure[data-scatter]")
+    before = scatter(tab).locator(".point").first.get_attribute("cx")
+    figure.get_by_label("Across").select_option(value="2")
+    expect(scatter(tab).locator(".xname")).to_contain_text("component 3")
+    assert scatter(tab).locator(".point").first.get_attribute("cx") != before
+    scatter(tab).focus()
+    tab.keyboard.press("ArrowRight")
+    expect(figure.locator(".tip")).to_contain_text("component 3:")
+    said = figure.locator(".tip").inner_text()
+    tab.keyboard.press("ArrowRight")
+    assert figure.locator(".tip").inner_text() != said
+    tab.keyboard.press("Escape")
+    expect(figure.locator(".tip")).to_be_hidden()
+
+
+def saved(tab, name, folder):
+    """Return the name and the lines of the file that a button of the page saves."""
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name=name).click()
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    with path.open(encoding="utf-8", newline="") as file:
+        return path.name, list(csv.reader(file))
+
+
+def test_scores_and_loadings_are_saved_and_no_name_is_a_formula(visit, scores_address, coloured, tmp_path):
+    rows, model, _, _ = coloured
+    tab = visit(scores_address)
+    file_name, (head, *lines) = saved(tab, "Scores as CSV", tmp_path)
+    assert file_name == "scores.csv"
+    assert head == ["row", "name", "component 1", "component 2", "component 3"]
+    scores = np.array([line[2:] for line in lines], float)
+    np.testing.assert_allclose(scores, model.transform(rows), rtol=1e-7)
+    assert [line[0] for line in lines] == [str(row) for row in range(1, 41)]
+    expected = [HOSTILE, "'=1+1", "'+cmd|' /C calc'!A0", "-2.5", "'@x", "' =a\"b", "plain", "café, β"]
+    assert [line[1] for line in lines[:8]] == expected
+    file_name, (head, *lines) = saved(tab, "Loadings as CSV", tmp_path)
+    assert file_name == "loadings.csv"
+    assert head == ["column", "component 1", "component 2", "component 3"]
+    assert [line[0] for line in lines] == ["'=A1", *"bcdef"]
+    loadings = np.array([line[1:] for line in lines], float)
+    np.testing.assert_allclose(loadings, model.components_.T, rtol=1e-7)
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
+def test_a_scale_colours_one_component_against_the_rows(visit, tmp_path, viewport):
+    rows = spiked_rows(40, 6)
+    values = np.where(np.arange(40) == 3, np.nan, rows[:, 0])
+    report(CorrectedPCA(1).fit(rows), rows, tmp_path / "one.html", colour_by=values, colour_name="first")
+    tab = visit((tmp_path / "one.html").as_uri(), viewport)
+    assert scatter(tab).locator(".point[fill^=rgb]").count() == 39
+    assert scatter(tab).locator(".kind-none").count() == 1
+    expect(scatter(tab).locator(".xname")).to_have_text("row")
+    expect(tab.locator("figure[data-scatter] .legend")).to_contain_text("missing")
+    assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]

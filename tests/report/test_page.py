@@ -148,7 +148,7 @@ def test_saving(page, tmp_path, model, frame):
         (
             "missing/r.html",
             FileNotFoundError,
-            "path must be in a folder that exists; there is no '.*missing'",
+            "path must be in a folder that exists; there is no .*missing",
         ),
     ],
 )

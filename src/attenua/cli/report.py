@@ -1,10 +1,12 @@
 """``attenua report``: one page about a fit."""
 
 import shlex
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from attenua._data.files import refuse_existing, write_all_whole
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain
@@ -88,7 +90,8 @@ def report(
         fitted = fit_rows(table, request)
     else:
         table, fitted = _stored(model, request)
-    page = page_of(fitted, table, request, image_shape, model)
+    with _working("Making the report", quiet=as_json):
+        page = page_of(fitted, table, request, image_shape, model)
     try:
         write_all_whole({out: page}, force=force)
     except OSError as error:
@@ -98,6 +101,12 @@ def report(
     else:
         print_plain(describe(table, fitted))
         print_plain(f"Written: {out}")
+
+
+def _working(what: str, *, quiet: bool) -> AbstractContextManager[object]:
+    """Return a context with a sign of life on standard error, where that is a terminal."""
+    stderr = Console(stderr=True)
+    return nullcontext() if quiet or not stderr.is_terminal else stderr.status(f"{what} ...")
 
 
 def _stored(model: Path, request: Request) -> tuple[Table, Any]:
