@@ -59,6 +59,7 @@ def test_names_and_labels_reach_the_page():
     assert scores["colour"]["name"] == "species"
     assert [scores["colour"]["labels"][code] for code in scores["colour"]["codes"]] == species.tolist()
     assert "Coloured by species." in page.html
+    assert "colour_by=colour_by, row_names=row_names)" in page.html
     assert scores["arrows"]["names"] == list(iris.data.columns)
 
 

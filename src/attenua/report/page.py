@@ -5,6 +5,7 @@ import hashlib
 import html
 import json
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -140,6 +141,8 @@ def report(
         )
     shape = _image_shape(image_shape, found.names, getattr(estimator, "neighbours", None))
     charts["variance"] = variance_chart(overview, label)
+    about_rows = {"groups": groups, "colour_by": colour_by, "row_names": row_names}
+    given = [argument for argument, value in about_rows.items() if value is not None]
     tables = {"scores": scores_table(overview, found.names)}
     if overview.loadings_fit:
         tables["loadings"] = loadings_table(overview, found.names)
@@ -159,7 +162,7 @@ def report(
         source=source,
         settings=_settings(estimator, found),
         versions=_versions(),
-        code=_code(estimator, found) if code is None else code,
+        code=_code(estimator, found, given) if code is None else code,
         data=script_safe_json({"charts": views, "tables": tables}),
         **context,
     )
@@ -293,15 +296,16 @@ def _versions() -> list[tuple[str, str]]:
     ]
 
 
-def _code(estimator: Any, found: Findings | SearchFindings) -> str:
+def _code(estimator: Any, found: Findings | SearchFindings, given: Sequence[str]) -> str:
     groups = ", groups=groups" if found.grouped and found.chosen_by_cv else ""
+    arguments = "".join(f", {argument}={argument}" for argument in given)
     name = type(estimator).__name__
     return (
         f"from attenua import {name}\n"
         "from attenua.report import report\n\n"
         f"model = {name}({_arguments(estimator)})\n"
         f"model.fit(X{groups})\n"
-        f'report(model, X, "report.html"{", groups=groups" if found.grouped else ""})\n'
+        f'report(model, X, "report.html"{arguments})\n'
     )
 
 
