@@ -109,10 +109,12 @@ class Scatter {
     const largest = Math.max(...across.map((x, k) => Math.hypot(x, up[k]))) || 1;
     const scale = (0.85 * Math.min(...ranges.map(([low, high]) => Math.max(-low, high)))) / largest;
     names.forEach((name, k) => {
-      const [x, y] = [px(across[k] * scale), py(up[k] * scale)], left = x < px(0);
+      const [x, y] = [px(across[k] * scale), py(up[k] * scale)], text = clip(name, narrow ? 18 : 26);
+      // On the far side of the point, unless the name would leave the picture there.
+      const wide = 6 + 7.5 * text.length, left = x < px(0) ? x > wide : x + wide > this.width && x > wide;
       shape(this.svg, "line", { class: "arrow", x1: px(0), y1: py(0), x2: x, y2: y });
       shape(this.svg, "circle", { class: "arrowhead", cx: x, cy: y, r: 3 });
-      const label = shape(this.svg, "text", { class: "arrowname", x: x + (left ? -6 : 6), y: y + 4, "text-anchor": left ? "end" : "start" }, clip(name, narrow ? 12 : 22));
+      const label = shape(this.svg, "text", { class: "arrowname", x: x + (left ? -6 : 6), y: y + 4, "text-anchor": left ? "end" : "start" }, text);
       shape(label, "title", {}, name);
     });
   }
