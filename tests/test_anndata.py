@@ -319,7 +319,7 @@ def test_scanpy_goes_on_from_here():
 
     matplotlib.use("Agg")
     digits = load_digits(n_class=3)
-    adata = anndata.AnnData(digits.data, obs=pd.DataFrame({"digit": digits.target.astype(str)}))
+    adata = anndata.AnnData(digits.data, obs={"digit": digits.target.astype(str)})
     pca(adata, 10)
     sc.pp.neighbors(adata)
     assert adata.uns["neighbors"]["params"].get("use_rep", "X_pca") == "X_pca"
