@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from attenua import CorrectedPCA, CorrectedPCACV
 
 N_COMPS = 10
-SIZES = (25, 50, 100, 200, 350)
+SIZES = (25, 100, 350)
 
 
 def read_cells():
