@@ -18,10 +18,10 @@ SIZES = (25, 100, 350)
 
 
 def read_cells():
-    """Return the highly variable genes, as log counts and scaled, and the cell types."""
+    """Return the highly variable genes, as logarithms and scaled, and the cell types."""
     cells = sc.datasets.pbmc68k_reduced()
     used = cells.var["highly_variable"].to_numpy()
-    forms = {"log counts": cells.raw.X[:, used].toarray(), "scaled": cells.X[:, used]}
+    forms = {"log": cells.raw.X[:, used].toarray(), "scaled": cells.X[:, used]}
     return {form: X.astype(float) for form, X in forms.items()}, cells.obs["bulk_labels"].astype(
         str
     ).to_numpy()
