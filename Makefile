@@ -26,9 +26,11 @@ FLOORS := numpy==2.0.0 scipy==1.14.0 scikit-learn==1.6.0 dask==2024.6.0 pandas==
 test-floors: .venv-floors/test
 	SCIPY_ARRAY_API=1 .venv-floors/bin/python -m pytest -q -n auto
 
-# anndata holds pandas below the version that everything else is tested with, so it has its own environment.
+# anndata holds pandas below the version that everything else is tested with, so it has its own environment,
+# with scanpy, whose results and next steps ours are compared with.
 test-h5ad: .venv-h5ad/test
-	.venv-h5ad/bin/python -m pytest -q tests/cli/readers/test_h5ad.py
+	.venv-h5ad/bin/python -m pytest -q tests/cli/readers/test_h5ad.py tests/test_anndata.py \
+		'tests/test_docs.py::test_code_of_a_page[scanpy]'
 
 lint: .venv/lint
 	$(BIN)/ruff check .
@@ -63,9 +65,9 @@ $(BIN)/python:
 	.venv-floors/bin/python -m pip install -q -e '.[test]' $(FLOORS)
 	touch $@
 
-.venv-h5ad/test: pyproject.toml
+.venv-h5ad/test: pyproject.toml Makefile
 	$(PYTHON) -m venv .venv-h5ad
-	.venv-h5ad/bin/python -m pip install -q -e '.[h5ad,cli]' 'pytest>=8'
+	.venv-h5ad/bin/python -m pip install -q -e '.[h5ad,cli]' 'pytest>=8' 'scanpy>=1.11' igraph
 	touch $@
 
 clean:

@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guide").glob("*.md")])
 SLOW = {"scaling"}
+NEEDS = {"scanpy": "scanpy"}  # what a page runs and the test extra does not have
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -20,6 +21,8 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
     ids=[page.stem for page in PAGES],
 )
 def test_code_of_a_page(page, tmp_path, monkeypatch):
+    if page.stem in NEEDS:
+        pytest.importorskip(NEEDS[page.stem], reason=f"no {NEEDS[page.stem]}; make test-h5ad has it")
     monkeypatch.setenv("SCIPY_ARRAY_API", "")  # a page may set it: it is put back afterwards
     monkeypatch.chdir(tmp_path)
     # One session a page. The blank line ends the expected output of the last statement of a block.
@@ -48,6 +51,7 @@ def test_there_is_code_to_run():
     "module",
     [
         "attenua",
+        "attenua.anndata",
         "attenua.theory",
         "attenua.rivals",
         "attenua.studies",

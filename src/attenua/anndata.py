@@ -1,0 +1,308 @@
+"""PCA with corrections of annotated data, called and stored as ``scanpy.pp.pca`` does it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from attenua._data.blocks import row_blocks
+from attenua._data.checks import encode_labels
+from attenua._data.folds import folds_by_group, is_number_of_folds, make_splits
+from attenua._estimate.transformer import SubspaceTransformer
+from attenua.corrected import CorrectedPCACV
+
+__all__ = ["pca"]
+
+_MOST_COMPS = 50  # scanpy's default
+_FOLDS = 5
+
+
+class _NotSaid:
+    """The default of `mask_var`, since None means all genes; the reference shows it by its repr."""
+
+    def __repr__(self) -> str:
+        return "'highly_variable' if there"
+
+
+_NOT_SAID: Any = _NotSaid()
+
+
+def pca(
+    adata: Any,
+    n_comps: int | None = None,
+    *,
+    layer: str | None = None,
+    mask_var: ArrayLike | str | None = _NOT_SAID,
+    use_highly_variable: bool | None = None,
+    groups: ArrayLike | str | None = None,
+    estimator: SubspaceTransformer | None = None,
+    dtype: DTypeLike = "float32",
+    key_added: str | None = None,
+    copy: bool = False,
+) -> Any:
+    """PCA of few cells or samples, with corrections that held-out rows choose.
+
+    It takes the place of ``scanpy.pp.pca``: scores, loadings and variances are stored under the same names,
+    so that neighbours, clusters and plots follow as before. Rows are always centred.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Annotated data, rows by genes. X may be dense or sparse, in memory or backed. Backed rows are read
+        from the file block by block.
+    n_comps : int, optional
+        Number of components. By default that of `estimator`, or else 50, or as many as fewer rows or genes
+        allow.
+    layer : str, optional
+        Layer to use instead of X.
+    mask_var : str, array-like of bool, or None
+        Genes to use: a column of ``adata.var``, one truth value for each gene, or None for all genes. By
+        default the column "highly_variable" where there is one, and all genes elsewhere.
+    use_highly_variable : bool, optional
+        The older way of scanpy to say ``mask_var="highly_variable"`` (True) or ``mask_var=None`` (False).
+    groups : str or array-like of shape (n_obs,), optional
+        Column of ``adata.obs``, or labels of the rows, such as donors. Rows of one group are held out
+        together.
+    estimator : CorrectedPCACV or another estimator of this package, optional
+        What is fitted, in place. By default ``CorrectedPCACV()``, with one fold for each group where there
+        are fewer than five.
+    dtype : data type, default="float32"
+        Type of the scores.
+    key_added : str, optional
+        Name of all three results below, instead of "X_pca", "PCs" and "pca".
+    copy : bool, default=False
+        Return a copy with the results, and leave `adata` as it is.
+
+    Returns
+    -------
+    AnnData or None
+        The copy, or None. It or `adata` has these results:
+
+        ``obsm["X_pca"]`` : ndarray of shape (n_obs, n_comps)
+            Scores.
+        ``varm["PCs"]`` : ndarray of shape (n_vars, n_comps)
+            Loadings; 0 for genes that were not used.
+        ``uns["pca"]`` : dict
+            "variance", "variance_ratio" and "params", as of scanpy. And what `estimator` has of these:
+            "corrections" (the strength of each; all 0 is PCA), "alpha", "gain", "left_out_gain", "verdict"
+            and "steps" (a data frame).
+
+    See Also
+    --------
+    attenua.CorrectedPCACV : What is fitted, and what its results mean.
+
+    Examples
+    --------
+    >>> import scanpy as sc  # doctest: +SKIP
+    >>> import attenua.anndata
+    >>> adata = sc.datasets.pbmc68k_reduced()  # doctest: +SKIP
+    >>> attenua.anndata.pca(adata, n_comps=10)  # doctest: +SKIP
+    >>> sc.pp.neighbors(adata)  # doctest: +SKIP
+    """
+    _check_adata(adata, copy)
+    mask_said, mask = _checked_mask(adata, mask_var, use_highly_variable)
+    rows, n_vars = _rows(adata, layer, mask)
+    labels = _checked_groups(adata, groups)
+    estimator = _ready(estimator, n_comps, (adata.n_obs, n_vars), labels)
+    _fit(estimator, rows, labels)
+    scores = _scores(estimator, rows).astype(dtype, copy=False)
+
+    target = adata.copy() if copy else adata
+    obsm, varm, uns = ("X_pca", "PCs", "pca") if key_added is None else [key_added] * 3
+    target.obsm[obsm] = scores
+    target.varm[varm] = _loadings(estimator, mask)
+    params = {
+        "zero_center": True,
+        "use_highly_variable": isinstance(mask_said, str) and mask_said == "highly_variable",
+        "mask_var": mask_said,
+        "estimator": repr(estimator),
+    }
+    target.uns[uns] = _outcome(estimator, params if layer is None else params | {"layer": layer})
+    return target if copy else None
+
+
+def _check_adata(adata: Any, copy: bool) -> None:
+    if not all(hasattr(adata, name) for name in ("X", "obsm", "varm", "uns")):
+        raise TypeError(
+            f"adata must be an AnnData object; got {type(adata).__name__}. Arrays and data frames can be "
+            "fitted with attenua.CorrectedPCACV."
+        )
+    if adata.isbacked and (adata.is_view or copy):
+        what = "adata is a view of backed data" if adata.is_view else "copy=True was given with backed data"
+        raise ValueError(f"{what}, to which results cannot be added; use adata.to_memory() first.")
+
+
+def _checked_mask(
+    adata: Any, mask_var: Any, use_highly_variable: bool | None
+) -> tuple[str | NDArray[np.bool_] | None, NDArray[np.bool_] | None]:
+    """Return what the genes were said by (a column, a mask, or None for all), and the mask."""
+    if use_highly_variable is not None:
+        if mask_var is not _NOT_SAID:
+            raise ValueError("give mask_var or use_highly_variable, not both.")
+        mask_var = "highly_variable" if use_highly_variable else None
+    elif mask_var is _NOT_SAID:
+        mask_var = "highly_variable" if "highly_variable" in adata.var else None
+    if mask_var is None:
+        return None, None
+    named = isinstance(mask_var, str)
+    mask = np.asarray(_column(adata.var, mask_var, "mask_var", "var") if named else mask_var)
+    if mask.dtype != bool or mask.shape != (adata.n_vars,):
+        raise ValueError(
+            f"mask_var must hold True or False for each of the {adata.n_vars} genes; got {mask.dtype} values "
+            f"of shape {mask.shape}."
+        )
+    if not mask.any():
+        raise ValueError("mask_var is False for every gene, so that no gene is left.")
+    return (mask_var if named else mask), mask
+
+
+def _column(table: Any, name: str, argument: str, where: str) -> Any:
+    if name not in table:
+        known = ", ".join(map(repr, table)) or "none"
+        raise ValueError(f"{argument}={name!r} is no column of adata.{where}; there are: {known}.")
+    return table[name]
+
+
+def _rows(adata: Any, layer: str | None, mask: NDArray[np.bool_] | None) -> tuple[Any, int]:
+    """Return the rows in memory, or batches of them; and the number of genes."""
+    if layer is not None and layer not in adata.layers:
+        known = ", ".join(map(repr, adata.layers)) or "none"
+        raise ValueError(f"layer={layer!r} is no layer of adata; there are: {known}.")
+    X = adata.X if layer is None else adata.layers[layer]
+    if X is None:
+        raise ValueError("adata.X is None; name a layer.")
+    n_vars = adata.n_vars if mask is None else int(mask.sum())
+    if adata.isbacked and layer is None:
+        return _BackedRows(X, mask), n_vars
+    return X if mask is None else X[:, mask], n_vars
+
+
+class _BackedRows:
+    """Batches of the rows of a file, read as often as they are asked for.
+
+    Blocks of rows are read whole, since h5py is slow to pick columns.
+    """
+
+    def __init__(self, X: Any, mask: NDArray[np.bool_] | None):
+        self._X, self._mask = X, mask
+
+    def __iter__(self) -> Iterator[Any]:
+        for block in row_blocks(*self._X.shape):
+            rows = self._X[block]
+            yield rows if self._mask is None else rows[:, self._mask]
+
+
+def _checked_groups(adata: Any, groups: Any) -> NDArray[np.intp] | None:
+    """Return the labels of the rows as whole numbers."""
+    if groups is None:
+        return None
+    labels = _column(adata.obs, groups, "groups", "obs") if isinstance(groups, str) else np.asarray(groups)
+    if labels.shape != (adata.n_obs,):
+        raise ValueError(
+            f"groups must hold one label for each of the {adata.n_obs} rows; got shape {labels.shape}."
+        )
+    if isinstance(groups, str):
+        empty = np.flatnonzero(np.asarray(labels.isna()))
+        if empty.size:
+            raise ValueError(f"groups={groups!r}: row {adata.obs_names[empty[0]]!r} has no label.")
+        labels = np.asarray(labels)
+    encoded = encode_labels(labels, "groups")
+    if encoded.max() == 0:
+        raise ValueError("groups has one label only; to hold out groups takes two or more.")
+    return encoded
+
+
+def _ready(estimator: Any, n_comps: Any, shape: tuple[int, int], labels: Any) -> Any:
+    """Return the estimator, with a number of components."""
+    if estimator is None:
+        estimator = CorrectedPCACV(cv=_FOLDS if labels is None else min(_FOLDS, int(labels.max()) + 1))
+    elif not isinstance(estimator, SubspaceTransformer):
+        raise TypeError(
+            "estimator must be one of this package, such as CorrectedPCACV(); got "
+            f"{getattr(estimator, '__name__', type(estimator).__name__)}."
+        )
+    if labels is not None and not hasattr(estimator, "cv"):
+        raise ValueError(
+            f"groups says which rows are held out together, but {type(estimator).__name__} holds out none."
+        )
+    if n_comps is None:
+        n_comps = estimator.n_components
+    if n_comps is None:
+        n_comps = _default_n_comps(estimator, *shape, labels)
+    return estimator.set_params(n_components=n_comps)
+
+
+def _default_n_comps(estimator: Any, n_obs: int, n_vars: int, labels: Any) -> int:
+    """Return 50, or fewer where the genes or the rows of a training set are few."""
+    n_trained, cv = n_obs, getattr(estimator, "cv", None)
+    if is_number_of_folds(cv) and cv >= 2:
+        sizes = np.ones(n_obs, dtype=int) if labels is None else np.bincount(labels)
+        # A fold may hold the largest groups.
+        n_trained -= int(np.sort(sizes)[-int(np.ceil(len(sizes) / cv)) :].sum())
+    return max(min(_MOST_COMPS, n_trained - 1, n_vars - 1), 1)
+
+
+def _fit(estimator: Any, rows: Any, labels: NDArray[np.intp] | None) -> None:
+    if labels is None:
+        estimator.fit(rows)
+    elif isinstance(rows, _BackedRows) and is_number_of_folds(estimator.cv):
+        estimator.fit(rows, groups=_spread(labels, int(estimator.cv)))
+    else:
+        estimator.fit(rows, groups=labels)
+
+
+def _spread(labels: NDArray[np.intp], n_folds: int) -> NDArray[np.intp]:
+    """Return labels by which batches are divided as rows in memory are.
+
+    Batches are divided by a hash of the label, since labels to come are not known. That leaves folds empty
+    where donors are few. All labels are known here: every fold gets a label that its hash puts there.
+    """
+    label_of_fold: dict[int, int] = {}
+    candidate = 0
+    while len(label_of_fold) < n_folds:
+        label_of_fold.setdefault(int(folds_by_group([candidate], n_folds)[0]), candidate)
+        candidate += 1
+    spread = np.empty_like(labels)
+    for fold, (_, held_out) in enumerate(make_splits(n_folds, len(labels), groups=labels)):
+        spread[held_out] = label_of_fold[fold]
+    return spread
+
+
+def _scores(estimator: Any, rows: Any) -> NDArray[Any]:
+    if isinstance(rows, _BackedRows):
+        return np.concatenate([estimator.transform(batch) for batch in rows])
+    return np.asarray(estimator.transform(rows))
+
+
+def _loadings(estimator: Any, mask: NDArray[np.bool_] | None) -> NDArray[Any]:
+    if mask is None:
+        return estimator.components_.T
+    loadings = np.zeros((len(mask), estimator.n_components_))
+    loadings[mask] = estimator.components_.T
+    return loadings
+
+
+def _outcome(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Return what is said of a fit, in types that a file of annotated data can hold."""
+    outcome = {
+        "params": params,
+        "variance": estimator.explained_variance_,
+        "variance_ratio": estimator.explained_variance_ratio_,
+    }
+    names = ("corrections", "alpha", "gain", "left_out_gain", "verdict")
+    outcome |= {name: getattr(estimator, f"{name}_") for name in names if hasattr(estimator, f"{name}_")}
+    if hasattr(estimator, "steps_"):
+        outcome["steps"] = _steps_table(estimator.steps_)
+    return outcome
+
+
+def _steps_table(steps: Any) -> Any:
+    """Return the steps as a data frame; the strengths and risks of a step become one text each."""
+    import pandas as pd  # anndata brings it
+
+    table = pd.DataFrame(steps.to_records())
+    for name in ("strengths", "risks"):
+        table[name] = [", ".join(f"{value:.6g}" for value in values) for values in table[name]]
+    table.index = table.index.astype(str)  # files of annotated data hold no other index
+    return table
