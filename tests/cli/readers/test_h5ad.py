@@ -33,6 +33,9 @@ def test_matrix_names_and_groups(tmp_path, form):
     assert table.names == ["g1", "g3"]
     assert list(table.groups) == ["u", "u", "v", "v"]
     assert list(read_table(path, group_column="run").groups) == [1, 1, 2, 2]
+    assert (list(table.ids), table.id_name) == (list("wxyz"), "id")
+    assert list(read_table(path, id_column="batch", colour_by="run").ids) == ["u", "u", "v", "v"]
+    assert list(read_table(path, id_column="batch", colour_by="run").colours) == [1, 1, 2, 2]
 
 
 def test_errors_name_row_and_column(tmp_path):

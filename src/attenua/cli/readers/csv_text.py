@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from attenua._data.extras import how_to_install
 from attenua.cli.readers.cells import MISSING_CELLS, is_missing, is_number
-from attenua.cli.readers.form import find_form
+from attenua.cli.readers.form import Wishes, find_form
 from attenua.cli.readers.source import Source, TableError, first_line
 
 
@@ -23,13 +23,11 @@ class CsvSource(Source):
         The text, in UTF-8.
     source : str
         What to call it in messages.
-    header : bool or None
-        Whether the first row is a header; None finds out.
-    decimal : str or None
-        ``"."`` or ``","``; None finds out.
+    wishes : Wishes
+        What is known about it.
     """
 
-    def __init__(self, content: bytes, source: str, header: bool | None = None, decimal: str | None = None):
+    def __init__(self, content: bytes, source: str, wishes: Wishes):
         self.source, self._content = source, content
         self._check_text()
         try:
@@ -38,7 +36,7 @@ class CsvSource(Source):
             raise TableError(
                 f"{source}: CSV files need pyarrow: {how_to_install('cli')} ({error})."
             ) from None
-        form = find_form(self._lines, header, decimal)
+        form = find_form(self._lines, wishes)
         if form is None:
             raise TableError(f"{source} is empty.")
         self._form, self.names, self.n_columns = form, form.names, form.width

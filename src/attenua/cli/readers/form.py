@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -40,18 +40,28 @@ class Form:
     notes: list[str] = field(default_factory=list)
 
 
-def find_form(lines: Any, header: bool | None, decimal: str | None) -> Form | None:
-    """Return the form of a text, or None if it has no rows.
+@dataclass(frozen=True)
+class Wishes:
+    """What is known about a text before it is opened.
 
-    Parameters
+    Attributes
     ----------
-    lines : callable
-        Returns the lines of the text from the start.
     header : bool or None
         Whether the first row is a header; None finds out.
     decimal : str or None
         ``"."`` or ``","``; None finds out.
+    names : sequence of str or None
+        Names of columns that a header would hold.
     """
+
+    header: bool | None = None
+    decimal: str | None = None
+    names: Sequence[str] | None = None
+
+
+def find_form(lines: Any, wishes: Wishes) -> Form | None:
+    """Return the form of a text, or None if it has no rows; `lines()` returns its lines from the start."""
+    header, decimal = wishes.header, wishes.decimal
     delimiter = _delimiter(lines, decimal)
     rows = _first_rows(lines(), delimiter)
     if not rows:
@@ -63,6 +73,8 @@ def find_form(lines: Any, header: bool | None, decimal: str | None) -> Form | No
             notes.append(
                 "numbers are read with decimal commas (1,5 is one and a half); --decimal . reads points."
             )
+    if header is None and wishes.names is not None:
+        header = set(wishes.names) <= {cell.strip() for cell in rows[0]} or None
     if header is None:
         header, sentence = _header(rows, decimal)
         notes += [sentence] if sentence else []

@@ -6,6 +6,7 @@ import lzma
 import sys
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from attenua.cli.readers.arrays import h5ad_source, npy_source, npz_source
 from attenua.cli.readers.arrow import ArrowSource
 from attenua.cli.readers.csv_text import CsvSource
 from attenua.cli.readers.excel import sheet_as_csv
+from attenua.cli.readers.form import Wishes
 from attenua.cli.readers.source import Source, TableError, first_line
 
 _TEXTS = (".csv", ".tsv", ".txt")
@@ -27,33 +29,33 @@ _OPENERS: dict[str, Any] = {
 }
 
 
-def open_source(path: str | Path, header: bool | None, decimal: str | None, sheet: str | None) -> Source:
+def open_source(path: str | Path, wishes: Wishes, sheet: str | None) -> Source:
     """Open a file, or standard input for ``-``."""
     if str(path) == "-":
         _refuse_given("standard input", "an Excel file", {"--sheet": sheet})
-        return CsvSource(sys.stdin.buffer.read(), "standard input", header, decimal)
+        return CsvSource(sys.stdin.buffer.read(), "standard input", wishes)
     path = Path(path)
     if path.is_dir():
         raise TableError(f"{path} is a folder; give the name of a file.")
     if not path.exists():
         raise TableError(f"{path} does not exist.")
     try:
-        return _open(path, str(path), header, decimal, sheet)
+        return _open(path, str(path), wishes, sheet)
     except OSError as error:
         raise TableError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
-def _open(path: Path, source: str, header: bool | None, decimal: str | None, sheet: str | None) -> Source:
+def _open(path: Path, source: str, wishes: Wishes, sheet: str | None) -> Source:
     ending = path.suffix.lower()
     packed = _UNPACKERS.get(ending)
     kind = Path(path.stem).suffix.lower() if packed else ending
     if ending == _EXCEL:
-        _refuse_given(source, "a CSV file", {"--decimal": decimal})
-        return CsvSource(sheet_as_csv(path, source, sheet), source, header, ".")
+        _refuse_given(source, "a CSV file", {"--decimal": wishes.decimal})
+        return CsvSource(sheet_as_csv(path, source, sheet), source, replace(wishes, decimal="."))
     _refuse_given(source, "an Excel file", {"--sheet": sheet})
     if kind in _TEXTS:
         content = _unpacked(path, source, packed) if packed else path.read_bytes()
-        return CsvSource(content, source, header, decimal)
+        return CsvSource(content, source, wishes)
     opener = _OPENERS.get(ending)
     if opener is None:
         known = ", ".join([*_TEXTS, _EXCEL, *_OPENERS])
@@ -61,7 +63,7 @@ def _open(path: Path, source: str, header: bool | None, decimal: str | None, she
             f"{path} has the ending {path.suffix!r}; known are {known}, and texts packed as "
             f"{', '.join(_TEXTS[0] + ending for ending in _UNPACKERS)}."
         )
-    _refuse_given(source, "a CSV file", {"--decimal": decimal, "--header": header})
+    _refuse_given(source, "a CSV file", {"--decimal": wishes.decimal, "--header": wishes.header})
     return opener(path, source)
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from attenua.cli.readers.cells import MISSING
 from attenua.cli.readers.columns import chosen_columns, describe_columns, one_column, refuse_same_names
+from attenua.cli.readers.form import Wishes
+from attenua.cli.readers.labels import Labels, as_colours, as_groups, as_texts, find_labels, refuse_as_numbers
 from attenua.cli.readers.missing import WAYS, without_missing
 from attenua.cli.readers.opening import open_source
 from attenua.cli.readers.row_names import first_column_of_labels, suspected_id
@@ -77,15 +78,15 @@ def read_table(
     """
     if missing not in WAYS:
         raise ValueError(f"missing must be one of {', '.join(WAYS)}; got {missing!r}.")
-    source = open_source(path, header, decimal, sheet)
-    groups = _labels(source, group_column, "--group-column")
-    colours = _labels(source, colour_by, "--colour-by")
-    ids = _labels(source, id_column, "--id-column")
+    source = open_source(path, Wishes(header, decimal, names), sheet)
+    groups = find_labels(source, group_column, "--group-column")
+    colours = find_labels(source, colour_by, "--colour-by")
+    ids = find_labels(source, id_column, "--id-column")
     first = first_column_of_labels(source) if ids is None or ids.position != 0 else None
     aside = {labels.position for labels in (groups, colours, ids) if labels} | ({0} if first else set())
     if columns:
         positions = chosen_columns(source, columns)
-        _refuse_labels(source, positions, {"labels groups": groups, "names the rows": ids})
+        refuse_as_numbers(source, positions, {"labels groups": groups, "names the rows": ids})
     elif names is not None and source.names is not None:
         positions = _named(source, names)
     else:
@@ -93,13 +94,16 @@ def read_table(
     dropped = chosen_columns(source, drop, "--drop") if drop else []
     positions = [position for position in positions if position not in dropped]
     X = _numbers(source, positions, least_rows, means)
-    suspicion = None if columns or names is not None else suspected_id(source, X, positions)
-    first_note = None
+    asked = bool(columns) or names is not None
+    notes = list(source.notes)
     if first is not None and 0 not in positions:
-        labels, first_note = first
+        labels, sentence = first
+        # Who names the columns has left this one out already.
+        notes += [sentence] if labels is not None or not asked else []
         ids = ids or (None if labels is None else Labels("id", labels, 0))
     if ids is None and source.row_names is not None:
         ids = Labels(*source.row_names, None)
+    suspicion = None if asked else suspected_id(source, X, positions)
     X, kept, done = without_missing(source, X, positions, missing, means)
     if X.shape[0] < least_rows:
         raise TableError(
@@ -108,42 +112,13 @@ def read_table(
     return Table(
         X,
         None if source.names is None else [source.names[position] for position in positions],
-        None if groups is None else _as_groups(source, groups, kept),
+        None if groups is None else as_groups(source, groups, kept),
         source.source,
-        None if ids is None else _as_texts(ids.values[kept]),
+        None if ids is None else as_texts(ids.values[kept]),
         "id" if ids is None else ids.name,
-        None if colours is None else _as_colours(colours.values[kept]),
-        tuple(note for note in (*source.notes, first_note, suspicion, done) if note),
+        None if colours is None else as_colours(colours.values[kept]),
+        tuple(note for note in (*notes, suspicion, done) if note),
     )
-
-
-class Labels(NamedTuple):
-    """Labels of rows: what they are called, and their column, unless the file keeps them elsewhere."""
-
-    name: str
-    values: NDArray[Any]
-    position: int | None
-
-
-def _labels(source: Source, name: str | None, option: str) -> Labels | None:
-    if name is None:
-        return None
-    outside = source.outside_labels(name)
-    if outside is not None:
-        return Labels(name, outside, None)
-    position = one_column(source, name)
-    if position is None:
-        raise TableError(f"{source.source} has no column {name!r} for {option}; {describe_columns(source)}.")
-    called = f"column_{position + 1}" if source.names is None else source.names[position]
-    return Labels(called, source.labels(position), position)
-
-
-def _refuse_labels(source: Source, positions: list[int], labels: dict[str, Labels | None]) -> None:
-    for use, column in labels.items():
-        if column is not None and column.position in positions:
-            raise TableError(
-                f"{source.source}: {source.called(column.position)} {use}; take it out of --columns."
-            )
 
 
 def _named(source: Source, names: Sequence[str]) -> list[int]:
@@ -173,34 +148,3 @@ def _numbers(source: Source, positions: list[int], least_rows: int, means: Array
     if X.shape[0] < least_rows:
         raise TableError(f"{source.source} has {X.shape[0]} rows; at least {least_rows} are needed.")
     return X
-
-
-def _is_empty(values: NDArray[Any]) -> NDArray[np.bool_]:
-    return np.array([value is None or value != value or value == "" for value in values.tolist()], dtype=bool)
-
-
-def _as_texts(values: NDArray[Any]) -> NDArray[np.str_]:
-    texts = [
-        "" if empty else str(value) for value, empty in zip(values.tolist(), _is_empty(values), strict=True)
-    ]
-    return np.array(texts, dtype=str)
-
-
-def _as_groups(source: Source, groups: Labels, kept: Any) -> NDArray[Any]:
-    values = groups.values[kept]
-    empty = np.flatnonzero(_is_empty(values))
-    if empty.size:
-        row = int(np.arange(groups.values.size)[kept][empty[0]])
-        raise TableError(
-            f"{source.source}: {source.place(row)}, column {groups.name!r} has no label of a group."
-        )
-    return _as_texts(values) if values.dtype == object else values
-
-
-def _as_colours(values: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers where every label is one or missing, else texts."""
-    texts = np.where(np.isin(_as_texts(values), MISSING), "nan", _as_texts(values))
-    try:
-        return texts.astype(float)
-    except ValueError:
-        return _as_texts(values)
