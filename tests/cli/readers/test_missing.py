@@ -63,7 +63,7 @@ def test_refused_counted_dropped_and_filled(rows, tmp_path, ending):
 
 def test_the_words_for_nothing(tmp_path):
     lines = [
-        f"{number},{word}" for number, word in enumerate([*WORDS, *[" " + word for word in WORDS], "1.5"])
+        f"{number},{word}" for number, word in enumerate([*WORDS, *[f" {word} " for word in WORDS], "1.5"])
     ]
     (tmp_path / "x.csv").write_text("a,b\n" + "\n".join([*lines, "0.5,2.5"]))
     with pytest.raises(TableError, match="12 cells are missing, in 12 of 14 rows and 1 of 2 columns"):

@@ -118,6 +118,8 @@ def rows_with(cell, at=17, n=5_000):
     [
         (rows_with("n/a"), r"row 17 \(line 18\), column 'age' holds 'n/a', which is not a number"),
         (rows_with("n/a", at=4_500), r"row 4500 \(line 4501\), column 'age' holds 'n/a'"),
+        (rows_with('"1\n"'), r"row 17 \(line 19\), column 'age' holds '1\\n', which is not a number"),
+        (rows_with("NA  "), r"row 17 \(line 18\), column 'age' holds 'NA  ', which is not a number"),
         (rows_with("1_000"), r"row 17 \(line 18\), column 'age' holds '1_000', which is not a number"),
         (rows_with(""), r"1 cell is missing, .* the first is row 17 \(line 18\), column 'age'\."),
         (rows_with("nan"), r"1 cell is missing, .* the first is row 17 \(line 18\), column 'age'\."),

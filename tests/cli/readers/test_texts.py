@@ -100,6 +100,12 @@ def test_rows_longer_than_what_pyarrow_reads_at_once(tmp_path):
     np.testing.assert_array_equal(read_table(tmp_path / "x.csv").X, wide)
 
 
+def test_one_row_with_or_without_a_header(tmp_path):
+    for text, header in (("1,2,3\n", None), ("1,2,3", None), ("a,b,c\n1,2,3", True)):
+        (tmp_path / "x.csv").write_text(text)
+        assert read_table(tmp_path / "x.csv", header=header, least_rows=1).X.tolist() == [[1, 2, 3]]
+
+
 def test_same_names_matter_only_if_used(tmp_path):
     (tmp_path / "x.csv").write_text("a,a,b\n1,2,3\n4,5,6\n")
     assert read_table(tmp_path / "x.csv", drop=["2"]).names == ["a", "b"]

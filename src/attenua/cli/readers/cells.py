@@ -2,9 +2,9 @@
 
 import re
 
-# Words that stand for a missing cell. Files with a space after each comma are common.
+# Words that stand for a missing cell. Spaces around commas are common; pyarrow takes cells as they are.
 MISSING = ("", "NA", "NaN", "nan", "null", "N/A")
-MISSING_CELLS = [space + word for word in MISSING for space in ("", " ")]
+MISSING_CELLS = [before + word + after for word in MISSING for before in ("", " ") for after in ("", " ")]
 
 _NUMBER = re.compile(
     r"[+-]?(?:\d+[.]?\d*|[.]\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|infinity|nan)", re.IGNORECASE | re.ASCII
@@ -13,12 +13,12 @@ _NUMBER = re.compile(
 
 def is_missing(cell: str) -> bool:
     """Return whether a cell holds nothing, or a word for nothing."""
-    return cell.strip() in MISSING
+    return cell in MISSING_CELLS
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:
     """Return whether a cell is a number; with a decimal comma, a point is no part of one."""
-    cell = cell.strip()
+    cell = cell.strip(" \t")
     if decimal == ",":
         if "." in cell:
             return False

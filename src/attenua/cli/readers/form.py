@@ -127,7 +127,7 @@ def _header(rows: list[list[str]], decimal: str) -> tuple[bool, str | None]:
     numeric = [is_number(cell, decimal) for cell in first]
     if not all(numeric) and any(not is_number(cell, decimal) and not is_missing(cell) for cell in first):
         return True, _doubt(first, numeric, decimal)
-    if not all(numeric[1:]):
+    if not all(numeric[1:]) or not below:
         return False, None
     # A blank first cell is the name that pandas and R give to the labels of rows.
     start = 0 if numeric[0] else 1
@@ -169,4 +169,4 @@ def counts_rows(cells: Any) -> bool:
 def _numbers(rows: list[list[str]], decimal: str) -> NDArray[np.float64]:
     """Return cells as numbers, NaN where a cell is none."""
     values = [[number(cell, decimal) if is_number(cell, decimal) else np.nan for cell in row] for row in rows]
-    return np.array(values, dtype=float).reshape(len(rows), -1)
+    return np.array(values, dtype=float)
