@@ -9,6 +9,7 @@ import subprocess
 import sys
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -122,6 +123,25 @@ def test_the_code_of_the_page_has_the_options(frame):
     exec(python, names)
     assert names["table"].names == list("abcde")
     assert Path("report.html").exists()
+
+
+def test_the_page_is_given_colours_and_names_of_rows(frame, monkeypatch):
+    given = []
+
+    def fake(model, X, **options):
+        given.append(options)
+        return SimpleNamespace(html="page")
+
+    monkeypatch.setattr("attenua.report.report", fake)
+    options = [*PCA, "--id-column", "who", "--colour-by", "site"]
+    assert run("report", "data.csv", *options).exit_code == 0
+    assert run("fit", "data.csv", *options, "--report").exit_code == 0
+    for options in given:
+        assert list(options["row_names"]) == list(frame["who"])
+        assert list(options["colour_by"]) == list(frame["site"])
+        assert "--colour-by site" in options["code"]
+        assert "colour_by=table.colours, row_names=table.ids" in options["code"]
+    assert len(given) == 2
 
 
 @pytest.mark.parametrize(

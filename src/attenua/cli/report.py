@@ -138,6 +138,8 @@ def page_of(
             image_shape=image_shape,
             feature_names=table.names,
             groups=table.groups,
+            colour_by=table.colours,
+            row_names=table.ids,
             source=table.source if request.file in (None, "-") else Path(request.file).name,
             code=_code(request, image_shape, model),
         )
@@ -171,8 +173,8 @@ def _code(request: Request, image_shape: Any, model: Path | None) -> str:
         f"table = read_table({request.file!r}{request.reading.as_code()})\n"
         f"model = {name}({request.k}{parameters})\n"
         f"model.fit(table.X{groups})\n"
-        'report(model, table.X, "report.html", feature_names=table.names, groups=table.groups'
-        f"{shape})\n"
+        'report(model, table.X, "report.html", feature_names=table.names, groups=table.groups, '
+        f"colour_by=table.colours, row_names=table.ids{shape})\n"
     )
 
 
