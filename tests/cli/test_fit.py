@@ -165,7 +165,7 @@ def test_without_a_file_the_digits(tmp_path):
     assert list(pd.read_csv("attenua-fit/components.csv").columns)[1:3] == ["pixel_0_0", "pixel_0_1"]
     result = run("fit", "--columns", "a", "--force")
     assert result.exit_code == 1
-    assert "need a file" in result.stderr
+    assert "--columns needs a file" in result.stderr
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "feather", "npy", "npz"])
@@ -240,7 +240,7 @@ def test_an_output_folder_that_cannot_be_made(frame):
     Path("taken").touch()
     result = run("fit", "data.csv", "-k", 2, "--out", "taken/deep")
     assert result.exit_code == 1
-    assert "taken/deep cannot be written to" in result.stderr
+    assert "taken/deep/components.csv cannot be written: taken is a file, not a folder" in result.stderr
     result = run("fit", "data.csv", "-k", 2, "--out", "taken")
     assert result.exit_code == 1
     assert "taken is a file; --out takes the name of a folder" in result.stderr
@@ -321,6 +321,7 @@ def test_transform_gives_the_scores_of_the_fit(frame):
         "data": "new.parquet",
         "n_rows": 40,
         "n_components": 2,
+        "notes": [],
         "files": ["new.npy"],
     }
     np.testing.assert_array_equal(np.load("new.npy"), exactly("new.csv")[1])
@@ -343,12 +344,15 @@ def test_transform_fails_with_sentences(frame):
     Path("there.csv").touch()
     for arguments, sentence in (
         ([model, "less.csv"], "less.csv has no column 'x3', which the model was fitted to"),
-        ([model, "wide.npy"], "wide.npy has 9 columns of numbers, but attenua-fit/model.npz was fitted to 8"),
+        ([model, "wide.npy"], "wide.npy has 9 columns of numbers, but the model was fitted to 8"),
         ([model, "none.csv"], "none.csv does not exist"),
         (["data.csv", "data.csv"], "data.csv is not a model file"),
         (["none.npz", "data.csv"], "none.npz cannot be read"),
         ([model, "data.csv", "--out", "there.csv"], "there.csv exists already"),
-        ([model, "data.csv", "--out", "nowhere/scores.csv"], "nowhere/scores.csv cannot be written"),
+        (
+            [model, "data.csv", "--out", "nowhere/scores.csv"],
+            "nowhere/scores.csv cannot be written: the folder nowhere does not exist.",
+        ),
     ):
         result = run("transform", *arguments)
         assert result.exit_code == 1, arguments

@@ -1,5 +1,7 @@
 """What every command shares: the application, the console, and how a command fails."""
 
+import os
+import sys
 from typing import Annotated, NoReturn
 
 from attenua import __version__
@@ -45,9 +47,17 @@ def _options(
     pass
 
 
-def print_plain(text: str) -> None:
+def print_plain(text: str, end: str = "\n") -> None:
     """Print text as it is: no colours, no markup, no wrapping."""
-    console.print(text, highlight=False, markup=False, soft_wrap=True, emoji=False)
+    try:
+        typer.echo(text + end, nl=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What is left in the buffer would fail again, with a traceback, when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        fail(f"standard output cannot be written: {error.strerror}.")
 
 
 def fail(sentence: str) -> NoReturn:

@@ -5,19 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-from attenua._data.files import refuse_existing, write_all_whole
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain
 from attenua.cli.fitting import fit_rows, load_rows, scores_of
 from attenua.cli.methods import Method, Request, refuse_options_of_other_methods
 from attenua.cli.options import (
     Alphas,
     AsJson,
-    Columns,
     Corrections,
     File,
     Folds,
     Force,
-    GroupColumn,
     Guard,
     ImageShape,
     MethodOption,
@@ -28,7 +25,21 @@ from attenua.cli.options import (
     Seed,
 )
 from attenua.cli.output import components_csv, scores_csv
+from attenua.cli.reading import (
+    ColourBy,
+    Columns,
+    DecimalSign,
+    Drop,
+    GroupColumn,
+    Header,
+    IdColumn,
+    Missing,
+    MissingCells,
+    Reading,
+    Sheet,
+)
 from attenua.cli.words import as_record, describe, dump
+from attenua.cli.writing import check_targets, write_files
 from attenua.model_files import model_bytes
 
 
@@ -38,7 +49,14 @@ def fit(
     file: File = None,
     k: Rank = "5",
     columns: Columns = None,
+    drop: Drop = None,
     group_column: GroupColumn = None,
+    id_column: IdColumn = None,
+    colour_by: ColourBy = None,
+    header: Header = None,
+    decimal: DecimalSign = None,
+    missing: MissingCells = Missing.FAIL,
+    sheet: Sheet = None,
     method: MethodOption = Method.CORRECTED,
     corrections: Corrections = "auto",
     neighbours: Neighbours = None,
@@ -70,38 +88,33 @@ def fit(
 
     - `attenua fit data.csv --method attenuated --alphas mask`
 
-    - `zcat data.csv.gz | attenua fit - -k 5 --json`
+    - `attenua fit samples.csv.gz -k 5 --id-column sample --drop batch,age --missing mean`
+
+    - `cat data.csv | attenua fit - -k 5 --json`
 
     - `attenua fit --report` (the built-in digits, with a report)
     """
     refuse_options_of_other_methods(context, method)
-    request = Request(
-        file, columns, group_column, k, method, corrections, neighbours, guard, alphas, cv, repeats, seed
-    )
+    # The options from --columns to --sheet go together.
+    reading = Reading.of(context)
+    request = Request(file, reading, k, method, corrections, neighbours, guard, alphas, cv, repeats, seed)
     targets = [out / name for name in ("components.csv", "scores.csv", "model.npz")]
     targets += [out / "report.html"] if report else []
     if out.exists() and not out.is_dir():
         fail(f"{out} is a file; --out takes the name of a folder.")
-    try:
-        # Before the work, so that nobody waits for a result that cannot be written.
-        refuse_existing(targets, force=force)
-    except FileExistsError as error:
-        fail(str(error))
+    check_targets(targets, force=force, make_folders=True)
     table = load_rows(request)
     model = fit_rows(table, request)
     contents: list[Any] = [
         components_csv(model, table.names),
-        scores_csv(scores_of(model, table)),
+        scores_csv(scores_of(model, table), table),
         model_bytes(model),
     ]
     if report:
         from attenua.cli.report import page_of
 
         contents.append(page_of(model, table, request, image_shape))
-    try:
-        write_all_whole(dict(zip(targets, contents, strict=True)), force=force, make_folders=True)
-    except OSError as error:
-        fail(str(error) if isinstance(error, FileExistsError) else f"{out} cannot be written to: {error}.")
+    write_files(dict(zip(targets, contents, strict=True)), force=force, make_folders=True)
     if as_json:
         print_plain(dump(as_record(table, model) | {"files": [str(path) for path in targets]}))
     else:

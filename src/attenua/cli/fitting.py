@@ -1,6 +1,7 @@
 """What fit and report share: read rows, fit them, and score them."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,20 +9,20 @@ from sklearn.datasets import load_digits
 
 from attenua.cli.base import fail, warn
 from attenua.cli.methods import Method, Request
-from attenua.cli.readers import Table, TableError, read_table
+from attenua.cli.readers import Table, TableError
 
 
-def load_rows(request: Request) -> Table:
-    """Read the rows of a request, or fail with a sentence."""
+def load_rows(request: Request, names: Sequence[str] | None = None) -> Table:
+    """Read the rows of a request, with columns by their names if given, or fail with a sentence."""
     try:
         if request.file is not None:
-            return read_table(request.file, columns=request.columns, group_column=request.group_column)
+            return request.reading.read(request.file, names=names)
     except TableError as error:
         fail(str(error))
     except MemoryError:
         fail(f"{request.file} does not fit in memory.")
-    if request.columns or request.group_column:
-        fail("--columns and --group-column need a file; the built-in digits were not given as one.")
+    if request.reading.given:
+        fail(f"{request.reading.as_options()[0]} needs a file; the built-in digits were not given as one.")
     digits = load_digits()
     return Table(digits.data, list(digits.feature_names), None, "the built-in digits")
 

@@ -8,6 +8,7 @@ import typer
 
 from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua.cli.base import fail
+from attenua.cli.reading import Reading
 
 
 class Method(StrEnum):
@@ -36,8 +37,7 @@ class Request:
     """How a command was asked to fit."""
 
     file: str | None
-    columns: list[str] | None
-    group_column: str | None
+    reading: Reading
     k: int | float
     method: Method
     corrections: Any

@@ -9,10 +9,10 @@ from attenua._correct.corrections import CORRECTIONS
 from attenua.cli.methods import Method
 
 FILE_HELP = (
-    "Rows of numbers: .csv, .parquet, .feather, .npy, .npz or .h5ad; - for CSV on standard input. "
+    "Rows of numbers: .csv (.tsv, .txt; also packed as .gz, .bz2, .xz or .zst), .xlsx, .parquet, .feather, "
+    ".npy, .npz or .h5ad; - for CSV on standard input. "
     "Without it, the handwritten digits that come with scikit-learn."
 )
-COLUMNS_HELP = "Columns to use: names, positions from 1, or ranges such as a:c, separated by commas."
 
 
 def parse_rank(text: str) -> int | float:
@@ -93,14 +93,6 @@ Rank = Annotated[
         metavar="K",
         help="Number of components, or the part of the variance (0.9) that PCA is to explain with them.",
     ),
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--columns", "-c", help=f"{COLUMNS_HELP} May be repeated. By default all columns."),
-]
-GroupColumn = Annotated[
-    str | None,
-    typer.Option(help="Column that labels rows which belong together; they are never split."),
 ]
 MethodOption = Annotated[
     Method,

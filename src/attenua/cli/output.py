@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from attenua.cli.readers import Table
+
 
 def components_csv(model: Any, names: Sequence[str] | None) -> bytes:
     """Return the components as CSV: one row each, one column per column of the data."""
@@ -16,10 +18,13 @@ def components_csv(model: Any, names: Sequence[str] | None) -> bytes:
     return _csv(["component", *columns], rows)
 
 
-def scores_csv(scores: Any) -> bytes:
-    """Return scores as CSV: one row per row of the data, one column per component."""
+def scores_csv(scores: Any, table: Table) -> bytes:
+    """Return scores as CSV: the names of the rows if they have any, then one column per component."""
     names = [f"component_{number}" for number in range(1, scores.shape[1] + 1)]
-    return _csv(names, (_digits(row) for row in scores))
+    if table.ids is None:
+        return _csv(names, (_digits(row) for row in scores))
+    rows = ([name, *_digits(row)] for name, row in zip(table.ids, scores, strict=True))
+    return _csv([table.id_name, *names], rows)
 
 
 def scores_npy(scores: Any) -> bytes:

@@ -8,19 +8,16 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from attenua._data.files import refuse_existing, write_all_whole
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain
 from attenua.cli.fitting import fit_rows, load_rows
 from attenua.cli.methods import Method, Request, refuse_options_of_a_fit, refuse_options_of_other_methods
 from attenua.cli.options import (
     Alphas,
     AsJson,
-    Columns,
     Corrections,
     File,
     Folds,
     Force,
-    GroupColumn,
     Guard,
     ImageShape,
     MethodOption,
@@ -29,8 +26,22 @@ from attenua.cli.options import (
     Repeats,
     Seed,
 )
-from attenua.cli.readers import Table, TableError, read_table
+from attenua.cli.readers import Table
+from attenua.cli.reading import (
+    ColourBy,
+    Columns,
+    DecimalSign,
+    Drop,
+    GroupColumn,
+    Header,
+    IdColumn,
+    Missing,
+    MissingCells,
+    Reading,
+    Sheet,
+)
 from attenua.cli.words import as_record, describe, dump
+from attenua.cli.writing import check_targets, write_files
 from attenua.model_files import ModelFileError, load_model
 
 
@@ -40,7 +51,14 @@ def report(
     file: File = None,
     k: Rank = "5",
     columns: Columns = None,
+    drop: Drop = None,
     group_column: GroupColumn = None,
+    id_column: IdColumn = None,
+    colour_by: ColourBy = None,
+    header: Header = None,
+    decimal: DecimalSign = None,
+    missing: MissingCells = Missing.FAIL,
+    sheet: Sheet = None,
     method: MethodOption = Method.CORRECTED,
     corrections: Corrections = "auto",
     neighbours: Neighbours = None,
@@ -71,6 +89,8 @@ def report(
 
     - `attenua report data.csv -k 5 --method attenuated`
 
+    - `attenua report patients.xlsx -k 3 --id-column patient --colour-by diagnosis`
+
     - `attenua report data.csv --model attenua-fit/model.npz`
 
     - `attenua report` (the built-in digits)
@@ -78,13 +98,12 @@ def report(
     if model is not None:
         refuse_options_of_a_fit(context)
     refuse_options_of_other_methods(context, method)
-    request = Request(
-        file, columns, group_column, k, method, corrections, neighbours, guard, alphas, cv, repeats, seed
-    )
-    try:
-        refuse_existing([out], force=force)
-    except FileExistsError as error:
-        fail(str(error))
+    if out.suffix.lower() != ".html":
+        raise typer.BadParameter(f"{out} must end in .html.", param_hint="--out")
+    # The options from --columns to --sheet go together.
+    reading = Reading.of(context)
+    request = Request(file, reading, k, method, corrections, neighbours, guard, alphas, cv, repeats, seed)
+    check_targets([out], force=force)
     if model is None:
         table = load_rows(request)
         fitted = fit_rows(table, request)
@@ -92,10 +111,7 @@ def report(
         table, fitted = _stored(model, request)
     with _working("Making the report", quiet=as_json):
         page = page_of(fitted, table, request, image_shape, model)
-    try:
-        write_all_whole({out: page}, force=force)
-    except OSError as error:
-        fail(str(error) if isinstance(error, FileExistsError) else f"{out} cannot be written: {error}.")
+    write_files({out: page}, force=force)
     if as_json:
         print_plain(dump(as_record(table, fitted) | {"files": [str(out)]}))
     else:
@@ -113,15 +129,9 @@ def _stored(model: Path, request: Request) -> tuple[Table, Any]:
     """Return the rows and the model that was fitted to them before."""
     try:
         fitted = load_model(model)
-        if request.file is None:
-            return load_rows(request), fitted
-        names = getattr(fitted, "feature_names_in_", None)
-        table = read_table(
-            request.file, columns=request.columns, group_column=request.group_column, names=names
-        )
-    except (ModelFileError, TableError) as error:
+    except ModelFileError as error:
         fail(str(error))
-    return table, fitted
+    return load_rows(request, getattr(fitted, "feature_names_in_", None)), fitted
 
 
 def page_of(
@@ -137,6 +147,9 @@ def page_of(
             image_shape=image_shape,
             feature_names=table.names,
             groups=table.groups,
+            colour_by=table.colours,
+            colour_name=request.reading.colour_by,
+            row_names=table.ids,
             source=table.source if request.file in (None, "-") else Path(request.file).name,
             code=_code(request, image_shape, model),
         )
@@ -150,33 +163,30 @@ def page_of(
 def _code(request: Request, image_shape: Any, model: Path | None) -> str:
     """Return the command that makes the page again and, where the rows are in a file, the same in Python."""
     command = ["attenua", "report", *([request.file] if request.file else [])]
-    for text in request.columns or []:
-        command += ["--columns", text]
-    if request.group_column:
-        command += ["--group-column", request.group_column]
+    command += request.reading.as_options()
     command += ["--model", str(model)] if model is not None else _fit_options(request)
     if image_shape is not None:
         command += ["--image-shape", f"{image_shape[0]}x{image_shape[1]}"]
     shell = shlex.join(command) + "\n"
     if request.file in (None, "-") or model is not None:
         return shell
-    options = f", columns={request.columns!r}" if request.columns else ""
-    options += f", group_column={request.group_column!r}" if request.group_column else ""
     shape = "" if image_shape is None else f", image_shape={tuple(image_shape)!r}"
     name = request.estimator_class.__name__
     parameters = "".join(f", {key}={value!r}" for key, value in request.parameters.items())
     groups = "" if request.method is Method.PCA else ", groups=table.groups"
+    colour = request.reading.colour_by
+    coloured = f", colour_by=table.colours, colour_name={colour!r}" if colour else ""
     return (
         f"{shell}\n"
         "# or, in Python:\n"
         f"from attenua import {name}\n"
         "from attenua.cli.readers import read_table\n"
         "from attenua.report import report\n\n"
-        f"table = read_table({request.file!r}{options})\n"
+        f"table = read_table({request.file!r}{request.reading.as_code()})\n"
         f"model = {name}({request.k}{parameters})\n"
         f"model.fit(table.X{groups})\n"
-        'report(model, table.X, "report.html", feature_names=table.names, groups=table.groups'
-        f"{shape})\n"
+        'report(model, table.X, "report.html", feature_names=table.names, groups=table.groups, '
+        f"row_names=table.ids{coloured}{shape})\n"
     )
 
 

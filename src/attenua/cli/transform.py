@@ -1,26 +1,39 @@
 """``attenua transform``: scores of new rows by a model that ``attenua fit`` wrote."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from attenua._data.files import refuse_existing, write_all_whole
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain
 from attenua.cli.fitting import scores_of
-from attenua.cli.options import COLUMNS_HELP, AsJson, Force
+from attenua.cli.options import AsJson, Force
 from attenua.cli.output import scores_csv, scores_npy
-from attenua.cli.readers import TableError, read_table
+from attenua.cli.readers import TableError
+from attenua.cli.reading import (
+    COLUMNS_HELP,
+    DecimalSign,
+    Drop,
+    Header,
+    IdColumn,
+    Missing,
+    Reading,
+    Sheet,
+)
 from attenua.cli.words import dump
+from attenua.cli.writing import check_targets, write_files
 from attenua.model_files import ModelFileError, load_model
 
 
 @app.command(epilog=EXIT_CODES)
 def transform(
+    context: typer.Context,
     model: Annotated[Path, typer.Argument(help="A model.npz that attenua fit wrote.")],
     data: Annotated[
-        str, typer.Argument(help="Rows with the columns of the fit; - for CSV on standard input.")
+        str,
+        typer.Argument(
+            help="Rows with the columns of the fit, in any format of attenua fit; - is CSV on standard input."
+        ),
     ],
     columns: Annotated[
         list[str] | None,
@@ -30,6 +43,19 @@ def transform(
             help=f"{COLUMNS_HELP} By default those of the fit, by name where they have names.",
         ),
     ] = None,
+    drop: Drop = None,
+    id_column: IdColumn = None,
+    header: Header = None,
+    decimal: DecimalSign = None,
+    missing: Annotated[
+        Missing,
+        typer.Option(
+            "--missing",
+            help="With missing cells: fail, leave out their rows, or fill them with the means of the model "
+            "(its mean_), not those of these rows.",
+        ),
+    ] = Missing.FAIL,
+    sheet: Sheet = None,
     out: Annotated[
         Path, typer.Option(help="File for the scores: .csv or .npy; - prints CSV on standard output.")
     ] = Path("scores.csv"),
@@ -38,7 +64,8 @@ def transform(
 ) -> None:
     """Write the scores of rows on the components of a fitted model.
 
-    Columns are found by name where model and data have names, in any order; others are left aside.
+    Columns are found by name where model and data have names, in any order; others are left aside. Names of
+    the rows (--id-column) are the first column of the scores in .csv; .npy holds the scores alone.
 
     For example:
 
@@ -51,29 +78,23 @@ def transform(
         raise typer.BadParameter(f"{out} must end in .csv or .npy, or be -.", param_hint="--out")
     if to_screen and as_json:
         raise typer.BadParameter("standard output cannot hold both scores and --json.", param_hint="--out")
+    if not to_screen:
+        check_targets([out], force=force)
     try:
-        refuse_existing([] if to_screen else [out], force=force)
         estimator = load_model(model)
         names = getattr(estimator, "feature_names_in_", None)
-        table = read_table(data, columns=columns, names=names, least_rows=1)
-        if table.X.shape[1] != estimator.n_features_in_:
-            fail(
-                f"{table.source} has {table.X.shape[1]} columns of numbers, but {model} was fitted to "
-                f"{estimator.n_features_in_}; choose them with --columns."
-            )
-        scores = scores_of(estimator, table)
-        content = scores_npy(scores) if out.suffix.lower() == ".npy" else scores_csv(scores)
-        if not to_screen:
-            write_all_whole({out: content}, force=force)
-    except (ModelFileError, TableError, FileExistsError) as error:
+        table = Reading.of(context).read(data, names=names, means=estimator.mean_, least_rows=1)
+    except (ModelFileError, TableError) as error:
         fail(str(error))
-    except OSError as error:
-        fail(f"{out} cannot be written: {error.strerror or error}.")
-    n_rows, rank = scores.shape
+    scores = scores_of(estimator, table)
+    content = scores_npy(scores) if out.suffix.lower() == ".npy" else scores_csv(scores, table)
     if to_screen:
-        sys.stdout.write(content.decode())
+        print_plain(content.decode(), end="")
         return
+    write_files({out: content}, force=force)
+    n_rows, rank = scores.shape
     if as_json:
-        print_plain(dump({"data": table.source, "n_rows": n_rows, "n_components": rank, "files": [str(out)]}))
+        record = {"data": table.source, "n_rows": n_rows, "n_components": rank, "notes": list(table.notes)}
+        print_plain(dump(record | {"files": [str(out)]}))
     else:
         print_plain(f"{table.source}: scores of {n_rows:,} rows on {rank} components written to {out}")

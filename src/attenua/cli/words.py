@@ -33,6 +33,7 @@ def as_record(table: Table, model: Any) -> dict[str, Any]:
         "n_columns": p,
         "n_components": model.n_components_,
         "explained_variance_ratio": model.explained_variance_ratio_.tolist(),
+        "notes": list(table.notes),
     }
     if not isinstance(model, CorrectedPCACV | AttenuatedPCACV):
         return record

@@ -33,17 +33,20 @@ def test_matrix_names_and_groups(tmp_path, form):
     assert table.names == ["g1", "g3"]
     assert list(table.groups) == ["u", "u", "v", "v"]
     assert list(read_table(path, group_column="run").groups) == [1, 1, 2, 2]
+    assert (list(table.ids), table.id_name) == (list("wxyz"), "id")
+    assert list(read_table(path, id_column="batch", colour_by="run").ids) == ["u", "u", "v", "v"]
+    assert list(read_table(path, id_column="batch", colour_by="run").colours) == [1, 1, 2, 2]
 
 
 def test_errors_name_row_and_column(tmp_path):
     path = write(tmp_path / "x.h5ad", X, batch=("u", None, "v", "v"))
-    with pytest.raises(TableError, match="row 2, 'batch' has no label"):
+    with pytest.raises(TableError, match="row 2, column 'batch' has no label"):
         read_table(path, group_column="batch")
     with pytest.raises(TableError, match="no column 'donor'"):
         read_table(path, group_column="donor")
     bad = X.copy()
     bad[2, 1] = np.nan
-    with pytest.raises(TableError, match="row 3, column 'g2' is nan"):
+    with pytest.raises(TableError, match=r"1 cell is missing, .* the first is row 3, column 'g2'\."):
         read_table(write(tmp_path / "bad.h5ad", bad))
     (tmp_path / "broken.h5ad").write_bytes(b"nothing of the kind")
     with pytest.raises(TableError, match=r"broken.h5ad cannot be read as h5ad"):

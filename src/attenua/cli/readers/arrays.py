@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from attenua._data.extras import how_to_install
-from attenua.cli.readers.source import Source, TableError
+from attenua.cli.readers.source import Source, TableError, first_line
 
 
 class MatrixSource(Source):
@@ -23,7 +23,6 @@ class MatrixSource(Source):
             raise TableError(f"{source} must hold real numbers; its type is {X.dtype}.")
         self._X = X.tocsr() if sp.issparse(X) else X
         self.n_columns = X.shape[1]
-        self.check_names()
 
     def numbers(self, positions: list[int]) -> Any:
         """Return columns; all of them are not copied."""
@@ -41,10 +40,7 @@ class MatrixSource(Source):
         if self._beside is None or name not in self._beside:
             return None
         column = self._beside[name]
-        empty = np.flatnonzero(np.asarray(column.isna()))
-        if empty.size:
-            raise TableError(f"{self.source}: row {empty[0] + 1}, {name!r} has no label of a group.")
-        return np.asarray(column.astype(str) if column.dtype.kind not in "iub" else column)
+        return np.asarray(column if column.dtype.kind in "iuf" else column.astype(object))
 
 
 def npy_source(path: Path, source: str) -> MatrixSource:
@@ -54,7 +50,7 @@ def npy_source(path: Path, source: str) -> MatrixSource:
     except (ValueError, EOFError) as error:
         if isinstance(error, TableError):
             raise
-        raise TableError(f"{source} cannot be read as npy: {_first_line(error)}.") from None
+        raise TableError(f"{source} cannot be read as npy: {first_line(error)}.") from None
 
 
 def npz_source(path: Path, source: str) -> MatrixSource:
@@ -68,7 +64,7 @@ def npz_source(path: Path, source: str) -> MatrixSource:
     except (ValueError, EOFError, OSError, zipfile.BadZipFile, AttributeError) as error:
         if isinstance(error, TableError):
             raise
-        raise TableError(f"{source} cannot be read as npz: {_first_line(error)}.") from None
+        raise TableError(f"{source} cannot be read as npz: {first_line(error)}.") from None
     matrices = [name for name, array in arrays.items() if getattr(array, "ndim", 0) == 2]
     if len(matrices) != 1:
         found = ", ".join(names) or "nothing"
@@ -85,11 +81,9 @@ def h5ad_source(path: Path, source: str) -> MatrixSource:
     try:
         data = anndata.read_h5ad(path)
     except Exception as error:  # anndata passes on whatever h5py and its own readers raise
-        raise TableError(f"{source} cannot be read as h5ad: {_first_line(error)}.") from None
+        raise TableError(f"{source} cannot be read as h5ad: {first_line(error)}.") from None
     if data.X is None:
         raise TableError(f"{source} has no matrix X.")
-    return MatrixSource(data.X, source, [str(name) for name in data.var_names], data.obs)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    matrix = MatrixSource(data.X, source, [str(name) for name in data.var_names], data.obs)
+    matrix.row_names = data.obs_names.name or "id", np.asarray(data.obs_names.astype(str))
+    return matrix

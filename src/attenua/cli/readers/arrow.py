@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.cli.readers.source import Source, TableError
+from attenua._data.extras import how_to_install
+from attenua.cli.readers.source import Source, TableError, first_line
 
 
 class ArrowSource(Source):
@@ -19,24 +20,28 @@ class ArrowSource(Source):
             from pyarrow import feather, parquet
         except ImportError as error:  # also where it is installed but does not go with this numpy
             raise TableError(
-                f"{source}: {path.suffix} files need pyarrow: pip install pyarrow ({error})."
+                f"{source}: {path.suffix} files need pyarrow: {how_to_install('cli')} ({error})."
             ) from None
         read = parquet.read_table if path.suffix.lower() == ".parquet" else feather.read_table
         try:
             self._table = read(path)
         except (pa.ArrowException, OSError, ValueError) as error:
-            reason = str(error).splitlines()[0].rstrip(".")
-            raise TableError(f"{source} cannot be read as {path.suffix[1:]}: {reason}.") from None
-        # What pandas writes of its row labels is not data.
-        index = (self._table.schema.pandas_metadata or {}).get("index_columns", [])
-        stored = [name for name in index if isinstance(name, str) and name in self._table.column_names]
-        self._table = self._table.drop_columns(stored) if stored else self._table
+            raise TableError(f"{source} cannot be read as {path.suffix[1:]}: {first_line(error)}.") from None
+        self._take_index()
         self.names = [str(name) for name in self._table.column_names]
         self.n_columns = len(self.names)
-        self.check_names()
+
+    def _take_index(self) -> None:
+        """Take what pandas writes of its row labels out of the columns; one column of them names the rows."""
+        index = (self._table.schema.pandas_metadata or {}).get("index_columns", [])
+        stored = [name for name in index if isinstance(name, str) and name in self._table.column_names]
+        if len(stored) == 1:
+            called = "index" if stored[0].startswith("__index_level_") else stored[0]
+            self.row_names = called, np.asarray(self._table.column(stored[0]).to_pylist())
+        self._table = self._table.drop_columns(stored) if stored else self._table
 
     def numbers(self, positions: list[int]) -> NDArray[np.float64]:
-        """Return columns as numbers."""
+        """Return columns as numbers, NaN where a cell is empty."""
         X = np.empty((self._table.num_rows, len(positions)))
         for place, position in enumerate(positions):
             X[:, place] = self._column(position)
@@ -52,21 +57,13 @@ class ArrowSource(Source):
             for is_kind in (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal)
         ):
             raise TableError(
-                f"{self.source}: {self.called(position)} holds {kind}, not numbers. Choose the columns to "
-                "use with --columns."
+                f"{self.source}: {self.called(position)} holds {kind}, not numbers. Leave it out with "
+                "--drop, or choose the columns to use with --columns."
             )
-        if column.null_count:
-            row = column.is_null().to_numpy().argmax() + 1
-            raise TableError(
-                f"{self.source}: row {row}, {self.called(position)} is empty. Fill or remove it, or choose "
-                "the columns to use with --columns."
-            )
+        # In a column of decimals an empty cell is None, which as a number is NaN as well.
         return column.to_numpy().astype(float)
 
     def labels(self, position: int) -> NDArray[Any]:
         """Return a column as labels."""
         column = self._table.column(position)
-        if column.null_count:
-            row = column.is_null().to_numpy().argmax() + 1
-            raise TableError(f"{self.source}: row {row}, {self.called(position)} has no label of a group.")
-        return np.asarray(column.to_pylist())
+        return np.array(column.to_pylist(), dtype=object if column.null_count else None)

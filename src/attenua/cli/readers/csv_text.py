@@ -1,105 +1,144 @@
-"""CSV: read with the standard library, so that a bad cell can be named."""
+"""CSV: read by pyarrow; where it fails, a slow scan names the line and the column."""
 
 import csv
 import io
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.cli.readers.source import Source, TableError
-
-_CHUNK_ROWS = 4_096
+from attenua._data.extras import how_to_install
+from attenua.cli.readers.cells import MISSING_CELLS, is_missing, is_number
+from attenua.cli.readers.form import Wishes, find_form
+from attenua.cli.readers.source import Source, TableError, first_line
 
 
 class CsvSource(Source):
-    """A CSV text. Its first row is a header unless every cell of it is a number."""
+    """A CSV text.
 
-    def __init__(self, content: bytes, source: str):
-        self.source = source
+    Parameters
+    ----------
+    content : bytes
+        The text, in UTF-8.
+    source : str
+        What to call it in messages.
+    wishes : Wishes
+        What is known about it.
+    """
+
+    def __init__(self, content: bytes, source: str, wishes: Wishes):
+        self.source, self._content = source, content
+        self._check_text()
         try:
-            self._text = content.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = content[: error.start].count(b"\n") + 1
-            raise TableError(f"{source}: line {line} is not UTF-8 text; save the file as UTF-8.") from None
-        if "\0" in self._text:
-            raise TableError(f"{source} is not a CSV text: it holds zero bytes.")
-        self._delimiter = max(",;\t", key=self._text.partition("\n")[0].count)
-        first = next(self._rows(), None)
-        if first is None:
+            import pyarrow  # noqa: F401
+        except ImportError as error:  # also where it is installed but does not go with this numpy
+            raise TableError(
+                f"{source}: CSV files need pyarrow: {how_to_install('cli')} ({error})."
+            ) from None
+        form = find_form(self._lines, wishes)
+        if form is None:
             raise TableError(f"{source} is empty.")
-        self._width = self.n_columns = len(first[1])
-        self.names = None
-        if not all(_is_number(cell) for cell in first[1]):
-            self.names = [cell.strip() for cell in first[1]]
-            self.check_names()
+        self._form, self.names, self.n_columns = form, form.names, form.width
+        self.notes = form.notes
 
-    def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number of the line that each row ends on, and its cells."""
-        reader = csv.reader(io.StringIO(self._text, newline=""), delimiter=self._delimiter, strict=True)
+    def _check_text(self) -> None:
         try:
-            for cells in reader:
-                if cells:
-                    yield reader.line_num, cells
-        except csv.Error as error:
-            raise TableError(f"{self.source}: line {reader.line_num} is not valid CSV: {error}.") from None
+            self._content.decode()
+        except UnicodeDecodeError as error:
+            line = self._content[: error.start].count(b"\n") + 1
+            raise TableError(
+                f"{self.source}: line {line} is not UTF-8 text; save the file as UTF-8."
+            ) from None
+        if b"\0" in self._content:
+            raise TableError(f"{self.source} is not a CSV text: it holds zero bytes.")
 
-    def _data_rows(self) -> Iterator[tuple[int, list[str]]]:
-        rows = islice(self._rows(), self.names is not None, None)
-        for number, (line, cells) in enumerate(rows, start=1):
-            if len(cells) != self._width:
-                raise TableError(
-                    f"{self.source}: row {number} (line {line}) has {len(cells)} cells, but the first row "
-                    f"has {self._width}."
-                )
-            yield line, cells
+    def _lines(self) -> Iterator[str]:
+        return iter(io.TextIOWrapper(io.BytesIO(self._content), encoding="utf-8-sig", newline=""))
 
     def numbers(self, positions: list[int]) -> NDArray[np.float64]:
-        """Return columns as numbers."""
-        rows, chunks, n_done = self._data_rows(), [], 0
-        while chunk := list(islice(rows, _CHUNK_ROWS)):
-            cells = [[row[position] for position in positions] for _, row in chunk]
-            try:
-                numbers = np.array(cells, dtype=float)
-            except ValueError:
-                numbers = None
-            if numbers is None or not np.isfinite(numbers).all():
-                self._refuse(chunk, positions, n_done)
-            chunks.append(numbers)
-            n_done += len(chunk)
-        return np.concatenate(chunks) if chunks else np.empty((0, len(positions)))
+        """Return columns as numbers, NaN where a cell is missing."""
+        import pyarrow as pa
 
-    def _refuse(self, chunk: list[tuple[int, list[str]]], positions: list[int], n_before: int) -> None:
-        """Raise an error that names the first cell that is not a finite number."""
-        for number, (line, row) in enumerate(chunk, start=n_before + 1):
-            for position in positions:
-                cell = row[position]
-                if _is_number(cell) and np.isfinite(float(cell)):
-                    continue
-                problem = f"holds {cell!r}, which is not a finite number" if cell.strip() else "is empty"
-                raise TableError(
-                    f"{self.source}: row {number} (line {line}), {self.called(position)} {problem}. Fill or "
-                    "remove it, or choose the columns to use with --columns."
-                )
-        raise AssertionError("called without a bad cell")  # pragma: no cover
+        table = self._parse(positions, pa.float64())
+        X = np.empty((table.num_rows, len(positions)))
+        for place, column in enumerate(table.columns):
+            X[:, place] = column.to_numpy()
+        return X
 
     def labels(self, position: int) -> NDArray[Any]:
         """Return a column as texts."""
-        labels = np.array([row[position].strip() for _, row in self._data_rows()], dtype=str)
-        empty = np.flatnonzero(labels == "")
-        if empty.size:
-            raise TableError(
-                f"{self.source}: row {empty[0] + 1}, {self.called(position)} has no label of a group."
+        import pyarrow as pa
+
+        column = self._parse([position], pa.string()).column(0)
+        return np.array([text.strip() for text in column.to_pylist()], dtype=str)
+
+    def _parse(self, positions: list[int], kind: Any) -> Any:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        # Positions as names: those of the header may be the same twice.
+        names = [str(position) for position in range(self.n_columns)]
+        wanted = [names[position] for position in positions]
+        # To pyarrow empty lines at the start are rows to skip, and a header alone is an error.
+        content = self._content.lstrip(b"\r\n")
+        if self.names is not None and next(self._data_rows(), None) is None:
+            return pa.table([pa.array([], kind)] * len(wanted), names=wanted)
+        try:
+            return arrow_csv.read_csv(
+                pa.BufferReader(content),
+                arrow_csv.ReadOptions(
+                    use_threads=False,
+                    block_size=_block_size(content),
+                    column_names=names,
+                    skip_rows_after_names=int(self.names is not None),
+                ),
+                arrow_csv.ParseOptions(delimiter=self._form.delimiter, newlines_in_values=b'"' in content),
+                arrow_csv.ConvertOptions(
+                    include_columns=wanted,
+                    column_types=dict.fromkeys(wanted, kind),
+                    null_values=MISSING_CELLS,
+                    decimal_point=self._form.decimal,
+                ),
             )
-        return labels
+        except pa.ArrowInvalid as error:
+            self._refuse(positions if kind == pa.float64() else [])
+            raise TableError(f"{self.source} cannot be read as CSV: {first_line(error)}.") from None
+
+    def _data_rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the number of the line that each row of data ends on, and its cells."""
+        reader = csv.reader(self._lines(), delimiter=self._form.delimiter, strict=True)
+        try:
+            rows = ((reader.line_num, cells) for cells in reader if cells)
+            if self.names is not None:
+                next(rows)
+            yield from rows
+        except csv.Error as error:
+            raise TableError(f"{self.source}: line {reader.line_num} is not valid CSV: {error}.") from None
+
+    def _refuse(self, positions: list[int]) -> None:
+        """Raise an error that names the first row of another length, or the first cell that is no number."""
+        for number, (line, cells) in enumerate(self._data_rows(), start=1):
+            place = f"{self.source}: row {number} (line {line})"
+            if len(cells) != self.n_columns:
+                raise TableError(f"{place} has {len(cells)} cells, but the first row has {self.n_columns}.")
+            for position in positions:
+                cell = cells[position]
+                if not is_missing(cell) and not is_number(cell, self._form.decimal):
+                    raise TableError(
+                        f"{place}, {self.called(position)} holds {cell!r}, which is not a number. Leave the "
+                        "column out with --drop, or choose the columns to use with --columns."
+                    )
+
+    def place(self, row: int) -> str:
+        """Return where a row is: counted from 1, with its line."""
+        line = next(line for number, (line, _) in enumerate(self._data_rows()) if number == row)
+        return f"row {row + 1} (line {line})"
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    # Python reads 1_000 as a number; no other program does.
-    return "_" not in cell
+def _block_size(content: bytes) -> int:
+    """Return how much pyarrow reads in one go: more than any row, which in quotes may have several lines."""
+    least = 2**24 if b'"' in content else 2**20
+    ends = np.flatnonzero(np.frombuffer(content, dtype=np.uint8) == ord("\n"))
+    longest = int(np.diff(ends, prepend=-1, append=len(content)).max())
+    return min(max(least, 2 * longest), 2**31 - 1)

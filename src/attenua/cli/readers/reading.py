@@ -1,34 +1,35 @@
 """The one door: a path in, a table of finite numbers out."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from attenua.cli.readers.arrays import h5ad_source, npy_source, npz_source
-from attenua.cli.readers.arrow import ArrowSource
-from attenua.cli.readers.columns import chosen_columns, describe_columns, one_column
-from attenua.cli.readers.csv_text import CsvSource
-from attenua.cli.readers.source import Source, Table, TableError, check_finite
+import numpy as np
+from numpy.typing import ArrayLike
 
-_OPENERS: dict[str, Any] = {
-    ".csv": lambda path, source: CsvSource(path.read_bytes(), source),
-    ".tsv": lambda path, source: CsvSource(path.read_bytes(), source),
-    ".txt": lambda path, source: CsvSource(path.read_bytes(), source),
-    ".parquet": ArrowSource,
-    ".feather": ArrowSource,
-    ".npy": npy_source,
-    ".npz": npz_source,
-    ".h5ad": h5ad_source,
-}
+from attenua.cli.readers.columns import chosen_columns, describe_columns, one_column, refuse_same_names
+from attenua.cli.readers.form import Wishes
+from attenua.cli.readers.labels import Labels, as_colours, as_groups, as_texts, find_labels, refuse_as_numbers
+from attenua.cli.readers.missing import WAYS, without_missing
+from attenua.cli.readers.opening import open_source
+from attenua.cli.readers.row_names import first_column_of_labels, suspected_id
+from attenua.cli.readers.source import Source, Table, TableError
 
 
 def read_table(
     path: str | Path,
     *,
     columns: Sequence[str] | None = None,
+    drop: Sequence[str] | None = None,
     group_column: str | None = None,
+    id_column: str | None = None,
+    colour_by: str | None = None,
+    header: bool | None = None,
+    decimal: str | None = None,
+    missing: str = "fail",
+    sheet: str | None = None,
     names: Sequence[str] | None = None,
+    means: ArrayLike | None = None,
     least_rows: int = 2,
 ) -> Table:
     """Read rows of numbers from a file.
@@ -36,83 +37,114 @@ def read_table(
     Parameters
     ----------
     path : str or Path
-        A .csv (.tsv, .txt), .parquet, .feather, .npy, .npz or .h5ad file; ``-`` is CSV on standard input.
+        A .csv (.tsv, .txt; also packed: .gz, .bz2, .xz, .zst), .xlsx, .parquet, .feather, .npy, .npz or
+        .h5ad file; ``-`` is CSV on standard input.
     columns : sequence of str, optional
-        Comma-separated names, positions counted from 1, or ranges ``first:last``; by default all columns
-        but the group column.
+        Comma-separated names, positions counted from 1, or ranges ``first:last``, ``first:``, ``:last``; by
+        default all columns but those that the next four parameters name.
+    drop : sequence of str, optional
+        Columns to leave out, in the same words.
     group_column : str, optional
         Column (or, in h5ad, row annotation) that labels the rows.
+    id_column : str, optional
+        Column that names the rows. By default what the file keeps for it: the index of parquet and feather,
+        the obs_names of h5ad.
+    colour_by : str, optional
+        Column to colour the rows by in pictures: numbers or texts.
+    header : bool, optional
+        Whether the first row of a text or a sheet is a header. By default it is found out.
+    decimal : {".", ","}, optional
+        The decimal sign of a text. By default it is found out.
+    missing : {"fail", "drop-rows", "mean"}, default="fail"
+        What to do with missing cells.
+    sheet : str, optional
+        Sheet of an Excel file; by default the first.
     names : sequence of str, optional
         Exact names of the columns to take, where the file has names; without names it must have as many.
+    means : array-like, optional
+        Means to fill missing cells with; by default those of the rows.
     least_rows : int, default=2
         Fewest rows that will do.
 
     Returns
     -------
     Table
-        Numbers, names and groups.
+        Numbers, names, what else is known about the rows, and what was assumed.
 
     Raises
     ------
     TableError
         A sentence that names the file and, where there is one, the row and the column.
     """
-    source = _open(path)
-    groups, group_position = _groups(source, group_column)
-    positions = [position for position in range(source.n_columns) if position != group_position]
+    if missing not in WAYS:
+        raise ValueError(f"missing must be one of {', '.join(WAYS)}; got {missing!r}.")
+    source = open_source(path, Wishes(header, decimal, names), sheet)
+    groups = find_labels(source, group_column, "--group-column")
+    colours = find_labels(source, colour_by, "--colour-by")
+    ids = find_labels(source, id_column, "--id-column")
+    first = first_column_of_labels(source) if ids is None or ids.position != 0 else None
+    aside = {labels.position for labels in (groups, colours, ids) if labels} | ({0} if first else set())
     if columns:
         positions = chosen_columns(source, columns)
-        if group_position in positions:
-            raise TableError(
-                f"{source.source}: {source.called(group_position)} labels groups; take it out of --columns."
-            )
+        refuse_as_numbers(source, positions, {"labels groups": groups, "names the rows": ids})
     elif names is not None and source.names is not None:
-        positions = [_named(source, name) for name in names]
+        positions = _named(source, names)
+    else:
+        positions = [position for position in range(source.n_columns) if position not in aside]
+    dropped = chosen_columns(source, drop, "--drop") if drop else []
+    positions = [position for position in positions if position not in dropped]
+    X = _numbers(source, positions, least_rows, means)
+    asked = bool(columns) or names is not None
+    notes = list(source.notes)
+    if first is not None and 0 not in positions:
+        labels, sentence = first
+        # Who names the columns has left this one out already.
+        notes += [sentence] if labels is not None or not asked else []
+        ids = ids or (None if labels is None else Labels("id", labels, 0))
+    if ids is None and source.row_names is not None:
+        ids = Labels(*source.row_names, None)
+    suspicion = None if asked else suspected_id(source, X, positions)
+    X, kept, done = without_missing(source, X, positions, missing, means)
+    if X.shape[0] < least_rows:
+        raise TableError(
+            f"{source.source} has {X.shape[0]} rows without missing cells; at least {least_rows} are needed."
+        )
+    return Table(
+        X,
+        None if source.names is None else [source.names[position] for position in positions],
+        None if groups is None else as_groups(source, groups, kept),
+        source.source,
+        None if ids is None else as_texts(ids.values[kept]),
+        "id" if ids is None else ids.name,
+        None if colours is None else as_colours(colours.values[kept]),
+        tuple(note for note in (*notes, suspicion, done) if note),
+    )
+
+
+def _named(source: Source, names: Sequence[str]) -> list[int]:
+    positions = []
+    there = set(source.names or ())
+    for name in names:
+        if name not in there:
+            raise TableError(
+                f"{source.source} has no column {name!r}, which the model was fitted to; "
+                f"{describe_columns(source)}."
+            )
+        positions.append(one_column(source, name))
+    return positions
+
+
+def _numbers(source: Source, positions: list[int], least_rows: int, means: ArrayLike | None) -> Any:
     if not positions:
         raise TableError(f"{source.source} has no column of numbers.")
+    refuse_same_names(source, positions)
+    n_fitted = len(positions) if means is None else np.size(means)
+    if len(positions) != n_fitted:
+        raise TableError(
+            f"{source.source} has {len(positions)} columns of numbers, but the model was fitted to {n_fitted}"
+            "; choose them with --columns."
+        )
     X = source.numbers(positions)
     if X.shape[0] < least_rows:
         raise TableError(f"{source.source} has {X.shape[0]} rows; at least {least_rows} are needed.")
-    check_finite(source, X, positions)
-    found = None if source.names is None else [source.names[position] for position in positions]
-    return Table(X, found, groups, source.source)
-
-
-def _open(path: str | Path) -> Source:
-    if str(path) == "-":
-        return CsvSource(sys.stdin.buffer.read(), "standard input")
-    path = Path(path)
-    opener = _OPENERS.get(path.suffix.lower())
-    if path.is_dir():
-        raise TableError(f"{path} is a folder; give the name of a file.")
-    if not path.exists():
-        raise TableError(f"{path} does not exist.")
-    if opener is None:
-        raise TableError(f"{path} has the ending {path.suffix!r}; known are {', '.join(_OPENERS)}.")
-    try:
-        return opener(path, str(path))
-    except OSError as error:
-        raise TableError(f"{path} cannot be read: {error.strerror or error}.") from None
-
-
-def _groups(source: Source, name: str | None) -> tuple[Any, int | None]:
-    if name is None:
-        return None, None
-    outside = source.outside_labels(name)
-    if outside is not None:
-        return outside, None
-    position = one_column(source, name)
-    if position is None:
-        raise TableError(
-            f"{source.source} has no column {name!r} for --group-column; {describe_columns(source)}."
-        )
-    return source.labels(position), position
-
-
-def _named(source: Source, name: str) -> int:
-    if name not in source.names:
-        raise TableError(
-            f"{source.source} has no column {name!r}, which the model was fitted to; "
-            f"{describe_columns(source)}."
-        )
-    return source.names.index(name)
+    return X

@@ -1,15 +1,11 @@
 """What every kind of file offers, and what comes out: a table of numbers."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-
-# Cells looked at in one go when searching for one that is not finite.
-_BLOCK_CELLS = 2**22
 
 
 class TableError(ValueError):
@@ -30,12 +26,24 @@ class Table:
         Labels of the rows.
     source : str
         Name of the file, for messages.
+    ids : ndarray of str of shape (n_rows,) or None
+        Names of the rows.
+    id_name : str
+        What the names of the rows are called.
+    colours : ndarray of shape (n_rows,) or None
+        Numbers or texts to colour the rows by; NaN or an empty text where there is none.
+    notes : tuple of str
+        What was assumed about the file, in sentences.
     """
 
     X: Any
     names: list[str] | None
     groups: NDArray[Any] | None
     source: str
+    ids: NDArray[Any] | None = None
+    id_name: str = "id"
+    colours: NDArray[Any] | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Source(ABC):
@@ -44,14 +52,18 @@ class Source(ABC):
     source: str
     names: list[str] | None
     n_columns: int
+    # What was assumed when the file was opened.
+    notes: Sequence[str] = ()
+    # Names of the rows that the file keeps apart from its columns, after what they are called.
+    row_names: tuple[str, NDArray[Any]] | None = None
 
     @abstractmethod
     def numbers(self, positions: list[int]) -> Any:
-        """Return the columns at some positions as a matrix, not yet checked to be finite."""
+        """Return the columns at some positions as a matrix; NaN is a missing cell."""
 
     @abstractmethod
     def labels(self, position: int) -> NDArray[Any]:
-        """Return one column as labels of rows."""
+        """Return one column as labels of rows; None, NaN or an empty text where there is none."""
 
     def outside_labels(self, name: str) -> NDArray[Any] | None:
         """Return labels that the file keeps beside its matrix, or None."""
@@ -61,34 +73,11 @@ class Source(ABC):
         """Return what to call a column in a message."""
         return f"column {position + 1}" if self.names is None else f"column {self.names[position]!r}"
 
-    def check_names(self) -> None:
-        """Refuse names that do not tell columns apart."""
-        seen: set[str] = set()
-        for name in self.names or []:
-            if name in seen:
-                raise TableError(f"{self.source}: two columns are called {name!r}; give each its own name.")
-            seen.add(name)
+    def place(self, row: int) -> str:
+        """Return where a row is, for a message."""
+        return f"row {row + 1}"
 
 
-def check_finite(source: Source, X: Any, positions: list[int]) -> None:
-    """Raise an error that names the first cell that is not a finite number."""
-    if sp.issparse(X):
-        bad = np.flatnonzero(~np.isfinite(X.data))
-        if bad.size:
-            row = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
-            column = X.indices[bad[0]]
-            _refuse_cell(source, row, positions[column], X.data[bad[0]])
-        return
-    step = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
-    for start in range(0, X.shape[0], step):
-        finite = np.isfinite(X[start : start + step])
-        if not finite.all():
-            row, column = np.argwhere(~finite)[0]
-            _refuse_cell(source, start + int(row), positions[column], X[start + row, column])
-
-
-def _refuse_cell(source: Source, row: int, position: int, value: Any) -> None:
-    raise TableError(
-        f"{source.source}: row {row + 1}, {source.called(position)} is {value}; every cell must be a finite "
-        "number. Remove the row or fill the cell first."
-    )
+def first_line(error: Exception) -> str:
+    """Return the first line of what a library says, to be put into a sentence."""
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

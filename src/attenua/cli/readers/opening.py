@@ -1,0 +1,101 @@
+"""From a path to an open file, whatever its kind."""
+
+import bz2
+import gzip
+import lzma
+import sys
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from attenua._data.extras import how_to_install
+from attenua.cli.readers.arrays import h5ad_source, npy_source, npz_source
+from attenua.cli.readers.arrow import ArrowSource
+from attenua.cli.readers.csv_text import CsvSource
+from attenua.cli.readers.excel import sheet_as_csv
+from attenua.cli.readers.form import Wishes
+from attenua.cli.readers.source import Source, TableError, first_line
+
+_TEXTS = (".csv", ".tsv", ".txt")
+_EXCEL = ".xlsx"
+_OPENERS: dict[str, Any] = {
+    ".parquet": ArrowSource,
+    ".feather": ArrowSource,
+    ".npy": npy_source,
+    ".npz": npz_source,
+    ".h5ad": h5ad_source,
+}
+
+
+def open_source(path: str | Path, wishes: Wishes, sheet: str | None) -> Source:
+    """Open a file, or standard input for ``-``."""
+    if str(path) == "-":
+        _refuse_given("standard input", "an Excel file", {"--sheet": sheet})
+        return CsvSource(sys.stdin.buffer.read(), "standard input", wishes)
+    path = Path(path)
+    if path.is_dir():
+        raise TableError(f"{path} is a folder; give the name of a file.")
+    if not path.exists():
+        raise TableError(f"{path} does not exist.")
+    try:
+        return _open(path, str(path), wishes, sheet)
+    except OSError as error:
+        raise TableError(f"{path} cannot be read: {error.strerror or error}.") from None
+
+
+def _open(path: Path, source: str, wishes: Wishes, sheet: str | None) -> Source:
+    ending = path.suffix.lower()
+    packed = _UNPACKERS.get(ending)
+    kind = Path(path.stem).suffix.lower() if packed else ending
+    if ending == _EXCEL:
+        _refuse_given(source, "a CSV file", {"--decimal": wishes.decimal})
+        return CsvSource(sheet_as_csv(path, source, sheet), source, replace(wishes, decimal="."))
+    _refuse_given(source, "an Excel file", {"--sheet": sheet})
+    if kind in _TEXTS:
+        content = _unpacked(path, source, packed) if packed else path.read_bytes()
+        return CsvSource(content, source, wishes)
+    opener = _OPENERS.get(ending)
+    if opener is None:
+        known = ", ".join([*_TEXTS, _EXCEL, *_OPENERS])
+        raise TableError(
+            f"{path} has the ending {path.suffix!r}; known are {known}, and texts packed as "
+            f"{', '.join(_TEXTS[0] + ending for ending in _UNPACKERS)}."
+        )
+    _refuse_given(source, "a CSV file", {"--decimal": wishes.decimal, "--header": wishes.header})
+    return opener(path, source)
+
+
+def _refuse_given(source: str, needed: str, options: dict[str, Any]) -> None:
+    for option, value in options.items():
+        if value is not None:
+            raise TableError(f"{source}: {option} needs {needed}.")
+
+
+def _unpacked(path: Path, source: str, read: Callable[[Path], bytes]) -> bytes:
+    try:
+        return read(path)
+    except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
+        if isinstance(error, PermissionError | TableError):
+            raise
+        raise TableError(
+            f"{source} cannot be unpacked; it may be damaged or cut short: {first_line(error)}."
+        ) from None
+
+
+def _read_zst(path: Path) -> bytes:
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise TableError(f"{path}: .zst files need pyarrow: {how_to_install('cli')} ({error}).") from None
+    with pa.input_stream(path, compression="zstd") as stream:
+        return stream.read()
+
+
+_UNPACKERS: dict[str, Callable[[Path], bytes]] = {
+    ".gz": lambda path: gzip.decompress(path.read_bytes()),
+    ".bz2": lambda path: bz2.decompress(path.read_bytes()),
+    ".xz": lambda path: lzma.decompress(path.read_bytes()),
+    ".zst": _read_zst,
+}

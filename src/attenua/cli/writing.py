@@ -1,0 +1,39 @@
+"""Files that a command writes: refused before the work where they cannot be, and written all or none."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from attenua._data.files import refuse_existing, write_all_whole
+from attenua.cli.base import fail
+
+
+def check_targets(targets: Sequence[Path], *, force: bool, make_folders: bool = False) -> None:
+    """Fail with a sentence where files cannot be written, so that nobody waits for a result that is lost."""
+    try:
+        refuse_existing(targets, force=force)
+    except OSError as error:
+        fail(_sentence(targets[0], error))
+    folder = targets[0].parent
+    if make_folders:
+        folder = next(place for place in (folder, *folder.parents) if place.exists())
+    if not folder.exists():
+        fail(f"{targets[0]} cannot be written: the folder {folder} does not exist.")
+    if not folder.is_dir():
+        fail(f"{targets[0]} cannot be written: {folder} is a file, not a folder.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        fail(f"{targets[0]} cannot be written: there is no permission to write in {folder}.")
+
+
+def write_files(contents: Mapping[Path, bytes], *, force: bool, make_folders: bool = False) -> None:
+    """Write files, all of them or none; a problem is a sentence."""
+    try:
+        write_all_whole(contents, force=force, make_folders=make_folders)
+    except OSError as error:
+        fail(_sentence(next(iter(contents)), error))
+
+
+def _sentence(target: Path, error: OSError) -> str:
+    if isinstance(error, FileExistsError) and error.errno is None:  # a sentence already
+        return str(error)
+    return f"{target} cannot be written: {error.strerror or error}."

@@ -1,0 +1,135 @@
+"""Headers of numbers are found, and rows of data are not taken for headers."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from sklearn import datasets
+
+from attenua.cli.readers import read_table
+
+
+def table(tmp_path, rows, above=None, **options):
+    lines = [] if above is None else [",".join(map(str, above))]
+    lines += [",".join(map(str, row)) for row in np.asarray(rows).tolist()]
+    (tmp_path / "x.csv").write_text("\n".join(lines) + "\n")
+    return read_table(tmp_path / "x.csv", **options)
+
+
+def spectra(n=30, p=60, seed=0):
+    """Smooth curves with peaks and a little noise, as of an instrument, with three decimals."""
+    rng = np.random.default_rng(seed)
+    axis = np.linspace(0, 1, p)
+    centres = rng.uniform(0, 1, (n, 4, 1))
+    peaks = rng.uniform(0.2, 1, (n, 4, 1)) * np.exp(-(((axis - centres) / 0.1) ** 2))
+    return np.round(peaks.sum(axis=1) + 0.01 * rng.standard_normal((n, p)), 3)
+
+
+def growth(n=30, p=40, seed=0):
+    """Curves that add up: every row increases."""
+    rng = np.random.default_rng(seed)
+    return np.cumsum(rng.uniform(0.01, 1, (n, p)), axis=1)
+
+
+REAL = {
+    name: getattr(datasets, f"load_{name}")
+    for name in ("iris", "wine", "breast_cancer", "diabetes", "digits", "linnerud")
+}
+
+
+def real(name):
+    return REAL[name]().data
+
+
+MADE = {
+    "spectra": spectra(),
+    "spectra in counts": np.round(65_000 * spectra()),
+    "slopes": np.linspace(0, 1, 50) * np.random.default_rng(1).uniform(1, 9, (20, 1)),
+    "even slopes of whole numbers": np.arange(12) * np.arange(1, 21)[:, None],
+    "growth": growth(),
+    "growth that falls": -growth(),
+    "growth that ends in a plateau": np.minimum(growth(), 8.0),
+    "sorted rows": np.sort(np.random.default_rng(2).standard_normal((30, 12)), axis=1),
+    "sorted scores": np.sort(np.random.default_rng(2).integers(0, 30, (30, 8)), axis=1),
+    "counting": np.arange(60).reshape(10, 6),
+    "times of runners": np.cumsum(np.random.default_rng(3).integers(50, 60, (20, 10)), axis=1),
+    "rankings": np.array(list(permutations(range(1, 6)))),
+    "an outlier first": np.vstack([40 + growth(1, 40), spectra(30, 40)]),
+}
+HEADERS = {
+    "wavelengths": 400 + 2 * np.arange(60),
+    "wavenumbers that fall": np.round(3999.64 - 1.9285 * np.arange(60), 2),
+    "wavelengths of a prism": np.round(345.17 + 0.2213 * np.arange(60) - 6e-5 * np.arange(60) ** 2, 2),
+    "inverse wavenumbers": np.round(1e7 / (9000 - 50 * np.arange(60)), 3),
+    "octaves": np.round(20 * 2 ** (np.arange(60) / 6), 2),
+    "years": np.arange(1960, 2020),
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_no_row_of_a_real_table_is_taken_for_a_header(tmp_path, name):
+    rows = real(name)
+    below = np.delete(rows, np.s_[201:], axis=0)
+    for first in range(0, len(rows), 29):
+        found = table(tmp_path, np.vstack([rows[first], below]))
+        assert found.names is None
+        assert found.notes == ()
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_no_row_of_a_made_table_is_taken_for_a_header(tmp_path, name):
+    rows = MADE[name]
+    for first in range(len(rows)):
+        found = table(tmp_path, np.vstack([rows[first:], rows[:first]]))
+        assert found.names is None
+        assert found.X.shape == rows.shape
+
+
+@pytest.mark.parametrize("name", HEADERS)
+@pytest.mark.parametrize("rows", [spectra(), 3 + 0.1 * growth(30, 60)], ids=["spectra", "growth"])
+def test_a_header_of_numbers_is_found_and_said(tmp_path, name, rows):
+    found = table(tmp_path, rows, HEADERS[name])
+    assert found.names == [str(number) for number in HEADERS[name].tolist()]
+    np.testing.assert_array_equal(found.X, rows)
+    assert found.notes[0].startswith("the first row looks like a header of numbers: ")
+    assert "--no-header reads it as data" in found.notes[0]
+    as_data = table(tmp_path, rows, HEADERS[name], header=False)
+    assert as_data.names is None
+    assert as_data.notes == ()
+    np.testing.assert_array_equal(as_data.X, np.vstack([HEADERS[name], rows]))
+
+
+@pytest.mark.parametrize("name", [name for name in REAL if name not in ("iris", "linnerud")])
+@pytest.mark.parametrize("start", [0, 1])
+def test_the_numbers_that_pandas_writes_for_names(tmp_path, name, start):
+    """Too few columns, as in iris, are not enough to tell."""
+    rows = real(name)
+    found = table(tmp_path, rows, np.arange(start, rows.shape[1] + start))
+    assert found.names is not None
+    np.testing.assert_array_equal(found.X, rows)
+
+
+def test_what_cannot_be_told_is_data_and_said(tmp_path):
+    masses = np.sort(np.random.default_rng(5).uniform(100, 900, 40)).round(2)
+    counts = np.random.default_rng(6).poisson(500, (20, 40)) + 0.5
+    found = table(tmp_path, counts, masses)
+    assert found.names is None
+    assert "is read as data; if it is a header of numbers, give --header" in found.notes[0]
+    told = table(tmp_path, counts, masses, header=True)
+    assert told.names == [str(mass) for mass in masses]
+    assert told.notes == ()
+
+
+def test_a_row_of_text_and_numbers_is_a_header_but_said(tmp_path):
+    (tmp_path / "x.csv").write_text("s1,2.5,1.5,3\ns2,3.5,4.5,1\ns3,1.0,2.0,1\n")
+    found = read_table(tmp_path / "x.csv", id_column="1")
+    assert found.X.shape == (2, 3)
+    assert found.notes == (
+        "the first row is read as the header: s1, 2.5, 1.5, ...; --no-header reads it as data.",
+    )
+    assert read_table(tmp_path / "x.csv", id_column="1", header=False).X.shape == (3, 3)
+
+
+def test_a_first_row_with_a_missing_cell_is_data(tmp_path):
+    (tmp_path / "x.csv").write_text("1,NA,3\n4,5,6\n7,8,9\n")
+    assert read_table(tmp_path / "x.csv", missing="drop-rows").X.tolist() == [[4, 5, 6], [7, 8, 9]]

@@ -1,0 +1,102 @@
+"""Missing cells: counted and named, left out with their rows, or filled."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.impute import SimpleImputer
+
+from attenua.cli.readers import TableError, read_table
+
+WORDS = ["", "NA", "NaN", "nan", "null", "N/A"]
+
+
+@pytest.fixture
+def rows():
+    """Twelve rows; cells are missing in rows 3 and 7, columns 1 and 3."""
+    X = np.random.default_rng(0).standard_normal((12, 4)).round(4)
+    X[2, [0, 2]] = X[6, 2] = np.nan
+    return X
+
+
+def saved(X, path):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    if path.suffix == ".npy":
+        np.save(path, X)
+    elif path.suffix == ".npz":
+        sp.save_npz(path, sp.csr_matrix(np.where(X > 0, X, np.where(np.isnan(X), X, 0))))
+    elif path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    else:
+        getattr(frame, f"to_{path.suffix[1:]}")(path)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather", "npy", "npz"])
+def test_refused_counted_dropped_and_filled(rows, tmp_path, ending):
+    path = saved(rows, tmp_path / f"x.{ending}")
+    rows = np.where(rows < 0, 0, rows) if ending == "npz" else rows
+    line = r" \(line 4\)" if ending == "csv" else ""
+    column = "column 1" if ending.startswith("np") else "column 'a'"
+    with pytest.raises(
+        TableError,
+        match=f"3 cells are missing, in 2 of 12 rows and 2 of 4 columns; the first is row 3{line}, {column}. "
+        "--missing drop-rows .*--missing mean",
+    ):
+        read_table(path)
+    assert read_table(path, columns=["2,4"]).X.shape == (12, 2)
+
+    def dense(X):
+        return X.toarray() if sp.issparse(X) else X
+
+    dropped = read_table(path, missing="drop-rows")
+    np.testing.assert_array_equal(dense(dropped.X), rows[~np.isnan(rows).any(axis=1)])
+    assert dropped.notes == ("2 of 12 rows left out, because 3 cells are missing in them.",)
+    filled = read_table(path, missing="mean")
+    np.testing.assert_allclose(dense(filled.X), SimpleImputer().fit_transform(rows), rtol=1e-14)
+    assert filled.notes == (
+        "missing cells (3, in 2 of 12 rows) filled with the means of their columns in these rows.",
+    )
+    given = dense(read_table(path, missing="mean", means=[10, 20, 30, 40]).X)
+    assert (given[2, 0], given[2, 2], given[6, 2]) == (10, 30, 30)
+
+
+def test_the_words_for_nothing(tmp_path):
+    lines = [
+        f"{number},{word}" for number, word in enumerate([*WORDS, *[f" {word} " for word in WORDS], "1.5"])
+    ]
+    (tmp_path / "x.csv").write_text("a,b\n" + "\n".join([*lines, "0.5,2.5"]))
+    with pytest.raises(TableError, match="12 cells are missing, in 12 of 14 rows and 1 of 2 columns"):
+        read_table(tmp_path / "x.csv")
+    np.testing.assert_array_equal(
+        read_table(tmp_path / "x.csv", missing="drop-rows").X, [[12, 1.5], [0.5, 2.5]]
+    )
+
+
+def test_groups_names_and_colours_lose_the_same_rows(rows, tmp_path):
+    frame = pd.DataFrame(rows, columns=list("abcd"))
+    frame["who"] = [f"s{number}" for number in range(12)]
+    frame["site"] = np.repeat(["x", "y", "z"], 4)
+    frame["age"] = np.arange(12.0)
+    # A row that goes anyway needs no label.
+    frame.loc[2, ["who", "site", "age"]] = [None, None, np.nan]
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    table = read_table(
+        tmp_path / "x.csv", id_column="who", group_column="site", colour_by="age", missing="drop-rows"
+    )
+    kept = frame.dropna()
+    assert list(table.ids) == list(kept["who"])
+    assert list(table.groups) == list(kept["site"])
+    np.testing.assert_array_equal(table.colours, kept["age"])
+    with pytest.raises(TableError, match=r"row 3 \(line 4\), column 'site' has no label"):
+        read_table(tmp_path / "x.csv", id_column="who", group_column="site", drop=["age"], missing="mean")
+
+
+def test_what_cannot_be_filled_or_left_out(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n1,\n2,\n3,\n")
+    with pytest.raises(TableError, match="column 'b' holds no number at all; leave it out with --drop"):
+        read_table(tmp_path / "x.csv", missing="mean")
+    with pytest.raises(TableError, match="has 0 rows without missing cells; at least 2 are needed"):
+        read_table(tmp_path / "x.csv", missing="drop-rows")
+    with pytest.raises(ValueError, match="missing must be one of fail, drop-rows, mean; got 'zero'"):
+        read_table(tmp_path / "x.csv", missing="zero")

@@ -1,0 +1,204 @@
+"""The options of reading, on the command line: what they do to files, notes, records and the page's code."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from attenua import CorrectedPCA
+from attenua.cli import app
+from tests.helpers import spiked_rows
+
+PCA = ["-k", 2, "--method", "pca"]
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.fixture
+def frame():
+    frame = pd.DataFrame(spiked_rows(20, 5), columns=list("abcde"))
+    frame.insert(0, "who", [f"s{number}" for number in range(20)])
+    frame["site"] = np.repeat(["u", "v"], 10)
+    frame.to_csv("data.csv", index=False)
+    return frame
+
+
+def run(*arguments, stdin=None):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def test_names_of_rows_are_the_first_column_of_scores(frame):
+    options = ["--id-column", "who", "--drop", "site"]
+    assert run("fit", "data.csv", *PCA, *options).exit_code == 0
+    scores = pd.read_csv("attenua-fit/scores.csv")
+    assert list(scores) == ["who", "component_1", "component_2"]
+    assert list(scores["who"]) == list(frame["who"])
+    result = run("transform", "attenua-fit/model.npz", "data.csv", "--id-column", "who", "--out", "again.csv")
+    assert result.exit_code == 0, result.output
+    assert Path("again.csv").read_text() == Path("attenua-fit/scores.csv").read_text()
+    frame.set_index("who").to_parquet("data.parquet")
+    run("transform", "attenua-fit/model.npz", "data.parquet", "--out", "third.csv")
+    assert Path("third.csv").read_text() == Path("again.csv").read_text()
+
+
+def test_what_is_assumed_is_a_note_and_in_the_record(frame):
+    frame.drop(columns=["who", "site"]).to_csv("indexed.csv")
+    result = run("fit", "indexed.csv", *PCA, "--json")
+    sentence = "the first column has no name and counts the rows; it is left out (--columns takes it in)."
+    assert result.stderr == f"Note: indexed.csv: {sentence}\n"
+    record = json.loads(result.stdout)
+    assert record["notes"] == [sentence]
+    assert record["n_columns"] == 5
+
+
+def test_a_header_of_numbers_by_guess_and_by_option(frame):
+    numbers = frame[list("abcde")].set_axis(range(400, 405), axis=1)
+    numbers.to_csv("spectra.csv", index=False)
+    result = run("fit", "spectra.csv", *PCA)
+    assert result.stderr == (
+        "Note: spectra.csv: the first row looks like a header of numbers: 400, 401, 402, ...; --no-header "
+        "reads it as data.\n"
+    )
+    # One row is enough to score, because the model knows the names.
+    numbers[:1].to_csv("one.csv", index=False)
+    assert run("transform", "attenua-fit/model.npz", "one.csv").exit_code == 0
+    assert len(pd.read_csv("scores.csv")) == 1
+    record = json.loads(run("fit", "spectra.csv", *PCA, "--no-header", "--json", "--force").stdout)
+    assert (record["n_rows"], record["notes"]) == (21, [])
+
+
+def test_missing_cells_of_new_rows_are_filled_with_the_means_of_the_model(frame):
+    numbers = frame[list("abcde")]
+    numbers.to_csv("numbers.csv", index=False)
+    run("fit", "numbers.csv", *PCA)
+    gaps = numbers.copy()
+    gaps.iloc[3, 1] = np.nan
+    gaps.to_csv("gaps.csv", index=False)
+    result = run("transform", "attenua-fit/model.npz", "gaps.csv")
+    assert result.exit_code == 1
+    assert (
+        "1 cell is missing, in 1 of 20 rows and 1 of 5 columns; the first is row 4 (line 5)" in result.stderr
+    )
+    result = run("transform", "attenua-fit/model.npz", "gaps.csv", "--missing", "mean")
+    assert "(1, in 1 of 20 rows) filled with the means of the model." in result.stderr
+    model = CorrectedPCA(2).fit(numbers.to_numpy())
+    expected = model.transform(gaps.fillna(numbers.mean()).to_numpy())
+    np.testing.assert_allclose(pd.read_csv("scores.csv"), expected, rtol=1e-9, atol=1e-12)
+    record = json.loads(run("fit", "gaps.csv", *PCA, "--missing", "drop-rows", "--force", "--json").stdout)
+    assert record["n_rows"] == 19
+    assert record["notes"] == ["1 of 20 rows left out, because 1 cell is missing in them."]
+
+
+def test_the_code_of_the_page_has_the_options(frame):
+    frame.loc[2, "a"] = np.nan
+    frame.to_csv("data.csv", index=False, sep=";", decimal=",")
+    options = ["--drop", "site", "--id-column", "who", "--header", "--decimal", ",", "--missing", "mean"]
+    result = run("report", "data.csv", *PCA, *options)
+    assert result.exit_code == 0, result.output
+    page = Path("report.html").read_text()
+    code = unescape(re.search(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.DOTALL)[1])
+    shell, python = code.split("# or, in Python:\n")
+    assert set(options) <= set(shlex.split(shell))
+    assert run(*shlex.split(shell)[1:], "--out", "again.html").exit_code == 0
+    assert Path("again.html").read_text() == page
+    names = {}
+    os.remove("report.html")
+    exec(python, names)
+    assert names["table"].names == list("abcde")
+    assert Path("report.html").exists()
+
+
+def test_the_page_is_given_colours_and_names_of_rows(frame, monkeypatch):
+    given = []
+
+    def fake(model, X, **options):
+        given.append(options)
+        return SimpleNamespace(html="page")
+
+    monkeypatch.setattr("attenua.report.report", fake)
+    options = [*PCA, "--id-column", "who", "--colour-by", "site"]
+    assert run("report", "data.csv", *options).exit_code == 0
+    assert run("fit", "data.csv", *options, "--report").exit_code == 0
+    for options in given:
+        assert list(options["row_names"]) == list(frame["who"])
+        assert list(options["colour_by"]) == list(frame["site"])
+        assert "--colour-by site" in options["code"]
+        assert "colour_by=table.colours, row_names=table.ids" in options["code"]
+    assert len(given) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["fit", "data.csv", "--missing", "zero"], "'zero' is not one of 'fail', 'drop-rows', 'mean'"),
+        (["fit", "data.csv", "--decimal", ";"], "';' is not one of '.', ','"),
+        (["report", "data.csv", "--out", "r.pdf"], "r.pdf must end in .html"),
+        (["report", "data.csv", "--out", "/dev/full"], "/dev/full must end in .html"),
+        (["transform", "model.npz", "data.csv", "--out", "/dev/full"], "/dev/full must end in .csv or .npy"),
+    ],
+)
+def test_options_that_are_not_understood(frame, arguments, sentence):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert sentence in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_places_that_cannot_be_written_are_said_before_the_work(frame, monkeypatch):
+    os.mkdir("closed")
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK or Path(path) != Path("closed"))
+    Path("taken").touch()
+    # The file is not there: whoever reads it first would say so.
+    for arguments, sentence in (
+        (["fit", "none.csv", "--out", "closed"], "there is no permission to write in closed."),
+        (["fit", "none.csv", "--out", "/dev/full"], "/dev/full is a file; --out takes the name of a folder."),
+        (
+            ["report", "none.csv", "--out", "no/r.html"],
+            "no/r.html cannot be written: the folder no does not exist.",
+        ),
+        (["report", "none.csv", "--out", "closed/r.html"], "there is no permission to write in closed."),
+        (["report", "none.csv", "--out", "taken/r.html"], "taken is a file, not a folder."),
+        (["transform", "none.npz", "none.csv", "--out", "no/s.csv"], "the folder no does not exist."),
+        (
+            ["transform", "none.npz", "none.csv", "--out", "closed/s.csv"],
+            "there is no permission to write in",
+        ),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 1, arguments
+        assert result.stderr.startswith("Error: ")
+        assert sentence in result.stderr
+        assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_a_standard_output_that_is_full_is_a_sentence(frame):
+    attenua = shutil.which("attenua", path=os.path.dirname(sys.executable))
+    frame[list("abcde")].to_csv("numbers.csv", index=False)
+    run("fit", "numbers.csv", *PCA)
+    for command in (
+        "fit numbers.csv -k 2 --method pca --json --out other",
+        "transform attenua-fit/model.npz numbers.csv --out -",
+    ):
+        result = subprocess.run(
+            ["bash", "-c", f"{attenua} {command} > /dev/full"], capture_output=True, text=True
+        )
+        assert result.returncode == 1
+        assert result.stderr == "Error: standard output cannot be written: No space left on device.\n"
