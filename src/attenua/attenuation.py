@@ -356,7 +356,7 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         if paired.n_splits > 1:
             expected = gain_in_words(paired.crossed_gain, paired.crossed_error)
             facts.append(("to expect of new rows", expected))
-        return Answer(f"{words}, gain {100 * self.gain_:.2g}%", self.verdict_, (*facts, size))
+        return Answer(f"{words}, gain {self.gain_:.1%}", self.verdict_, (*facts, size))
 
     def _rule(self, n_features: int) -> AttenuationRule:
         return AttenuationRule(self._strengths(), column_labels(self.feature_groups, n_features))

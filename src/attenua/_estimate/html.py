@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 _CELL = 'style="text-align:right;padding:1px 10px"'
+_LEFT = "text-align:left;vertical-align:top"
 
 
 def result_html(
@@ -53,8 +54,8 @@ def result_html(
 def facts_html(title: str, facts: Sequence[tuple[str, str]]) -> str:
     """Return a title and a small table of names and values."""
     lines = "".join(
-        f'<tr><th style="text-align:left;font-weight:normal;opacity:.7;padding:1px 14px 1px 0">{escape(name)}'
-        f'</th><td style="text-align:left;padding:1px 0">{escape(value)}</td></tr>'
+        f'<tr><th style="{_LEFT};font-weight:normal;opacity:.7;padding:1px 14px 1px 0;white-space:nowrap">'
+        f'{escape(name)}</th><td style="{_LEFT};padding:1px 0">{escape(value)}</td></tr>'
         for name, value in facts
     )
     return f"<div><strong>{escape(title)}</strong><table>{lines}</table></div>"

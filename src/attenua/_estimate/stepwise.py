@@ -142,7 +142,7 @@ class StepwiseCV(CrossValidated):
         # A single choice was made by all splits: none was left out, so none tells what to expect.
         if len(self.choices_) > 1:
             facts.append(("to expect of new rows", gain_in_words(self.left_out_gain_, left_out_error)))
-        return Answer(f"{words}, gain {100 * self.gain_:.2g}%", self.verdict_, (*facts, size))
+        return Answer(f"{words}, gain {self.gain_:.1%}", self.verdict_, (*facts, size))
 
     def _gain_errors(self) -> list[float]:
         """Return the standard errors of ``gain_`` and ``left_out_gain_``."""
