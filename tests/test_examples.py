@@ -53,10 +53,11 @@ def test_the_cells_of_a_notebook_run_and_show_something(notebook, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.stem)
-def test_a_kernel_runs_the_notebook(notebook):
+def test_a_kernel_runs_the_notebook(notebook, monkeypatch):
     nbclient = pytest.importorskip("nbclient", reason="runs notebooks in a kernel")
     pytest.importorskip("ipykernel", reason="is the kernel")
     nbformat = pytest.importorskip("nbformat", reason="reads notebooks")
+    monkeypatch.delenv("MPLBACKEND", raising=False)  # the kernel's own draws into the notebook
     done = nbformat.read(notebook, as_version=4)
     nbclient.NotebookClient(done, timeout=300).execute()
     outputs = [output for cell in done.cells for output in cell.get("outputs", [])]
