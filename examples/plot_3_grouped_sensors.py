@@ -7,8 +7,6 @@ each other. What we want is a subspace for people we have not met, so a person m
 a fold: ``fit(X, groups=person)``.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # The windows
 # -----------
