@@ -48,10 +48,10 @@ class AnswerFirst:
 
     # scikit-learn's hooks: notebooks ask for the bundle, other pages for the text.
     def _repr_html_inner(self) -> str:
-        return self._answer_html() + super()._repr_html_inner()  # type: ignore[misc]
+        return f"{self._answer_html()}{super()._repr_html_inner()}"  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
         if "text/html" in bundle:
             bundle["text/html"] = self._answer_html() + bundle["text/html"]
         return bundle

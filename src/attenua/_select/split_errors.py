@@ -28,4 +28,5 @@ def error_over_splits(differences: Array, n_folds: int) -> Array:
     n_splits = len(differences)
     if n_splits < 2:
         return np.full(differences.shape[1], np.nan)
-    return np.sqrt((1 / n_splits + 1 / (n_folds - 1)) * differences.var(axis=0, ddof=1))
+    errors: Array = np.sqrt((1 / n_splits + 1 / (n_folds - 1)) * differences.var(axis=0, ddof=1))
+    return errors
