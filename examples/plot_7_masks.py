@@ -7,6 +7,8 @@ row. Averaged over all masks this loss is PCA's on a covariance whose diagonal i
 = m/(1+m)`: attenuation is masking with an infinite number of masks.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # Twenty patches of digits, and the subspace of the strength that the mask rate stands for.
 

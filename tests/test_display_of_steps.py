@@ -54,8 +54,14 @@ def test_an_estimator_on_given_axes():
         np.testing.assert_allclose(
             line.get_ydata(), 100 * (np.array(step.risks) / model.cv_risk_[0] - 1), atol=1e-12
         )
-    with pytest.raises(ValueError, match="ax must be 2 axes, one for every step; got 1"):
-        display.plot(ax=plt.subplots()[1])
+    with pytest.raises(ValueError, match="ax must be one subplot, or 2 axes, one for each panel; got 3"):
+        display.plot(ax=plt.subplots(1, 3)[1])
+
+
+def test_axes_without_a_place_in_a_grid_cannot_be_divided():
+    free = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
+    with pytest.raises(ValueError, match="ax must be one subplot, or 3 axes"):
+        StepsDisplay(steps=STEPS, pca_risk=2.0).plot(ax=free)
 
 
 def test_one_split_has_no_error_bars():

@@ -8,6 +8,7 @@ import pytest
 mpl.use("Agg")
 
 from matplotlib import pyplot as plt
+from sklearn.exceptions import NotFittedError
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, attenuation_path
 from attenua.display import AnglesToPCADisplay, AttenuationPathDisplay, ValidationCurveDisplay
@@ -99,8 +100,20 @@ def test_path_refuses_what_it_cannot_draw():
         AttenuationPathDisplay.from_path(path, component=2)
     with pytest.raises(ValueError, match="feature_names must name each of the 7 columns; got 1"):
         AttenuationPathDisplay.from_path(path, feature_names=["a"])
-    with pytest.raises(ValueError, match="ax must be two axes"):
-        AttenuationPathDisplay.from_path(path, ax=plt.subplots()[1])
+    with pytest.raises(ValueError, match="ax must be one subplot, or 2 axes"):
+        AttenuationPathDisplay.from_path(path, ax=plt.subplots(1, 3)[1])
+
+
+@pytest.mark.parametrize("kind", [AttenuatedPCA, AttenuatedPCACV])
+def test_path_of_an_estimator_is_the_path_of_its_rows(kind):
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
+    fitted = kind(2).fit(frame)
+    display = AttenuationPathDisplay.from_estimator(fitted, frame, component=1, n_named=7)
+    path = attenuation_path(X, 2, alphas=display.alphas)
+    np.testing.assert_allclose(display.captured, path.explained_variance_ratio.sum(axis=1))
+    assert set(labels(display.axes_[0])) == set("abcdefg")
+    with pytest.raises(NotFittedError):
+        AttenuationPathDisplay.from_estimator(kind(2), frame)
 
 
 def test_angles_to_pca(model):

@@ -9,11 +9,13 @@ from attenua._correct.corrections import checked_strength_of
 from attenua._correct.feature_groups import column_labels
 from attenua._correct.strengths import checked_strengths
 from attenua._data.folds import checked_stream_folds
+from attenua._estimate.answer import Answer, gain_in_words, given_answer, size_of_fit, strengths_in_words
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import RuleTransformer, RuleTransformerCV
 from attenua._estimate.incremental import IncrementalFit
 from attenua._select.comparison import CrossValidation
 from attenua._select.rule import AttenuationRule
+from attenua.paired import paired_gain
 
 Array = NDArray[np.float64]
 
@@ -147,6 +149,9 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
 
     def _strengths(self) -> Array:
         return np.array([checked_strength_of("attenuation", self.alpha, "alpha")])
+
+    def _answer(self) -> Answer:
+        return given_answer(self, {"attenuation": self.alpha})
 
     def _rule(self, n_features: int) -> AttenuationRule:
         return AttenuationRule(self._strengths(), column_labels(self.feature_groups, n_features))
@@ -341,6 +346,17 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
 
     def _strengths(self) -> Array:
         return checked_strengths(self.alphas)
+
+    def _answer(self) -> Answer:
+        words, size = strengths_in_words({"attenuation": self.alpha_}), size_of_fit(self)
+        if not self.alpha_:
+            return Answer(words, self.verdict_, (size,))
+        paired = paired_gain(self)
+        facts = [("gain", gain_in_words(paired.gain, paired.standard_error))]
+        if paired.n_splits > 1:
+            expected = gain_in_words(paired.crossed_gain, paired.crossed_error)
+            facts.append(("to expect of new rows", expected))
+        return Answer(f"{words}, gain {self.gain_:.1%}", self.verdict_, (*facts, size))
 
     def _rule(self, n_features: int) -> AttenuationRule:
         return AttenuationRule(self._strengths(), column_labels(self.feature_groups, n_features))

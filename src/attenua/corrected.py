@@ -13,6 +13,7 @@ from attenua._correct.row_tempering import row_tempered
 from attenua._data.folds import checked_stream_folds
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData
+from attenua._estimate.answer import Answer, given_answer
 from attenua._estimate.fitting import RuleTransformer
 from attenua._estimate.incremental import IncrementalFit
 from attenua._estimate.stepwise import StepwiseCV
@@ -179,6 +180,9 @@ class CorrectedPCA(IncrementalFit, RuleTransformer):
 
     def _strengths(self) -> Strengths:
         return Strengths(*(checked_strength_of(name, getattr(self, name)) for name in CORRECTIONS))
+
+    def _answer(self) -> Answer:
+        return given_answer(self, self._strengths()._asdict())
 
     def _rule(self, n_features: int) -> CorrectedRule:
         strengths = self._strengths()

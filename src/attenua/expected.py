@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from attenua._correct.neighbours import column_smoother
+from attenua._estimate.html import facts_html
 
 Array = NDArray[np.float64]
 
@@ -67,6 +68,20 @@ class ExpectedGain:
         if self.beyond:
             lines.append(f"No cell comes near yours in {' and '.join(self.beyond)}: do not rely on this.")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook."""
+        low, high = self.quartiles
+        facts = [
+            ("half of the cells", f"between {low:.0f}% and {high:.0f}%"),
+            ("lost more than 1%", f"{self.n_losses} of {self.n_cells}"),
+            ("most similar", ", ".join(self.like[:5])),
+            ("your rows", ", ".join(f"{name} {value:.3g}" for name, value in self.traits.items())),
+        ]
+        if self.beyond:
+            facts.append(("do not rely on this", f"no cell comes near yours in {' and '.join(self.beyond)}"))
+        title = f"On similar data the corrections removed {self.gain:.0f}% of PCA's excess risk (median)"
+        return facts_html(title, facts)
 
 
 def expected_gain(X: Any, n_components: int, *, neighbours: Any = None) -> ExpectedGain:

@@ -1,7 +1,7 @@
 """How sure a held-out gain over PCA is: paired differences over splits, and a choice made elsewhere."""
 
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,9 @@ from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
 from attenua._data.namespace import to_host
+from attenua._estimate.answer import gain_in_words
+from attenua._estimate.html import facts_html
+from attenua._select.split_errors import error_over_splits
 
 Array = NDArray[np.float64]
 
@@ -50,8 +53,8 @@ class PairedGain:
     n_worse: int
     crossed_gain: float
     crossed_error: float
-    differences: Array
-    errors: Array
+    differences: Array = field(repr=False)
+    errors: Array = field(repr=False)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -74,6 +77,20 @@ class PairedGain:
             "clear": "Worth using here: the gain stands clear of its noise.",
             "unclear": "The gain does not stand clear of its noise; ordinary PCA may serve as well here.",
         }[self.verdict]
+
+    def _repr_html_(self) -> str:
+        """Show the gain in a notebook."""
+        if self.alpha == 0:
+            return facts_html(self.advice, [("held-out parts", f"{self.n_splits}")])
+        facts = [("strength", f"{self.alpha:g}"), ("gain", gain_in_words(self.gain, self.standard_error))]
+        if self.n_splits > 1:
+            low, high = self.interval
+            facts += [
+                ("95% interval", f"{low:.2%} to {high:.2%}"),
+                ("chosen elsewhere", gain_in_words(self.crossed_gain, self.crossed_error)),
+            ]
+        better = f"better in {self.n_better} of {self.n_splits}, worse in {self.n_worse}"
+        return facts_html(self.advice, [*facts, ("held-out parts", better)])
 
 
 def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
@@ -125,7 +142,7 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
     differences = (folds - folds[:, :1]) / unit
     elsewhere = _chosen_elsewhere(folds, per_repeat) if alpha is None else best
     crossed = differences[np.arange(n_splits), elsewhere]
-    errors = _corrected_error(differences, per_repeat)
+    errors = error_over_splits(differences, per_repeat)
     return PairedGain(
         alpha=strength,
         gain=float(1 - risk[best] / risk[0]) if risk[0] > 0 else 0.0,
@@ -134,7 +151,7 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
         n_better=int((differences[:, best] < 0).sum()),
         n_worse=int((differences[:, best] > 0).sum()),
         crossed_gain=float(-crossed.mean()),
-        crossed_error=float(_corrected_error(crossed[:, None], per_repeat)[0]),
+        crossed_error=float(error_over_splits(crossed[:, None], per_repeat)[0]),
         differences=differences,
         errors=errors,
     )
@@ -146,13 +163,6 @@ def _place(alphas: Array, alpha: float) -> int:
     if not place.size:
         raise ValueError(f"alpha={alpha!r} was not compared; alphas_ holds {alphas.tolist()}.")
     return int(place[0])
-
-
-def _corrected_error(differences: Array, n_folds: int) -> Array:
-    n_splits = len(differences)
-    if n_splits < 2:
-        return np.full(differences.shape[1], np.nan)
-    return np.sqrt((1 / n_splits + 1 / (n_folds - 1)) * differences.var(axis=0, ddof=1))
 
 
 def _chosen_elsewhere(folds: Array, per_repeat: int) -> NDArray[np.intp]:

@@ -5,10 +5,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from attenua import attenuation_path
+from attenua import AttenuatedPCACV, attenuation_path, expected_gain, paired_gain
 from attenua._estimate.html import result_html
 from attenua.holdout import select_on_validation
-from attenua.theory import plug_in_report
+from attenua.theory import Population, plug_in_report
 from tests.helpers import spiked_rows
 
 X = spiked_rows(60, 5)
@@ -49,6 +49,35 @@ def test_a_plug_in_report_shows_its_curve(samples):
     rows = cells(parsed(report._repr_html_()))
     np.testing.assert_allclose([float(row[3]) for row in rows], report.risk, rtol=1e-3)
     assert (rows[0][5] != "") == (samples > 0)
+
+
+def facts(html):
+    return {row[0].text: row[1].text for row in parsed(html).findall(".//tr")}
+
+
+def test_a_paired_gain_shows_how_sure_it_is():
+    paired = paired_gain(AttenuatedPCACV(1).fit(X))
+    shown = facts(paired._repr_html_())
+    assert shown["gain"].startswith(f"{paired.gain:.2%}")
+    assert shown["gain"].endswith(f"standard error {paired.standard_error:.2%}")
+    assert shown["95% interval"] == "{:.2%} to {:.2%}".format(*paired.interval)
+    assert shown["held-out parts"] == f"better in {paired.n_better} of 5, worse in {paired.n_worse}"
+    assert "array" not in repr(paired)
+    assert list(facts(paired_gain(AttenuatedPCACV(1).fit(X), 0.0)._repr_html_())) == ["held-out parts"]
+
+
+def test_an_expected_gain_shows_what_it_rests_on():
+    expected = expected_gain(X, 2)
+    html = expected._repr_html_()
+    assert f"removed {expected.gain:.0f}% of PCA" in parsed(html).find(".//strong").text
+    shown = facts(html)
+    assert shown["lost more than 1%"] == f"{expected.n_losses} of {expected.n_cells}"
+    assert ("do not rely on this" in shown) == bool(expected.beyond)
+    assert shown["your rows"].startswith("rows 60, columns 5, rank 2")
+
+
+def test_a_population_says_its_size():
+    assert repr(Population(np.diag([3.0, 2.0, 1.0]), 1)) == "Population(<3 features>, n_components=1)"
 
 
 def test_texts_are_escaped_and_short_curves_left_out():

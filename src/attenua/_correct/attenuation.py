@@ -26,6 +26,6 @@ def attenuated_matrix(T: Any, strength: float, labels: NDArray[np.intp] | None =
 def differential(T: Any, strength: float, E: Any, labels: NDArray[np.intp] | None = None) -> Any:
     r"""Return the derivative of :func:`attenuated_matrix` at T in the direction of a symmetric E.
 
-    The map is linear, so that this is :math:`E - \alpha \mathcal D(E)` whatever T.
+    The map is linear, so this is :math:`E - \alpha \mathcal D(E)` for every T.
     """
     return attenuated_matrix(E, strength, labels)

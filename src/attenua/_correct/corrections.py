@@ -21,7 +21,7 @@ class Strengths(NamedTuple):
 
 
 CORRECTIONS = Strengths._fields
-# Neighbours say most where they are known, so that smoothing comes first.
+# Neighbours say most where they are known, so smoothing comes first.
 SEARCH_ORDER = ("smoothing", "row_tempering", "tempering", "attenuation", "damping")
 GRIDS: dict[str, tuple[float, ...]] = {
     "row_tempering": (0.0, 0.25, 0.5, 0.75, 1.0),

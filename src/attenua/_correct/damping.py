@@ -161,7 +161,7 @@ def _power(sizes: Any, exponent: float) -> Any:
 def _lower_bound(matrix: Any) -> float:
     """Return a lower bound of the eigenvalues of a symmetric matrix, by Lanczos from a random start.
 
-    The smallest Ritz value is never below the smallest eigenvalue, so that the norm of its residual and a
+    The smallest Ritz value is never below the smallest eigenvalue, so the norm of its residual and a
     margin are subtracted.
     """
     xp, p = array_namespace(matrix), matrix.shape[0]

@@ -24,7 +24,7 @@ class MatrixFamily:
     Parameters
     ----------
     moments : Moments
-        Those of which S is the covariance.
+        Their covariance is S.
     strengths : ndarray of shape (n_members,)
         The numbers :math:`a_k`.
     labels : ndarray of shape (n_features,), optional

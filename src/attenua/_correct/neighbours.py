@@ -88,7 +88,7 @@ class GraphSmoother(Smoother):
 
         e^{-t L} = e^{-z} \Bigl\{ I_0(z) + 2 \sum_{k \ge 1} I_k(z) T_k(I - 2 L / \rho) \Bigr\}.
 
-    All coefficients are positive and sum to one, so that nothing cancels. About :math:`4 h \rho^{1/2}`
+    All coefficients are positive and sum to one, so nothing cancels. About :math:`4 h \rho^{1/2}`
     products with L are needed.
 
     Parameters

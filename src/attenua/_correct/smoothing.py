@@ -59,7 +59,7 @@ def smoothed_matrix(T: Any, strength: float, smoother: Smoother) -> Any:
 def differential(T: Any, strength: float, E: Any, smoother: Smoother) -> Any:
     r"""Return the derivative of :func:`smoothed_matrix` at T in the direction of a symmetric E.
 
-    The map is linear, so that this is :math:`K_h E K_h` whatever T.
+    The map is linear, so this is :math:`K_h E K_h` for every T.
     """
     return smoothed_matrix(E, strength, smoother)
 

@@ -1,6 +1,6 @@
 """How results look in a notebook: a title, a few facts, a small curve and a table that folds away.
 
-Colours are those of the page around it, so that it reads in light and dark notebooks alike.
+A colour that is not given is that of the page around it, so that all reads in light and dark notebooks alike.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 _CELL = 'style="text-align:right;padding:1px 10px"'
+_LEFT = "text-align:left;vertical-align:top"
 
 
 def result_html(
@@ -37,22 +38,27 @@ def result_html(
     mark_least : bool, default=True
         Whether to mark the smallest value of the curve.
     """
-    lines = "".join(
-        f'<tr><th style="text-align:left;font-weight:normal;opacity:.7;padding:1px 14px 1px 0">{escape(name)}'
-        f'</th><td style="text-align:left;padding:1px 0">{escape(value)}</td></tr>'
-        for name, value in facts
-    )
     heads = "".join(f'<th scope="col" {_CELL}>{escape(cell)}</th>' for cell in head)
     body = "".join(
         "<tr>" + "".join(f"<td {_CELL}>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
     )
     picture = "" if curve is None else _curve(*curve, mark_least)
     return (
-        f'<div style="display:flex;flex-wrap:wrap;gap:8px 32px;align-items:flex-start"><div><strong>'
-        f"{escape(title)}</strong><table>{lines}</table></div>{picture}</div>"
+        f'<div style="display:flex;flex-wrap:wrap;gap:8px 32px;align-items:flex-start">'
+        f"{facts_html(title, facts)}{picture}</div>"
         f'<details><summary>Table</summary><div style="overflow-x:auto"><table><thead><tr>{heads}</tr>'
         f"</thead><tbody>{body}</tbody></table></div></details>"
     )
+
+
+def facts_html(title: str, facts: Sequence[tuple[str, str]]) -> str:
+    """Return a title and a small table of names and values."""
+    lines = "".join(
+        f'<tr><th style="{_LEFT};font-weight:normal;opacity:.7;padding:1px 14px 1px 0;white-space:nowrap">'
+        f'{escape(name)}</th><td style="{_LEFT};padding:1px 0">{escape(value)}</td></tr>'
+        for name, value in facts
+    )
+    return f"<div><strong>{escape(title)}</strong><table>{lines}</table></div>"
 
 
 def _curve(x: ArrayLike, y: ArrayLike, label: str, mark_least: bool) -> str:

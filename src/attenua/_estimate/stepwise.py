@@ -16,6 +16,13 @@ from attenua._data.checks import caller_level
 from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
 from attenua._data.opening import FitData
+from attenua._estimate.answer import (
+    Answer,
+    choices_in_words,
+    gain_in_words,
+    size_of_fit,
+    strengths_in_words,
+)
 from attenua._estimate.fitted import Kind, store
 from attenua._estimate.fitting import CrossValidated
 from attenua._select.averaging import mean_subspace
@@ -23,6 +30,7 @@ from attenua._select.corrected_rule import CorrectedRule
 from attenua._select.rule import pca_subspace
 from attenua._select.same_subspace import same_subspace
 from attenua._select.search import PCA, SearchResult, StepSearch
+from attenua._select.split_errors import error_over_splits
 from attenua._select.variance_noise import variance_noise
 from attenua._solve.subspace import Subspace
 
@@ -118,6 +126,36 @@ class StepwiseCV(CrossValidated):
             else:
                 readers = dict(zip(strengths[1:], row_tempered(data.again, strengths[1:]), strict=True))
                 search.step(correction, strengths, readers)
+
+    def _answer(self) -> Answer:
+        """Return what was chosen and how sure its gain is."""
+        words, size = strengths_in_words(self.corrections_), size_of_fit(self)
+        if not any(strength for choice in self.choices_ for strength in choice.values()):
+            return Answer(words, self.verdict_, (size,))
+        if not any(self.corrections_.values()):
+            words = "PCA averaged with corrections"
+        gain_error, left_out_error = self._gain_errors()
+        facts = [
+            ("strengths", choices_in_words(self.choices_)),
+            ("gain", gain_in_words(self.gain_, gain_error)),
+        ]
+        # A single choice was made by all splits: none was left out, so none tells what to expect.
+        if len(self.choices_) > 1:
+            facts.append(("to expect of new rows", gain_in_words(self.left_out_gain_, left_out_error)))
+        return Answer(f"{words}, gain {self.gain_:.1%}", self.verdict_, (*facts, size))
+
+    def _gain_errors(self) -> list[float]:
+        """Return the standard errors of ``gain_`` and ``left_out_gain_``."""
+        candidates, folds = to_host(self.candidates_).tolist(), to_host(self.cv_risk_folds_)
+        n_splits = len(folds)
+        chosen = candidates.index(list(self.corrections_.values()))
+        own = [candidates.index(list(choice.values())) for choice in self.choices_]
+        # Of two splits or fewer none can be left out, and there is one choice.
+        places = np.broadcast_to(own, n_splits)
+        risks = np.column_stack([folds[:, chosen], folds[np.arange(n_splits), places]])
+        n_folds = int(self.cv) if isinstance(self.cv, numbers.Integral) else n_splits
+        differences = (risks - folds[:, :1]) / (folds[:, 0].mean() or 1.0)
+        return error_over_splits(differences, n_folds).tolist()
 
 
 def _is_auto(corrections: Any) -> bool:

@@ -17,6 +17,7 @@ from attenua._data.dask_rows import dask_mean_score, is_dask, lazy_rows
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import array_namespace, beside, check_same_place, clipped, namespace_of
 from attenua._data.opening import check_finite, checked_rows
+from attenua._estimate.answer import AnswerFirst
 from attenua._estimate.axes import principal_axes, unbiased_total, warn_of_tie
 from attenua._estimate.fitted import SUBSPACE, Kind, store
 from attenua._solve.subspace import Convergence, Subspace
@@ -80,7 +81,7 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return tags
 
 
-class SubspaceTransformer(RowsTransformer):
+class SubspaceTransformer(AnswerFirst, RowsTransformer):
     """Project on an estimated subspace and back, in the manner of scikit-learn's PCA.
 
     A subclass has the parameters ``n_components`` and ``whiten``; its ``fit`` opens the rows, finds a

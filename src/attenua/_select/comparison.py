@@ -121,7 +121,7 @@ def _held_out_risk(pair: SplitPair, rule: Rule, rank: int, keep: bool) -> FoldRi
     training, held = pair.training, pair.held_out
     weights = held.weight, training.weight
     if rank == training.n_features:
-        # Nothing is cut off, so that every candidate reconstructs every row.
+        # Nothing is cut off, so every candidate reconstructs every row.
         return FoldRisk(pair.number, np.zeros(len(rule.strengths)), *weights)
     found = dict(rule.subspaces(training, rank, exact=False))
     subspaces = [found[place] for place in range(len(rule.strengths))]

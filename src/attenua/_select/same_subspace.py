@@ -1,4 +1,4 @@
-"""Whether two subspaces are one and the same."""
+"""Whether two subspaces are the same."""
 
 from typing import Any
 

@@ -102,7 +102,8 @@ class Steps(Sequence[Step]):
             for heading, style in zip(_HEADINGS, _STYLES, strict=True)
         )
         rows = "".join(_html_row(step) for step in self._steps)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        return f'<div style="overflow-x:auto">{table}</div>'
 
 
 def _html_row(step: Step) -> str:

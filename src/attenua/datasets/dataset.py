@@ -72,7 +72,7 @@ def load(
     except ValueError as error:
         raise DatasetNotAvailable(
             f"The cache file {path} cannot be used: {error}.\n"
-            f"Delete it and call fetch_{dataset.name} again to have it made again, or put a good copy there."
+            f"Delete it and call fetch_{dataset.name} again to rebuild it, or put a good copy there."
         ) from error
     if cache.digest(arrays) != dataset.digest:
         warnings.warn(f"{path} does not hold the published values of {dataset.name}.", stacklevel=3)

@@ -1,9 +1,10 @@
-"""From the name of a raw file to its checked content: out of the data folder, else out of the net."""
+"""From the name of a raw file to its checked content: from the data folder, else from the net."""
 
 import io
 import logging
 from pathlib import Path
 
+from attenua._data.extras import how_to_install
 from attenua.datasets.errors import DatasetNotAvailable, WrongContent
 from attenua.datasets.raw import TextFile, ZipArchive
 
@@ -33,7 +34,7 @@ def from_folder(raw: TextFile | ZipArchive, home: Path) -> dict[str, bytes] | No
 def from_net(raw: TextFile | ZipArchive) -> dict[str, bytes]:
     """Download a raw file into memory and return its checked content.
 
-    Nothing is written to disk, so that an interrupted download leaves nothing behind.
+    Nothing is written to disk, so an interrupted download leaves nothing behind.
 
     Raises
     ------
@@ -43,7 +44,7 @@ def from_net(raw: TextFile | ZipArchive) -> dict[str, bytes]:
     try:
         from pooch import HTTPDownloader
     except ImportError as error:
-        raise DatasetNotAvailable("pooch is not installed; attenua[study] brings it") from error
+        raise DatasetNotAvailable(f"pooch is not installed: {how_to_install('study')}") from error
     download = HTTPDownloader(chunk_size=2**16, timeout=30)
     failures = []
     for address in raw.addresses:

@@ -2,7 +2,7 @@
 
 
 class DatasetNotAvailable(OSError):
-    """A data set cannot be had: not cached and not downloadable, or its file is not what it should be."""
+    """A data set is missing: neither cached nor downloadable, or its file is not what it should be."""
 
 
 class WrongContent(ValueError):

@@ -161,7 +161,7 @@ def fetch_har(*, data_home: str | os.PathLike[str] | None = None, download_if_mi
     Raises
     ------
     DatasetNotAvailable
-        If the data set cannot be had; the message says how to get it by hand.
+        If the data set is not available; the message says how to get it by hand.
     """
     arrays = load(HAR, data_home, download_if_missing)
     return Bunch(

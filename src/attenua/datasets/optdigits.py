@@ -99,7 +99,7 @@ def fetch_optdigits(
     Raises
     ------
     DatasetNotAvailable
-        If the data set cannot be had; the message says how to get it by hand.
+        If the data set is not available; the message says how to get it by hand.
     """
     arrays = load(OPTDIGITS, data_home, download_if_missing)
     return Bunch(

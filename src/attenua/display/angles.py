@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.display.common import (
     ACCENT,
     SHADES,
     axes_or_new,
-    checked_kind,
     finish_strength_axis,
+    path_of,
     shade_mask_range,
+    strength_of,
 )
 from attenua.path import AttenuationPath, attenuation_path
 
@@ -47,7 +47,9 @@ class AnglesToPCADisplay:
         self.alphas, self.angles, self.alpha = alphas, angles, alpha
 
     @classmethod
-    def from_path(cls, path: AttenuationPath, *, alpha: float | None = None, ax: Any = None) -> Any:
+    def from_path(
+        cls, path: AttenuationPath, *, alpha: float | None = None, ax: Any = None
+    ) -> "AnglesToPCADisplay":
         """Draw the angles of a path.
 
         Parameters
@@ -64,7 +66,7 @@ class AnglesToPCADisplay:
     @classmethod
     def from_data(
         cls, X: Any, n_components: int | float | None = None, *, ax: Any = None, **parameters: Any
-    ) -> Any:
+    ) -> "AnglesToPCADisplay":
         """Compute the path of rows and draw its angles.
 
         Parameters
@@ -81,7 +83,7 @@ class AnglesToPCADisplay:
         return cls.from_path(attenuation_path(X, n_components, **parameters), ax=ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None) -> Any:
+    def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None) -> "AnglesToPCADisplay":
         """Draw the angles for a fitted estimator and the rows it was fitted to, its strength marked.
 
         Parameters
@@ -93,15 +95,8 @@ class AnglesToPCADisplay:
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
         """
-        checked_kind(estimator, AttenuatedPCA, AttenuatedPCACV)
-        alpha = float(estimator.alpha_ if isinstance(estimator, AttenuatedPCACV) else estimator.alpha)
-        grid = getattr(estimator, "alphas_", np.round(np.linspace(0, 1, 21), 2))
-        path = attenuation_path(
-            X,
-            int(estimator.n_components_),
-            alphas=np.append(grid, alpha),
-            feature_groups=estimator.feature_groups,
-        )
+        path = path_of(estimator, X)
+        alpha = strength_of(estimator)
         return cls.from_path(path, alpha=alpha, ax=ax)
 
     def plot(self, ax: Any = None) -> "AnglesToPCADisplay":

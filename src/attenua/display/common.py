@@ -1,23 +1,62 @@
-"""What the displays share: where to draw, the axis of strengths, and the range that masks reach."""
+"""What the displays share: where to draw, what to draw it from, and the axis of strengths."""
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from attenua._data.extras import how_to_install
+from attenua._data.namespace import to_host
+from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
+from attenua.path import AttenuationPath, attenuation_path
 
 # Dark to light, so that curves keep their order without colour.
 SHADES = ("#0b1c33", "#1d5a86", "#3f8f8c", "#93a35a")
 ACCENT = "#b5541c"
 _MASK_RANGE = "#e9edf2"
+# Where an estimator has compared no strengths itself.
+_STRENGTHS = np.round(np.linspace(0, 1, 21), 2)
 
 
-def axes_or_new(ax: Any, *, columns: int = 1) -> Any:
-    """Return the axes given, or new ones; several as an array."""
+def axes_or_new(ax: Any) -> Any:
+    """Return the axes given, or those of a new figure."""
     if ax is not None:
         return ax
-    width = 6.4 if columns == 1 else 10.0
-    return pyplot().subplots(1, columns, figsize=(width, 4.2), layout="constrained")[1]
+    return pyplot().subplots(figsize=(6.4, 4.2), layout="constrained")[1]
+
+
+def panels(ax: Any, count: int, *, size: tuple[float, float], share_y: bool = False) -> NDArray[Any]:
+    """Return axes for panels side by side: those given, parts of the one given, or those of a new figure.
+
+    The one given keeps its place in its figure. It is hidden and the panels stand where it stood, as in
+    scikit-learn's PartialDependenceDisplay.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes, sequence of them, or None
+        Where to draw.
+    count : int
+        Number of panels.
+    size : (width, height)
+        Of a new figure, in inches.
+    share_y : bool, default=False
+        Whether panels that are made here share their vertical axis.
+    """
+    if ax is None:
+        _, made = pyplot().subplots(
+            1, count, figsize=size, sharey=share_y, squeeze=False, layout="constrained"
+        )
+        return made.ravel()
+    given = np.atleast_1d(ax).ravel()
+    if len(given) == 1 and count > 1 and given[0].get_subplotspec() is not None:
+        (whole,) = given
+        whole.set_axis_off()
+        made = whole.get_subplotspec().subgridspec(1, count).subplots(sharey=share_y, squeeze=False)
+        return made.ravel()
+    if len(given) != count:
+        raise ValueError(f"ax must be one subplot, or {count} axes, one for each panel; got {len(given)}.")
+    return given
 
 
 def shade_mask_range(ax: Any) -> Any:
@@ -27,12 +66,16 @@ def shade_mask_range(ax: Any) -> Any:
 
 
 def finish_strength_axis(ax: Any, alphas: NDArray[Any]) -> None:
-    """Label the axis of strengths and take away what says nothing."""
+    """Label the axis of strengths."""
     if len(alphas) > 1:
         ax.set_xlim(alphas[0], alphas[-1])
     ax.set_xlabel(r"attenuation strength $\alpha$")
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    open_frame(ax)
+
+
+def open_frame(ax: Any) -> None:
+    """Take away the two sides of the frame that say nothing."""
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def pyplot() -> Any:
@@ -52,3 +95,20 @@ def checked_kind(estimator: Any, *kinds: type) -> None:
         names = " or ".join(kind.__name__ for kind in kinds)
         hint = "; StepsDisplay draws it" if type(estimator).__name__ == "CorrectedPCACV" else ""
         raise ValueError(f"estimator must be a fitted {names}; got {type(estimator).__name__}{hint}.")
+    check_is_fitted(estimator)
+
+
+def strength_of(estimator: Any) -> float:
+    """Return the strength that an AttenuatedPCA was given or an AttenuatedPCACV chose."""
+    return float(estimator.alpha_ if isinstance(estimator, AttenuatedPCACV) else estimator.alpha)
+
+
+def path_of(estimator: Any, X: Any) -> AttenuationPath:
+    """Return the path of a fitted estimator and the rows it was fitted to; its strength is on it."""
+    checked_kind(estimator, AttenuatedPCA, AttenuatedPCACV)
+    return attenuation_path(
+        X,
+        int(estimator.n_components_),
+        alphas=np.append(to_host(getattr(estimator, "alphas_", _STRENGTHS)), strength_of(estimator)),
+        feature_groups=estimator.feature_groups,
+    )

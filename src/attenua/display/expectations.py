@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attenua.display.common import ACCENT, SHADES, axes_or_new
+from attenua.display.common import ACCENT, SHADES, axes_or_new, open_frame
 from attenua.theory import Expectation, Expectations, when
 
 _COLOURS = {
@@ -185,8 +185,7 @@ class ExpectationsDisplay:
             handles=list(self.lines_.values()), title=title, loc="best", frameon=False,
             fontsize="small", title_fontsize="small",
         )  # fmt: skip
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
+        open_frame(ax)
 
 
 def _shown_gain(e: Expectation) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._data.namespace import to_host
-from attenua.display.common import ACCENT, SHADES, axes_or_new, finish_strength_axis, shade_mask_range
+from attenua.display.common import ACCENT, SHADES, finish_strength_axis, panels, path_of, shade_mask_range
 from attenua.path import AttenuationPath, attenuation_path
 
 Array = NDArray[np.float64]
@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 class AttenuationPathDisplay:
     """Loadings of one component, and the part of the variance that the subspace captures, along a path.
 
-    Made by `from_path` or `from_data` rather than directly.
+    Made by `from_estimator`, `from_path` or `from_data` rather than directly.
 
     Parameters
     ----------
@@ -53,6 +53,26 @@ class AttenuationPathDisplay:
         self.captured, self.feature_names = captured, feature_names
 
     @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, *, ax: Any = None, **options: Any
+    ) -> "AttenuationPathDisplay":
+        """Draw the path of a fitted estimator and the rows it was fitted to.
+
+        Parameters
+        ----------
+        estimator : AttenuatedPCA or AttenuatedPCACV
+            Fitted.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows it was fitted to; a frame names its columns.
+        ax : matplotlib Axes or two of them, default=None
+            One subplot, which is divided, or two; a new figure by default.
+        **options
+            As for `plot`.
+        """
+        names = getattr(estimator, "feature_names_in_", None)
+        return cls.from_path(path_of(estimator, X), feature_names=names, ax=ax, **options)
+
+    @classmethod
     def from_path(
         cls, path: AttenuationPath, *, feature_names: Any = None, ax: Any = None, **options: Any
     ) -> "AttenuationPathDisplay":
@@ -64,8 +84,8 @@ class AttenuationPathDisplay:
             From :func:`attenua.attenuation_path`.
         feature_names : sequence of str, optional
             Names of the columns; by default their numbers.
-        ax : two matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+        ax : matplotlib Axes or two of them, default=None
+            One subplot, which is divided, or two; a new figure by default.
         **options
             As for `plot`.
         """
@@ -104,8 +124,8 @@ class AttenuationPathDisplay:
             Names of the columns.
         component, n_named
             As for `plot`.
-        ax : two matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+        ax : matplotlib Axes or two of them, default=None
+            One subplot, which is divided, or two; a new figure by default.
         **parameters
             Of :func:`attenua.attenuation_path`.
         """
@@ -118,8 +138,8 @@ class AttenuationPathDisplay:
 
         Parameters
         ----------
-        ax : two matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+        ax : matplotlib Axes or two of them, default=None
+            One subplot, which is divided, or two; a new figure by default.
         component : int, default=0
             Which component's loadings to draw, counted from 0.
         n_named : int, default=6
@@ -132,9 +152,7 @@ class AttenuationPathDisplay:
         """
         if not 0 <= component < self.loadings.shape[1]:
             raise ValueError(f"component must be from 0 to {self.loadings.shape[1] - 1}; got {component!r}.")
-        axes = np.atleast_1d(axes_or_new(ax, columns=2))
-        if axes.shape != (2,):
-            raise ValueError(f"ax must be two axes, for loadings and for captured variance; got {len(axes)}.")
+        axes = panels(ax, 2, size=(10.0, 4.2))
         self.axes_, self.figure_ = axes, axes[0].figure
         left, right = axes
         curves = self.loadings[:, component]

@@ -3,12 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from attenua._data.namespace import to_host
 from attenua._select.steps import Step, Steps
 from attenua.corrected import CorrectedPCACV
-from attenua.display.common import ACCENT, SHADES, checked_kind, pyplot
+from attenua.display.common import ACCENT, SHADES, checked_kind, open_frame, panels
 
 
 class StepsDisplay:
@@ -60,11 +59,11 @@ class StepsDisplay:
         ----------
         estimator : CorrectedPCACV
             Fitted.
-        ax : sequence of matplotlib Axes, default=None
-            One for every step that compared strengths; a new figure by default.
+        ax : matplotlib Axes or sequence of them, default=None
+            One subplot, which is divided, or one for every step that compared strengths; a new figure by
+            default.
         """
         checked_kind(estimator, CorrectedPCACV)
-        check_is_fitted(estimator)
         return cls(steps=estimator.steps_, pca_risk=float(to_host(estimator.cv_risk_)[0])).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> "StepsDisplay":
@@ -72,8 +71,9 @@ class StepsDisplay:
 
         Parameters
         ----------
-        ax : sequence of matplotlib Axes, default=None
-            One for every step that compared strengths; a new figure by default.
+        ax : matplotlib Axes or sequence of them, default=None
+            One subplot, which is divided, or one for every step that compared strengths; a new figure by
+            default.
 
         Returns
         -------
@@ -83,18 +83,7 @@ class StepsDisplay:
         compared = [step for step in self.steps if step.strengths]
         if not compared:
             raise ValueError("no step compared any strengths, so there is nothing to draw.")
-        if ax is None:
-            _, ax = pyplot().subplots(
-                1,
-                len(compared),
-                figsize=(0.9 + 2.1 * len(compared), 3.0),
-                sharey=True,
-                squeeze=False,
-                layout="constrained",
-            )
-        axes = np.atleast_1d(ax).ravel()
-        if len(axes) != len(compared):
-            raise ValueError(f"ax must be {len(compared)} axes, one for every step; got {len(axes)}.")
+        axes = panels(ax, len(compared), size=(0.9 + 2.1 * len(compared), 3.0), share_y=True)
         self.axes_, self.figure_ = axes, axes[0].figure
         drawn = [self._draw(axis, step) for axis, step in zip(axes, compared, strict=True)]
         self.lines_, self.markers_, self.error_bars_ = (list(artists) for artists in zip(*drawn, strict=True))
@@ -121,6 +110,5 @@ class StepsDisplay:
         title = f"taken at {step.best:g}" if step.taken else "not taken"
         ax.set_title(title, fontsize="medium", color=colour, fontweight="bold" if step.taken else "normal")
         ax.set_xlabel(step.correction.replace("_", " "))
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
+        open_frame(ax)
         return line, marker, bar

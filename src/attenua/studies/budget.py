@@ -114,7 +114,7 @@ def run_study(
 ) -> Path:
     """Run what is not yet stored of a study, and return the file of results.
 
-    Every subsample is stored whole as soon as it is finished, so that an interrupted run goes on where it
+    Every subsample is stored whole as soon as it is finished, so an interrupted run goes on where it
     was. Its numbers depend on its key and the settings only, not on the number of jobs.
 
     Parameters

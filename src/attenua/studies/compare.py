@@ -253,7 +253,7 @@ class Judge:
 def fit_and_judge(
     name: str, estimator: Any, X: Any, judge: Callable[[Any], dict[str, float]]
 ) -> tuple[Any, dict[str, Any]]:
-    """Fit an estimator; return it and what is to be said of it."""
+    """Fit an estimator; return it and its line of the table."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the column "converged" says it
         began = time.perf_counter()

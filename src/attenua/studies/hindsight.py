@@ -73,8 +73,8 @@ class CorrectedInHindsight(CorrectedPCACV):
     """The search of :class:`attenua.CorrectedPCACV`, judged by the test rows instead of held-out rows.
 
     The same grids and the same steps in the same order, each fitted to all rows and taken if it lowers the
-    risk on the test rows at all (no guard). It is no method: it shows what the search could have gained had
-    it known the test rows. It bounds each step, not every combination of strengths: the best step now may
+    risk on the test rows at all (no guard). It is not a method: it shows what the search could have gained
+    had it known the test rows. It bounds each step, not every combination of strengths: the best step now may
     leave less for the next. An average over choices may do better too.
 
     Parameters

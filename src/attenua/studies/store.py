@@ -98,7 +98,7 @@ class ResultStore:
         return set(self._connection.execute(f"SELECT DISTINCT {', '.join(KEY)} FROM results"))
 
     def begin_run(self, n_jobs: int) -> None:
-        """Note that a run begins, with so many processes; its time is counted up to its last subsample."""
+        """Note the start and the processes of a run; its time is counted up to its last subsample."""
         self._began = time.perf_counter()
         started = datetime.now(UTC).isoformat(timespec="seconds")
         with self._connection:

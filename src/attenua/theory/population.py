@@ -100,6 +100,9 @@ class Population(Geometry):
     array([0.225, 0.099, 0.128])
     """
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(<{self.n_features} features>, n_components={self.n_components})"
+
     # --- population cost ----------------------------------------------------------------------------------
 
     def bias(self, *, law: Any = "gaussian", **strengths: ArrayLike) -> Any:
