@@ -13,7 +13,7 @@ import attenua
 
 ROOT = Path(attenua.__file__).parent
 ROOMS = ("_data", "_correct", "_solve", "_select", "_estimate")
-DOORS = {"attenuation", "corrected", "expected", "path", "holdout", "masks", "model_files", "paired"}
+DOORS = {"attenuation", "corrected", "expected", "path", "holdout", "masks", "model_files", "paired", "rank"}
 # Libraries that rooms may import, and those that only a function of one room imports when it needs them.
 LIBRARIES = {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"}
 LAZY_LIBRARIES = {"pyarrow": "_data", "dask": "_data"}
