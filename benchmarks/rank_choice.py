@@ -160,10 +160,10 @@ def table(results: Results, sizes: Sequence[tuple[int, int]]) -> list[str]:
 def page(results: Results, sizes: Sequence[tuple[int, int]], draws: int) -> str:
     """Return the tables: all sizes together, then each."""
     lines = [f"**All sizes together, {draws} samples of each**", "", *table(results, sizes), ""]
-    lines += [":::{dropdown} Size by size", ""]
+    lines += ["<details><summary>Size by size</summary>", ""]
     for n, p in sizes:
         lines += [f"**{n} rows, {p} columns**", "", *table(results, [(n, p)]), ""]
-    return "\n".join([*lines, ":::", ""])
+    return "\n".join([*lines, "</details>", ""])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

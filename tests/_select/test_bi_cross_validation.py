@@ -12,8 +12,8 @@ from attenua._select.bi_cross_validation import (
 )
 
 # From Perry's R package bcv 1.0.1 in R 4.2.2: set.seed(1); cv.svd.gabriel(x, 2, 2, maxrank = 6), with x
-# the 30 rows below. The sets that it drew, and its mean squared errors: a line for each held-out block, a column
-# for each rank from 0.
+# the 30 rows below. The sets that it drew, and its mean squared errors: a line for each held-out block, a
+# column for each rank from 0.
 R_ROWS = "1 2 1 1 2 1 1 2 2 1 1 2 2 1 2 1 1 2 1 2 1 1 2 2 2 2 1 1 2 2"
 R_COLUMNS = "1 2 2 2 1 1 2 2 2 2 2 2 1 1 2 1 2 1 2 1 2 1 1 2 1 2 1 1 1 1"
 R_ERRORS = """

@@ -119,6 +119,7 @@ class RankDisplay:
             choice.ranks, 100 * choice.thresholds, "--", color="0.45", zorder=2, label=_NOISE[choice.method]
         )
         self.ax_.set_yscale("log")
+        self.ax_.yaxis.set_major_formatter("{x:g}")
         # Beyond the noise there may be zeros, which a logarithm cannot show.
         lowest = 100 * min(choice.thresholds.max(), choice.eigenvalues[0]) / 50
         self.ax_.set_ylim(lowest, None)
