@@ -131,38 +131,37 @@ def compare(sizes: Sequence[tuple[int, int]], draws: int) -> Results:
     return results
 
 
-def cell(outcomes: Sequence[Outcome], has_signal: bool) -> str:
-    """Return how often the rank was right, the mean rank, and the mean loss over the least, less 1."""
-    if not outcomes:
-        return "–"
-    right = np.mean([outcome.taken == outcome.true for outcome in outcomes])
-    words = f"{right:.0%} ({np.mean([outcome.taken for outcome in outcomes]):.1f})"
-    if has_signal:  # without a signal rank 0 is best, and loses nothing
+def found_and_cost(outcomes: Sequence[Outcome]) -> str:
+    """Return how often the rank was right, and the mean loss over the least, less 1."""
+    words = f"{np.mean([outcome.taken == outcome.true for outcome in outcomes]):.0%}"
+    if outcomes[0].true:  # without a signal rank 0 is best, and loses nothing
         words += f", +{np.mean([outcome.loss / outcome.least - 1 for outcome in outcomes]):.0%}"
     return words
 
 
-def table(results: Results, sizes: Sequence[tuple[int, int]]) -> list[str]:
+def mean_rank(outcomes: Sequence[Outcome]) -> str:
+    return f"{np.mean([outcome.taken for outcome in outcomes]):.1f}"
+
+
+def table(
+    results: Results, sizes: Sequence[tuple[int, int]], write: Callable[[Sequence[Outcome]], str]
+) -> list[str]:
     """Return a table with a line for each population, over some sizes."""
-    lines = [
-        f"| population | {' | '.join(METHODS)} |",
-        f"| --- |{' ---: |' * len(METHODS)}",
-    ]
-    for name, kind in KINDS.items():
-        cells = [
-            cell([o for size in sizes for o in results.get((name, size, method), [])], bool(kind.spikes))
-            for method in METHODS
-        ]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines = ["| population | " + " | ".join(METHODS) + " |", "| --- |" + " ---: |" * len(METHODS)]
+    for name in KINDS:
+        outcomes = [[o for size in sizes for o in results.get((name, size, m), [])] for m in METHODS]
+        lines.append(f"| {name} | {' | '.join(write(found) if found else '–' for found in outcomes)} |")
     return lines
 
 
 def page(results: Results, sizes: Sequence[tuple[int, int]], draws: int) -> str:
     """Return the tables: all sizes together, then each."""
-    lines = [f"**All sizes together, {draws} samples of each**", "", *table(results, sizes), ""]
-    lines += ["<details><summary>Size by size</summary>", ""]
+    lines = [f"**Rank found, and cost; all sizes, {draws} samples of each**", ""]
+    lines += [*table(results, sizes, found_and_cost), ""]
+    lines += ["<details><summary>Mean number taken, and each size</summary>", ""]
+    lines += ["**Mean number taken, all sizes**", "", *table(results, sizes, mean_rank), ""]
     for n, p in sizes:
-        lines += [f"**{n} rows, {p} columns**", "", *table(results, [(n, p)]), ""]
+        lines += [f"**{n} rows, {p} columns**", "", *table(results, [(n, p)], found_and_cost), ""]
     return "\n".join([*lines, "</details>", ""])
 
 

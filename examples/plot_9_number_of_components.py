@@ -7,8 +7,8 @@ because a larger subspace reconstructs every row better, new or not. :func:`atte
 """
 
 # %%
-# Three directions in twelve coordinates, the rest noise; 80 rows. A search by the error of held-out rows takes
-# as many components as it may.
+# Three directions in twelve coordinates, the rest noise; 80 rows. A search by the error of held-out rows
+# takes as many components as it may.
 
 import matplotlib.pyplot as plt
 import numpy as np
