@@ -167,7 +167,7 @@ def choose_rank(
 
 def _by_bcv(rows: Array, max_rank: int, n_repeats: int, random: np.random.Generator) -> RankChoice:
     partitions = [[np.array_split(random.permutation(m), 2) for m in rows.shape] for _ in range(n_repeats)]
-    errors = np.array([partition_errors(rows, *halves, max_rank) for halves in partitions])
+    errors = np.array([partition_errors(rows, halves[0], halves[1], max_rank) for halves in partitions])
     errors /= errors[:, 0].mean()
     return RankChoice(guarded_least_error(errors), "bcv", np.arange(max_rank + 1), errors=errors)
 
@@ -178,8 +178,8 @@ def _varying_columns(X: Array) -> Array:
     scaled = scaled[:, np.ptp(scaled, axis=0) > 0]
     if scaled.shape[1] < 2:
         raise ValueError(f"X must have at least 2 columns that vary; got {scaled.shape[1]}.")
-    centred = scaled - scaled.mean(axis=0)
-    return centred / np.abs(centred).max()
+    centred: Array = scaled - scaled.mean(axis=0)
+    return centred / float(np.abs(centred).max())
 
 
 def _checked_repeats(n_repeats: int | None, method: str) -> int:

@@ -22,8 +22,9 @@ def spectrum(X: Array) -> Array:
     -------
     ndarray of shape (min(n_samples, n_features),)
     """
-    values = np.linalg.eigvalsh(X @ X.T if len(X) < X.shape[1] else X.T @ X)[::-1]
-    return np.maximum(values, 0) / values.sum()
+    gram = X @ X.T if len(X) < X.shape[1] else X.T @ X
+    values: Array = np.maximum(np.linalg.eigvalsh(gram)[::-1], 0)
+    return values / float(np.trace(gram))
 
 
 def shuffled_thresholds(X: Array, n_repeats: int, random: np.random.Generator) -> Array:

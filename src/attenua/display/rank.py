@@ -2,8 +2,13 @@
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from attenua.display.common import ACCENT, SHADES, axes_or_new
 from attenua.rank import RankChoice
+
+Array = NDArray[np.float64]
 
 _NOISE = {"parallel": "shuffled columns, 95%", "threshold": "threshold"}
 
@@ -78,50 +83,42 @@ class RankDisplay:
         """
         self.ax_ = axes_or_new(ax)
         self.figure_ = self.ax_.figure
-        self.partition_lines_, self.threshold_line_ = [], None
+        self.partition_lines_: list[Any] = []
+        self.threshold_line_ = None
         self.rank_line_ = self.ax_.axvline(
             self.choice.rank, color=ACCENT, lw=1.2, zorder=1, label=f"chosen: {self.choice.rank}"
         )
         if self.choice.errors is not None:
-            self._draw_errors()
-        else:
-            self._draw_eigenvalues()
+            self._draw_errors(100 * self.choice.errors)
+        elif self.choice.eigenvalues is not None and self.choice.thresholds is not None:
+            self._draw_eigenvalues(100 * self.choice.eigenvalues, 100 * self.choice.thresholds)
         self.ax_.xaxis.get_major_locator().set_params(integer=True)
         self.ax_.legend(frameon=False, fontsize="small")
         for side in ("top", "right"):
             self.ax_.spines[side].set_visible(False)
         return self
 
-    def _draw_errors(self) -> None:
-        ranks, errors = self.choice.ranks, 100 * self.choice.errors
+    def _draw_errors(self, errors: Array) -> None:
+        ranks, mean = self.choice.ranks, errors.mean(axis=0)
         for partition in errors:
             self.partition_lines_ += self.ax_.plot(ranks, partition, color="0.8", lw=0.8, zorder=2)
         self.partition_lines_[0].set_label("random partitions")
-        mean = errors.mean(axis=0)
         (self.line_,) = self.ax_.plot(ranks, mean, "o-", ms=3.5, color=SHADES[1], zorder=3, label="mean")
         # The errors of large ranks grow without bound and would flatten what matters.
         self.ax_.set_ylim(0, 1.15 * max(mean[0], mean[self.choice.rank]))
         self.ax_.set_xlabel("components")
         self.ax_.set_ylabel("error of held-out entries, % of none")
 
-    def _draw_eigenvalues(self) -> None:
-        choice = self.choice
+    def _draw_eigenvalues(self, eigenvalues: Array, thresholds: Array) -> None:
+        ranks, noise = self.choice.ranks, _NOISE[self.choice.method]
         (self.line_,) = self.ax_.plot(
-            choice.ranks,
-            100 * choice.eigenvalues,
-            "o-",
-            ms=3.5,
-            color=SHADES[1],
-            zorder=3,
-            label="your rows",
+            ranks, eigenvalues, "o-", ms=3.5, color=SHADES[1], zorder=3, label="your rows"
         )
-        (self.threshold_line_,) = self.ax_.plot(
-            choice.ranks, 100 * choice.thresholds, "--", color="0.45", zorder=2, label=_NOISE[choice.method]
-        )
+        (self.threshold_line_,) = self.ax_.plot(ranks, thresholds, "--", color="0.45", zorder=2, label=noise)
         self.ax_.set_yscale("log")
         self.ax_.yaxis.set_major_formatter("{x:g}")
         # Beyond the noise there may be zeros, which a logarithm cannot show.
-        lowest = 100 * min(choice.thresholds.max(), choice.eigenvalues[0]) / 50
-        self.ax_.set_ylim(lowest, None)
+        if thresholds[0] > 0:
+            self.ax_.set_ylim(min(thresholds[0], eigenvalues[0]) / 50, None)
         self.ax_.set_xlabel("component")
         self.ax_.set_ylabel("variance explained, %")
