@@ -1,57 +1,68 @@
 """
-Why this score must not choose the number of components
-=======================================================
+How many components
+===================
 
-Reconstruction of held-out rows compares strengths at one number of components. It cannot compare numbers of
-components, because a larger subspace reconstructs every row better, new or not.
+Reconstruction of held-out rows compares strengths at one number of components. It cannot choose the number,
+because a larger subspace reconstructs every row better, new or not. :func:`attenua.choose_rank` can.
 """
 
 # %%
-# Three directions in twelve coordinates, the rest noise; 80 rows.
+# Three directions in twelve coordinates, the rest noise; 80 rows. A search by the error of held-out rows
+# takes as many components as it may.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.decomposition import PCA
+from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 
-from attenua import AttenuatedPCACV
+from attenua import AttenuatedPCACV, choose_rank
+from attenua.display import RankDisplay
 
 random = np.random.default_rng(0)
 directions = np.linalg.qr(random.standard_normal((12, 3)))[0]
 X = random.standard_normal((80, 3)) * [4, 3.5, 3] @ directions.T + random.standard_normal((80, 12))
 
-ranks = np.arange(1, 12)
-errors = np.array([AttenuatedPCACV(rank).fit(X).cv_risk_.min() for rank in ranks])
-search = GridSearchCV(AttenuatedPCACV(), {"n_components": ranks}, cv=5).fit(X)
+offered = np.arange(1, 12)
+search = GridSearchCV(AttenuatedPCACV(), {"n_components": offered}, cv=5).fit(X)
 taken = search.best_params_["n_components"]
-print(f"GridSearchCV by this score takes {taken} of the {ranks[-1]} components it was offered")
+print(f"GridSearchCV by this score takes {taken} of the {offered[-1]} components it was offered")
 
 # %%
-# The held-out error falls all the way, and a search by it takes as many components as it may. Measures that
-# know noise from signal do not. Two of them: the marginal likelihood of probabilistic PCA, and parallel
-# analysis, which asks whether an eigenvalue is larger than those of the same columns shuffled.
+# Bi-cross-validation holds out columns as well as rows. The held-out entries are predicted from the other
+# columns of their rows, so a component of noise makes the prediction worse, and the error turns.
 
-shuffled = np.array([np.linalg.eigvalsh(np.cov(random.permuted(X, axis=0).T))[::-1] for _ in range(200)])
-found = np.linalg.eigvalsh(np.cov(X.T))[::-1]
-parallel = int(np.argmin(found > np.quantile(shuffled, 0.95, axis=0)))
-print(f"PCA(n_components='mle') of scikit-learn: {PCA('mle').fit(X).n_components_}")
-print(f"parallel analysis: {parallel}")
+choice = choose_rank(X, random_state=0)
+print(choice)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.9), layout="constrained")
-left.plot(ranks, errors, "o-", color="#1d5a86")
+left.plot(offered, -search.cv_results_["mean_test_score"], "o-", ms=3.5, color="#1d5a86")
 left.axvline(3, color="0.5", ls="--", lw=1)
-left.text(3.15, errors.max(), "true number", va="top")
-left.set(
-    xlabel="components", ylabel="squared error of a held-out row", title="always falling", ylim=(0, None)
-)
-right.plot(range(1, 13), found, "o-", color="#1d5a86", label="eigenvalues")
-right.plot(
-    range(1, 13), np.quantile(shuffled, 0.95, axis=0), "--", color="#b5541c", label="shuffled columns, 95%"
-)
-right.axvline(3, color="0.5", ls="--", lw=1)
-right.set(xlabel="component", ylabel="eigenvalue", title="parallel analysis")
-right.legend(frameon=False)
+left.text(3.2, -search.cv_results_["mean_test_score"][0], "true number", va="top")
+left.set(xlabel="components", ylabel="squared error of a held-out row", ylim=(0, None))
+left.set_title("rows held out: always falling", fontsize="medium")
+left.spines[["top", "right"]].set_visible(False)
+RankDisplay.from_choice(choice, ax=right)
+right.set_title("rows and columns held out: a turn at 3", fontsize="medium")
 
 # %%
-# So: choose the number of components by what you know, by parallel analysis, by a likelihood, or by the
-# score of what comes after (:doc:`plot_2_pipeline`). Then let this score choose the strength.
+# Real data: 100 handwritten digits of 64 pixels. No number is true here, and the methods differ, because they
+# ask different questions. Pixels beside each other vary together even where no digit explains it, and all
+# methods count some of that as components.
+
+digits = load_digits().data[:100]
+figure, axes = plt.subplots(1, 2, figsize=(10, 3.9), layout="constrained")
+for method, ax in zip(("bcv", "parallel"), axes, strict=True):
+    found = choose_rank(digits, method=method, random_state=0)
+    RankDisplay.from_choice(found, ax=ax)
+    ax.set_title(method, fontsize="medium")
+    print(f"{method}: {found}")
+
+# %%
+# More rows can tell more components from noise: the number is one of the sample, not only of the population.
+
+for n in (100, 300, 1000):
+    print(f"{n} rows: {choose_rank(load_digits().data[:n], random_state=0).rank} components by bcv")
+
+# %%
+# Choose the number first, then let held-out rows choose the strengths at that number: the guide,
+# :doc:`/guide/rank`, compares the methods on populations whose rank is known.

@@ -23,6 +23,7 @@ DOORS = {
     "model_files",
     "paired",
     "anndata",
+    "rank",
 }
 # Libraries that rooms may import, and those that only a function of one room imports when it needs them.
 LIBRARIES = {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"}

@@ -8,6 +8,7 @@ from attenua.masks import alpha_from_mask_rate, full_output_loss, mask_rate_from
 from attenua.model_files import load_model, save_model
 from attenua.paired import PairedGain, paired_gain
 from attenua.path import AttenuationPath, attenuation_path
+from attenua.rank import RankChoice, choose_rank
 
 __version__ = "0.1.0"
 
@@ -19,9 +20,11 @@ __all__ = [
     "CorrectedPCACV",
     "ExpectedGain",
     "PairedGain",
+    "RankChoice",
     "ValidationSelection",
     "alpha_from_mask_rate",
     "attenuation_path",
+    "choose_rank",
     "expected_gain",
     "fallback_certificate",
     "full_output_loss",

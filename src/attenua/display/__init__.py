@@ -3,6 +3,7 @@
 from attenua.display.angles import AnglesToPCADisplay
 from attenua.display.expectations import ExpectationsDisplay
 from attenua.display.path import AttenuationPathDisplay
+from attenua.display.rank import RankDisplay
 from attenua.display.risk import RiskCurveDisplay
 from attenua.display.steps import StepsDisplay
 from attenua.display.validation import ValidationCurveDisplay
@@ -11,6 +12,7 @@ __all__ = [
     "AnglesToPCADisplay",
     "AttenuationPathDisplay",
     "ExpectationsDisplay",
+    "RankDisplay",
     "RiskCurveDisplay",
     "StepsDisplay",
     "ValidationCurveDisplay",

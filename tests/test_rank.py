@@ -1,0 +1,165 @@
+"""choose_rank finds components that are there, and says what it did."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("Agg")
+
+from matplotlib import pyplot as plt
+
+from attenua import RankChoice, choose_rank
+from attenua.display import RankDisplay
+
+METHODS = ("bcv", "parallel", "threshold")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def signal_and_noise(n, p, k, noise=1.0):
+    random = np.random.default_rng([n, p, k])
+    signal = random.standard_normal((n, k)) @ random.standard_normal((k, p))
+    return 5 + signal + noise * random.standard_normal((n, p))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("shape", [(40, 200), (80, 80), (300, 30)])
+@pytest.mark.parametrize("rank", [0, 1, 4])
+def test_finds_components_that_stand_out(method, shape, rank):
+    choice = choose_rank(signal_and_noise(*shape, rank), method=method, random_state=0)
+    assert choice.rank == rank
+    assert choice.method == method
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rows_without_noise_have_their_own_rank(method):
+    # Rank 2 of 20 columns: half of the singular values are 0, so that the threshold is 0 as well.
+    X = signal_and_noise(30, 20, 2, noise=0)
+    found = choose_rank(X, method=method, random_state=0).rank
+    assert found == 2 if method == "bcv" else found >= 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("unit", [1e300, 1e-300])
+def test_the_unit_does_not_matter(method, unit):
+    X = signal_and_noise(40, 30, 2)
+    one, other = (choose_rank(X * u, method=method, random_state=0) for u in (1.0, unit))
+    assert one.rank == other.rank
+    for name in ("errors", "eigenvalues", "thresholds"):
+        if getattr(one, name) is not None:
+            np.testing.assert_allclose(getattr(other, name), getattr(one, name), rtol=1e-8)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_columns_that_do_not_vary_are_not_looked_at(method):
+    X = signal_and_noise(40, 30, 2)
+    wider = np.column_stack([np.full((40, 50), 0.1), X])
+    one, other = (choose_rank(rows, method=method, random_state=0) for rows in (X, wider))
+    assert one.rank == other.rank
+    np.testing.assert_array_equal(one.ranks, other.ranks)
+
+
+def test_held_out_error_turns_where_that_of_whole_rows_would_fall():
+    choice = choose_rank(signal_and_noise(80, 40, 3), random_state=0)
+    error = choice.errors.mean(axis=0)
+    assert error[0] == pytest.approx(1)
+    assert error[3] < error[2]
+    assert error[3] < error[6] < error[12]
+
+
+def test_same_state_same_choice():
+    X = signal_and_noise(30, 20, 2)
+    errors = [choose_rank(X, random_state=state).errors for state in (0, 0, 1)]
+    np.testing.assert_array_equal(errors[0], errors[1])
+    assert not np.array_equal(errors[0], errors[2])
+
+
+def test_sizes_of_what_is_returned():
+    X = signal_and_noise(30, 21, 2)
+    choice = choose_rank(X, n_repeats=3)
+    assert choice.errors.shape == (3, 11)  # ranks 0 to 10: half of the columns
+    assert choice.eigenvalues is None
+    choice = choose_rank(X, method="parallel", max_rank=7, n_repeats=5)
+    assert len(choice.ranks) == len(choice.eigenvalues) == len(choice.thresholds) == 7
+    assert choice.errors is None
+
+
+def test_sentences():
+    X = signal_and_noise(60, 30, 2)
+    assert str(choose_rank(X, random_state=0)).startswith(
+        "2 components: held-out entries are predicted with "
+    )
+    assert str(choose_rank(X, method="parallel", random_state=0)) == (
+        "2 components: the next explains no more than one of shuffled columns."
+    )
+    assert "1 component: each explains more" in str(choose_rank(X, method="threshold", max_rank=1))
+    assert "there may be more" in choose_rank(X, max_rank=1, random_state=0).sentence
+    noise = signal_and_noise(60, 30, 0)
+    assert str(choose_rank(noise, random_state=0)).startswith(
+        "No component: held-out entries are predicted as"
+    )
+    assert str(choose_rank(noise, method="threshold")).startswith("No component: the first explains no more")
+
+
+def test_the_sentence_names_a_larger_rank_that_is_not_clearly_better():
+    errors = np.array([[1.0, 0.40, 0.39], [1.0, 0.40, 0.42], [1.0, 0.41, 0.38]])
+    choice = RankChoice(1, "bcv", np.arange(3), errors=errors)
+    assert choice.sentence == (
+        "1 component: held-out entries are predicted with 40% of the error of the column means "
+        "(40% with 2, which is not clearly better)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": "elbow"}, "method must be 'bcv' or 'parallel' or 'threshold'; got 'elbow'"),
+        ({"max_rank": 0}, "max_rank must be a whole number from 1 to 4"),
+        ({"max_rank": 5}, "max_rank must be a whole number from 1 to 4"),
+        ({"max_rank": 2.5}, "max_rank must be a whole number"),
+        ({"max_rank": True}, "max_rank must be a whole number"),
+        ({"n_repeats": 0}, "n_repeats must be a whole number of at least 1"),
+        ({"n_repeats": 3, "method": "threshold"}, "n_repeats is for 'bcv' or 'parallel'"),
+    ],
+)
+def test_bad_options_are_named(options, words):
+    with pytest.raises(ValueError, match=words):
+        choose_rank(signal_and_noise(10, 8, 1), **options)
+
+
+def test_bad_rows_are_refused():
+    with pytest.raises(ValueError, match="minimum of 4 is required"):
+        choose_rank(np.eye(3))
+    with pytest.raises(ValueError, match="at least 2 columns that vary; got 1"):
+        choose_rank(np.column_stack([np.arange(9.0), np.full((9, 4), 0.1)]))
+    with pytest.raises(ValueError, match="X contains NaN"):
+        choose_rank(np.full((9, 4), np.nan))
+
+
+def test_display_of_errors():
+    choice = choose_rank(signal_and_noise(60, 30, 2), n_repeats=4, random_state=0)
+    display = RankDisplay.from_choice(choice)
+    np.testing.assert_allclose(display.line_.get_ydata(), 100 * choice.errors.mean(axis=0))
+    assert len(display.partition_lines_) == 4
+    assert display.threshold_line_ is None
+    assert list(display.rank_line_.get_xdata()) == [2, 2]
+
+
+@pytest.mark.parametrize("method", ["parallel", "threshold"])
+def test_display_of_eigenvalues_on_given_axes(method):
+    choice = choose_rank(signal_and_noise(60, 30, 2), method=method, random_state=0)
+    figure, ax = plt.subplots()
+    display = RankDisplay.from_choice(choice, ax=ax)
+    assert display.figure_ is figure
+    np.testing.assert_allclose(display.line_.get_ydata(), 100 * choice.eigenvalues)
+    np.testing.assert_allclose(display.threshold_line_.get_ydata(), 100 * choice.thresholds)
+    assert display.partition_lines_ == []
+
+
+def test_display_wants_a_choice():
+    with pytest.raises(TypeError, match="choice must be a RankChoice"):
+        RankDisplay.from_choice(3)
