@@ -24,6 +24,7 @@ extensions = [
     "numpydoc",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "class_members",
     "paper_map",
 ]
 exclude_patterns = ["_build", "guide/_*.md", "auto_examples/*.ipynb", "auto_examples/*.py"]
@@ -38,7 +39,6 @@ copybutton_prompt_is_regexp = True
 
 autosummary_generate = True
 autodoc_typehints = "none"
-autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
@@ -68,6 +68,7 @@ html_title = "attenua"
 html_static_path = ["_static"]
 html_css_files = ["attenua.css"]
 html_show_sourcelink = False
+html_use_index = False  # the reference lists every name, and the search finds it
 html_copy_source = False
 html_theme_options = {
     "logo": {"text": "attenua"},

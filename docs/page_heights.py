@@ -18,9 +18,7 @@ def heights(folder: Path) -> dict[str, int]:
     paths = sorted(path for path in folder.rglob("*.html") if "_static" not in path.parts)
     with sync_playwright() as browsers:
         # A browser of the system does, where playwright has not fetched its own.
-        browser = browsers.chromium.launch(
-            executable_path=os.environ.get("CHROMIUM"), args=["--no-sandbox"]
-        )
+        browser = browsers.chromium.launch(executable_path=os.environ.get("CHROMIUM"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": WIDTH, "height": SCREEN})
         found = {str(path.relative_to(folder)): height(page, path) for path in paths}
         browser.close()
@@ -31,7 +29,9 @@ def height(page: Page, path: Path) -> int:
     """Return the height of one page, with its pictures and formulas in place."""
     page.goto(path.resolve().as_uri())
     page.evaluate("() => window.MathJax?.startup?.promise")
-    return int(page.evaluate("document.querySelector('.bd-main')?.scrollHeight ?? document.body.scrollHeight"))
+    return int(
+        page.evaluate("document.querySelector('.bd-main')?.scrollHeight ?? document.body.scrollHeight")
+    )
 
 
 def main(folder: Path) -> int:
