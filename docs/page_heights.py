@@ -11,14 +11,14 @@ from playwright.sync_api import Page, sync_playwright
 
 WIDTH, SCREEN = 1400, 1000
 LIMIT = 5_500
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 
 
 def heights(folder: Path) -> dict[str, int]:
     """Return the height in pixels of each page below a folder, by its path."""
     paths = sorted(path for path in folder.rglob("*.html") if "_static" not in path.parts)
     with sync_playwright() as browsers:
-        # A browser of the system does, where playwright has not fetched its own.
-        browser = browsers.chromium.launch(executable_path=os.environ.get("CHROMIUM"), args=["--no-sandbox"])
+        browser = browsers.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": WIDTH, "height": SCREEN})
         found = {str(path.relative_to(folder)): height(page, path) for path in paths}
         browser.close()
