@@ -80,7 +80,8 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
-html_sidebars = {"index": [], "paper_map": []}
+# Pages that stand alone have no list of neighbours beside them.
+html_sidebars = dict.fromkeys(("index", "install", "faq", "paper_map", "results", "changelog", "cite"), [])
 
 # One file draws all formulas, without fonts or anything else from the net.
 mathjax_path = "mathjax/tex-svg.js"
