@@ -81,7 +81,8 @@ html_theme_options = {
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
 # Pages that stand alone have no list of neighbours beside them.
-html_sidebars = {page: [] for page in ("index", "install", "faq", "paper_map", "results", "changelog", "cite")}
+alone = ("index", "install", "faq", "paper_map", "results", "changelog", "cite")
+html_sidebars = {page: [] for page in alone}
 
 # One file draws all formulas, without fonts or anything else from the net.
 mathjax_path = "mathjax/tex-svg.js"
