@@ -24,6 +24,7 @@ extensions = [
     "numpydoc",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "class_members",
     "paper_map",
 ]
 exclude_patterns = ["_build", "guide/_*.md", "auto_examples/*.ipynb", "auto_examples/*.py"]
@@ -38,7 +39,6 @@ copybutton_prompt_is_regexp = True
 
 autosummary_generate = True
 autodoc_typehints = "none"
-autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
@@ -68,6 +68,7 @@ html_title = "attenua"
 html_static_path = ["_static"]
 html_css_files = ["attenua.css"]
 html_show_sourcelink = False
+html_use_index = False  # the reference lists every name, and the search finds it
 html_copy_source = False
 html_theme_options = {
     "logo": {"text": "attenua"},
@@ -79,7 +80,9 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
-html_sidebars = {"index": [], "paper_map": []}
+# Pages that stand alone have no list of neighbours beside them.
+alone = ("index", "install", "faq", "paper_map", "results", "changelog", "cite")
+html_sidebars = {page: [] for page in alone}
 
 # One file draws all formulas, without fonts or anything else from the net.
 mathjax_path = "mathjax/tex-svg.js"

@@ -3,15 +3,22 @@
 import doctest
 import importlib
 import inspect
+import pkgutil
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+
+import attenua
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guide").glob("*.md")])
 SLOW = {"scaling"}
 NEEDS = {"scanpy": "scanpy"}  # what a page runs and the test extra does not have
+# Where the repository and the pages are: the package index shows the README without its folder.
+PICTURES = "https://raw.githubusercontent.com/attenua/attenua/main/"
+SITE = "https://attenua.github.io/attenua/"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -47,26 +54,81 @@ def test_there_is_code_to_run():
     assert sum(page.read_text(encoding="utf-8").count("```python") for page in PAGES) >= 10
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "attenua",
-        "attenua.anndata",
-        "attenua.theory",
-        "attenua.rivals",
-        "attenua.studies",
-        "attenua.datasets",
-        "attenua.display",
-        "attenua.report",
-    ],
-)
-def test_reference_lists_every_public_name(module):
-    text = (ROOT / "docs" / "api" / "index.rst").read_text(encoding="utf-8")
-    start = text.index(f".. currentmodule:: {module}\n")
-    end = text.find(".. currentmodule::", start + 1)
-    listed = set(re.findall(r"^   (\w+)$", text[start:end], re.MULTILINE))
-    package = importlib.import_module(module)
-    assert listed == {name for name in package.__all__ if callable(getattr(package, name))}
+def listed_names():
+    """The names in the reference, by module."""
+    names: dict[str, set[str]] = {}
+    for page in sorted((ROOT / "docs" / "api").glob("*.rst")):
+        module = ""
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if line.startswith(".. currentmodule:: "):
+                module = line.split()[-1]
+            elif module and re.fullmatch(r"   \w+", line):
+                names.setdefault(module, set()).add(line.strip())
+    return names
+
+
+def public_modules():
+    """The modules that say what is public; nobody calls the command line from Python."""
+    names = ["attenua", *(f"attenua.{found.name}" for found in pkgutil.iter_modules(attenua.__path__))]
+    modules = [importlib.import_module(name) for name in names if not re.search(r"\._|\.cli$", name)]
+    return [module for module in modules if hasattr(module, "__all__")]
+
+
+def test_reference_lists_every_public_name():
+    listed = listed_names()
+    for module in public_modules():
+        public = {name for name in module.__all__ if callable(getattr(module, name))}
+        assert public <= listed[module.__name__], module.__name__
+
+
+def test_reference_lists_no_private_name():
+    for module, names in listed_names().items():
+        assert "._" not in module
+        package = importlib.import_module(module)
+        for name in names:
+            assert not name.startswith("_")
+            assert hasattr(package, name), f"{module}.{name}"
+
+
+def test_pictures_and_pages_that_the_readme_links_to_exist():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\((.*?)\)", readme)
+    assert all(link.startswith("https://") for link in links), "the package index knows no files beside it"
+    pictures = [link.removeprefix(PICTURES) for link in links if link.startswith(PICTURES)]
+    pages = [link.removeprefix(SITE) for link in links if link.startswith(SITE)]
+    assert len(pictures) + len(pages) == len(links)
+    assert pictures
+    for picture in pictures:
+        assert (ROOT / picture).is_file()
+    for page in pages:
+        source = ROOT / "docs" / page.removesuffix(".html")
+        assert source.with_suffix(".md").is_file() or source.with_suffix(".rst").is_file(), page
+
+
+def test_the_readme_has_the_results_of_the_paper_s_method():
+    (row,) = re.findall(r"^\| direct attenuation \|.*$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert row in (ROOT / "docs" / "results.md").read_text(encoding="utf-8").splitlines()
+
+
+def test_every_extra_is_on_the_page_that_says_how_to_install():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE)
+    assert sorted(listed) == sorted(project["optional-dependencies"])
+
+
+def test_the_citation_is_of_this_version():
+    for path in ("docs/cite.md", "CITATION.cff"):
+        text = (ROOT / path).read_text(encoding="utf-8")
+        assert re.findall(r"^ *version *[=:] *{?([\d.]+)", text, re.MULTILINE) == [attenua.__version__]
+
+
+def test_the_index_of_the_guide_has_a_sentence_for_every_page():
+    guide = ROOT / "docs" / "guide"
+    text = (guide / "index.md").read_text(encoding="utf-8")
+    pages = {path.stem for path in guide.glob("*.md") if not path.stem.startswith("_")} - {"index"}
+    assert set(re.findall(r"^- {doc}`(\w+)`: ", text, re.MULTILINE)) == pages
+    assert set(re.findall(r"^(\w+)$", text, re.MULTILINE)) == pages
 
 
 def test_every_public_function_has_an_example():

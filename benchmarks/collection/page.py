@@ -1,5 +1,6 @@
 """Write the page that lists the collection: ``python -m collection.page``."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from attenua._data.files import write_whole
@@ -22,19 +23,31 @@ def line(entry: Entry) -> str:
     rows, columns = entry.shape
     kind = entry.kind + (", mixed units" if entry.unit == "mixed" else "")
     package = f"{entry.package} {entry.version}"
-    cells = (entry.name, entry.part, kind, f"{rows} x {columns}", order(entry), entry.grouping, package)
+    cells = (entry.name, kind, f"{rows} x {columns}", order(entry), entry.grouping, package)
     return f"| {' | '.join(cells)} | {entry.licence} |"
+
+
+def table(entries: Iterable[Entry]) -> str:
+    """Return the table of some data sets."""
+    head = "| name | kind | rows x columns | order | groups | package | licence |"
+    return "\n".join([head, "|---" * 7 + "|", *map(line, entries)])
+
+
+def folded(title: str, text: str) -> str:
+    """Return a text that the reader opens: the page stays short."""
+    return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
 def page() -> str:
     """Return the page."""
-    head = "| name | part | kind | rows x columns | order | groups | package | licence |"
     entries = sorted(ENTRIES, key=lambda entry: (PARTS.index(entry.part), KINDS.index(entry.kind)))
     return TEMPLATE.read_text(encoding="utf-8").format(
         n=len(ENTRIES),
         packages=len(wanted(PARTS)),
         missing=MISSING,
-        table="\n".join([head, "|---" * 8 + "|", *map(line, entries)]),
+        tables="\n\n".join(
+            folded(f"Part {part}", table(entry for entry in entries if entry.part == part)) for part in PARTS
+        ),
         notes="\n".join(f"- *{entry.name}*: {entry.note}" for entry in entries if entry.note),
         **{part: sum(entry.part == part for entry in ENTRIES) for part in PARTS},
     )

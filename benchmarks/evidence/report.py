@@ -10,6 +10,7 @@ from attenua.studies.simulations.figures import save_figure
 from attenua.studies.tables import Table
 from evidence.accuracy import accuracy_table, correlation_table, labelled
 from evidence.forest import compact_forest, forest
+from evidence.one_kind import EXAMPLES, KINDS, cells_table, sets_table
 from evidence.results import WITHOUT, cell_table, judged_part, parts_of, read_lines
 from evidence.rivals import RIVALS
 from evidence.summary import compared, method_frame
@@ -70,7 +71,17 @@ def pieces(lines: pd.DataFrame) -> dict[str, str]:
         "worst": joined(worst_cells_table(methods)),
         "downstream": downstream_words(with_labels),
         "accuracy": joined(correlation_table(with_labels), accuracy_table(with_labels)),
+        **pieces_of_kinds(lines),
     }
+
+
+def pieces_of_kinds(lines: pd.DataFrame) -> dict[str, str]:
+    """Return the pieces for the pages of one kind of data each, of those that were run."""
+    kinds = [kind for kind in KINDS if (lines["kind"] == kind).any()]
+    examples = [data for data in EXAMPLES if (lines["data"] == data).any()]
+    tables = {f"sets_{kind.replace(' ', '_')}": sets_table(lines, kind) for kind in kinds}
+    tables |= {f"cells_{data}": cells_table(lines, data) for data in examples}
+    return {name: joined(table) for name, table in tables.items()}
 
 
 def joined(*texts: str | Table) -> str:
