@@ -180,18 +180,13 @@ def _plain(value: Any) -> Any:
 
 
 def _as_json(value: Any) -> Any:
-    """Return a fitted attribute that is no array as JSON can hold it; there NaN and infinity are null."""
+    """Return a fitted attribute that is no array as JSON can hold it; an error that is NaN is null there."""
     if not isinstance(value, Steps):
         return value
     return [
-        record
-        | {"standard_error": _or_null(record["standard_error"]), "risks": [*map(_or_null, record["risks"])]}
+        record | ({"standard_error": None} if math.isnan(record["standard_error"]) else {})
         for record in value.to_records()
     ]
-
-
-def _or_null(number: float) -> float | None:
-    return number if math.isfinite(number) else None
 
 
 def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
@@ -327,7 +322,7 @@ def _is_step(step: Any) -> bool:
         increases
         and strengths[:1] in ([], [0.0])
         and all(_is_strength(correction, strength) for strength in strengths)
-        and all(risk is None or (_is_float(risk) and risk >= 0) for risk in risks)
+        and all(_is_float(risk) and risk >= 0 for risk in risks)
         and step["best"] in (strengths or [0.0])
         and step["gain"] <= 1
         and step["needed"] >= 0
@@ -348,13 +343,9 @@ def _is_strength(correction: str, value: float) -> bool:
 
 
 def _steps(records: list[dict[str, Any]]) -> Steps:
-    """Return checked records as steps; null is an error that one split cannot have, or too large a risk."""
+    """Return checked records as steps; null is an error that one split cannot have."""
     return Steps.from_records(
-        record
-        | {
-            "standard_error": math.nan if record["standard_error"] is None else record["standard_error"],
-            "risks": [math.inf if risk is None else risk for risk in record["risks"]],
-        }
+        record | ({"standard_error": math.nan} if record["standard_error"] is None else {})
         for record in records
     )
 

@@ -11,12 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from attenua._data.blocks import row_blocks
+from attenua._data.blocks import row_blocks, unit_for
 from attenua._data.checks import caller_level
 from attenua._data.dask_rows import dask_mean_score, is_dask, lazy_rows
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import array_namespace, beside, check_same_place, clipped, namespace_of
-from attenua._data.opening import check_finite, checked_rows
+from attenua._data.opening import checked_magnitude, checked_rows
+from attenua._data.range import check_scores
 from attenua._estimate.axes import principal_axes, unbiased_total, warn_of_tie
 from attenua._estimate.fitted import SUBSPACE, Kind, store
 from attenua._solve.subspace import Convergence, Subspace
@@ -48,7 +49,7 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_is_fitted(self)
         xp = namespace_of(X) or np
         scores = check_array(X, dtype=[xp.float64, xp.float32], ensure_all_finite=False, input_name="X")
-        check_finite(scores)
+        checked_magnitude(scores)
         if scores.shape[1] != self.n_components_:
             raise ValueError(
                 f"X has {scores.shape[1]} columns, but {type(self).__name__} has {self.n_components_} "
@@ -141,8 +142,11 @@ class SubspaceTransformer(RowsTransformer):
         if is_dask(X):
             return lazy_rows(self, X, "transform", self.n_components_)
         check_same_place(self, X, "transform")
-        scores = self._centred_product(checked_rows(self, X), self.components_.T)
-        return scores / beside(scores, self._scale(), scores.dtype) if self.whiten else scores
+        X = checked_rows(self, X)
+        with _looked_at_afterwards():
+            scores = self._centred_product(X, self.components_.T)
+            scores = scores / beside(scores, self._scale(), scores.dtype) if self.whiten else scores
+        return check_scores(scores, "transform")
 
     def inverse_transform(self, X: Any) -> Any:
         """Return the rows that scores stand for.
@@ -165,7 +169,9 @@ class SubspaceTransformer(RowsTransformer):
         xp = array_namespace(scores)
         dtype = xp.float32 if scores.dtype == self.components_.dtype == xp.float32 else xp.float64
         scores, W, mean = (xp.astype(a, dtype) for a in (scores, self.components_, self.mean_))
-        return (scores * xp.astype(self._scale(), dtype) if self.whiten else scores) @ W + mean
+        with _looked_at_afterwards():
+            rows = (scores * xp.astype(self._scale(), dtype) if self.whiten else scores) @ W + mean
+        return check_scores(rows, "inverse_transform")
 
     def score_samples(self, X: Any) -> Any:
         r"""Return minus the squared reconstruction error of every row; larger is better.
@@ -178,7 +184,7 @@ class SubspaceTransformer(RowsTransformer):
         Returns
         -------
         array of shape (n_samples,)
-            :math:`-\|(I - P)(x_i - \bar x)\|^2`.
+            :math:`-\|(I - P)(x_i - \bar x)\|^2`; minus infinity where that is too large for a double.
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -189,20 +195,32 @@ class SubspaceTransformer(RowsTransformer):
         """Return the score of every row; an error names the method that was called."""
         check_same_place(self, X, method)
         X = checked_rows(self, X)
+        with _looked_at_afterwards():
+            errors = self._squared_errors(X)
+        xp = array_namespace(errors)
+        held = xp.isfinite(errors)
+        if bool(xp.all(held)):
+            return -errors
+        # Rows too large to square: once more, in a unit in which they are not.
+        unit = unit_for(max(checked_magnitude(X), checked_magnitude(self.mean_[None, :])))
+        return -xp.where(held, errors, in_data_units(self._squared_errors(X, unit), unit))
+
+    def _squared_errors(self, X: Any, unit: float = 1.0) -> Any:
+        """Return the squared reconstruction error of every row, in a unit."""
         xp = array_namespace(self.components_)
         W, mean = (xp.astype(a, xp.float64) for a in (self.components_, self.mean_))
-        errors = []
+        mean, errors = mean / unit, []
         for block in row_blocks(*X.shape):
             if sp.issparse(X):
-                rows = X[block].astype(float)
+                rows = X[block].astype(float) / unit
                 lengths = (
                     np.asarray(rows.multiply(rows).sum(axis=1)).ravel() - 2 * (rows @ mean) + mean @ mean
                 )
                 errors.append(np.maximum(lengths - np.sum((rows @ W.T - W @ mean) ** 2, axis=1), 0.0))
             else:
-                centred = xp.astype(X[block, :], xp.float64) - mean
+                centred = xp.astype(X[block, :], xp.float64) / unit - mean
                 errors.append(xp.sum((centred - (centred @ W.T) @ W) ** 2, axis=1))
-        return -xp.concat(errors)
+        return xp.concat(errors)
 
     def score(self, X: Any, y: Any = None) -> float:
         r"""Return minus the mean squared reconstruction error of a row; larger is better.
@@ -224,7 +242,8 @@ class SubspaceTransformer(RowsTransformer):
         if is_dask(X):
             return dask_mean_score(self, X)
         scores = self._row_scores(X, "score")
-        return float(array_namespace(scores).mean(scores))
+        with _looked_at_afterwards():
+            return float(array_namespace(scores).mean(scores))
 
     def get_covariance(self) -> Any:
         r"""Return the covariance of the probabilistic model on this subspace.
@@ -257,3 +276,8 @@ class SubspaceTransformer(RowsTransformer):
     def _identity(self) -> Any:
         W = self.components_
         return array_namespace(W).eye(W.shape[1], dtype=W.dtype, device=W.device)
+
+
+def _looked_at_afterwards() -> np.errstate:
+    """Keep numpy quiet about results beyond the range of doubles, which are looked for afterwards."""
+    return np.errstate(over="ignore", invalid="ignore")
