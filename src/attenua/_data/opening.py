@@ -21,7 +21,14 @@ from attenua._data.batches import (
     is_batches,
 )
 from attenua._data.blocks import magnitude
-from attenua._data.checks import check_names, checked_batch_weights, checked_weights, matrix_requirements
+from attenua._data.checks import (
+    as_numbers,
+    check_names,
+    checked_batch_weights,
+    checked_weights,
+    matrix_requirements,
+    naming_text_columns,
+)
 from attenua._data.dask_rows import DaskRows, is_dask
 from attenua._data.device_rows import DeviceRows, device_magnitude
 from attenua._data.folds import (
@@ -31,7 +38,15 @@ from attenua._data.folds import (
     is_number_of_folds,
     make_splits,
 )
-from attenua._data.namespace import array_namespace, beside, check_host, is_foreign, namespace_of, to_host
+from attenua._data.namespace import (
+    array_namespace,
+    beside,
+    check_host,
+    is_foreign,
+    namespace_of,
+    refuse_other_kinds,
+    to_host,
+)
 from attenua._data.range import check_range
 from attenua._data.reweighting import (
     Gathered,
@@ -81,7 +96,8 @@ def open_rows(estimator: Any, X: Any, sample_weight: ArrayLike | None = None) ->
     xp = namespace_of(X)
     if xp is not None and not get_tags(estimator).array_api_support:
         check_host(X, type(estimator).__name__)
-    X = validate_data(estimator, X, **matrix_requirements())
+    with naming_text_columns(X):
+        X = as_numbers(validate_data(estimator, X, **matrix_requirements()))
     if xp is None:
         weights = checked_weights(sample_weight, X.shape[0])
         return HostRows(X, weights, _names_of(estimator))
@@ -245,7 +261,9 @@ def _checked_batch(estimator: Any, batch: Batch, first: bool, min_samples: int) 
         return batch.rows
     requirements = matrix_requirements() | {"ensure_min_samples": min_samples}
     # The sums of a stream are kept on the host, so a batch on a device comes there.
-    return validate_data(estimator, to_host(batch.rows), reset=first, **requirements)
+    refuse_other_kinds(batch.rows)
+    with naming_text_columns(batch.rows):
+        return as_numbers(validate_data(estimator, to_host(batch.rows), reset=first, **requirements))
 
 
 def stream_data(stream: RowStream) -> FitData:
@@ -271,7 +289,9 @@ def checked_rows(estimator: Any, X: Any) -> Any:
     if is_batches(X):
         raise TypeError("X holds batches of rows; give them one by one.")
     namespace_of(X)  # refuses what cannot be used, in words of its own
-    X = validate_data(estimator, X, reset=False, **(matrix_requirements() | {"ensure_min_samples": 1}))
+    with naming_text_columns(X):
+        requirements = matrix_requirements() | {"ensure_min_samples": 1}
+        X = as_numbers(validate_data(estimator, X, reset=False, **requirements))
     checked_magnitude(X, _names_of(estimator))
     return X
 
