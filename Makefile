@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 RUFF := ruff==0.17.4
+MYPY := mypy==2.4.1
 
 .PHONY: demo test check bench test-floors test-h5ad lint docs clean
 
@@ -28,11 +29,12 @@ test-floors: .venv-floors/test
 
 # anndata holds pandas below the version that everything else is tested with, so it has its own environment.
 test-h5ad: .venv-h5ad/test
-	.venv-h5ad/bin/python -m pytest -q tests/cli/readers/test_h5ad.py
+	.venv-h5ad/bin/python -m pytest -q tests/cli/readers/test_h5ad.py tests/_data/test_columns_without_numbers.py -k "h5ad or anndata"
 
 lint: .venv/lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 # The pages, examples run again; a warning is an error. Open docs/_build/html/index.html.
 docs: .venv/docs
@@ -54,8 +56,8 @@ $(BIN)/python:
 	$(BIN)/python -m pip install -q -e '.[docs]'
 	touch $@
 
-.venv/lint: Makefile | $(BIN)/python
-	$(BIN)/python -m pip install -q '$(RUFF)'
+.venv/lint: pyproject.toml Makefile | $(BIN)/python
+	$(BIN)/python -m pip install -q -e . '$(RUFF)' '$(MYPY)'
 	touch $@
 
 .venv-floors/test: pyproject.toml Makefile

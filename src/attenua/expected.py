@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from attenua._correct.neighbours import column_smoother
+from attenua._estimate.options import Neighbours
 
 Array = NDArray[np.float64]
 
@@ -69,7 +70,7 @@ class ExpectedGain:
         return "\n".join(lines)
 
 
-def expected_gain(X: Any, n_components: int, *, neighbours: Any = None) -> ExpectedGain:
+def expected_gain(X: Any, n_components: int, *, neighbours: Neighbours = None) -> ExpectedGain:
     r"""Say what :class:`attenua.CorrectedPCACV` did on real data that look like yours.
 
     Nothing is fitted, and no row is held out. The answer is the median of the 20 nearest of several hundred

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         with zipfile.ZipFile(path) as archive:
             header = _read_header(archive, path)
             arrays = _read_arrays(archive, header, path)
-    except (zipfile.BadZipFile, EOFError, zipfile.zlib.error, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
         raise ModelFileError(f"{path} is not a model file, or is damaged: {error}.") from None
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from None
@@ -255,7 +256,9 @@ def _build(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Any) -
             raise ModelFileError(f"{path}: {what}.")
 
     _check_arrays(arrays, require)
-    p, names, fitted = arrays["components_"].shape[1], header.get("feature_names"), header.get("fitted")
+    names: Any = header.get("feature_names")
+    fitted: Any = header.get("fitted")
+    p = arrays["components_"].shape[1]
     named = isinstance(names, list) and len(names) == p and all(isinstance(name, str) for name in names)
     require(names is None or named, f"feature_names must name each of the {p} columns")
     require(isinstance(fitted, dict), "the fitted numbers are missing")
@@ -394,7 +397,8 @@ def _check_risks(arrays: dict[str, NDArray[Any]], count: int, what: str, require
 
 def _with_parameters(header: dict[str, Any], require: Any) -> Any:
     cls = _CLASSES[header["class"]]
-    stored, as_text = header.get("parameters"), header.get("parameters_as_text")
+    stored: Any = header.get("parameters")
+    as_text: Any = header.get("parameters_as_text")
     require(isinstance(stored, dict) and isinstance(as_text, dict), "parameters are missing")
     known = sorted(cls().get_params(deep=False))
     require(sorted([*stored, *as_text]) == known, f"parameters must be {', '.join(known)}")

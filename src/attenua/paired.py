@@ -152,7 +152,8 @@ def _corrected_error(differences: Array, n_folds: int) -> Array:
     n_splits = len(differences)
     if n_splits < 2:
         return np.full(differences.shape[1], np.nan)
-    return np.sqrt((1 / n_splits + 1 / (n_folds - 1)) * differences.var(axis=0, ddof=1))
+    errors: Array = np.sqrt((1 / n_splits + 1 / (n_folds - 1)) * differences.var(axis=0, ddof=1))
+    return errors
 
 
 def _chosen_elsewhere(folds: Array, per_repeat: int) -> NDArray[np.intp]:
@@ -161,4 +162,5 @@ def _chosen_elsewhere(folds: Array, per_repeat: int) -> NDArray[np.intp]:
         return np.zeros(len(folds), dtype=np.intp)
     repeats = np.arange(len(folds)) // per_repeat
     totals = np.stack([folds[repeats == repeat].sum(axis=0) for repeat in range(repeats[-1] + 1)])
-    return np.argmin(totals[repeats] - folds, axis=1)
+    least: NDArray[np.intp] = np.argmin(totals[repeats] - folds, axis=1)
+    return least

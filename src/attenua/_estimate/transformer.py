@@ -1,7 +1,7 @@
 """What every estimator of a subspace shares once the subspace is known."""
 
 import warnings
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,6 +28,16 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     mean_: NDArray[Any]
     n_components_: int
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+    if TYPE_CHECKING:  # scikit-learn has no types
+
+        def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+            """Fit to rows and return their scores, as ``transform`` does."""
+
+        def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Self:
+            """Choose what ``transform`` returns."""
 
     @property
     def _n_features_out(self) -> int:
@@ -90,6 +100,13 @@ class SubspaceTransformer(RowsTransformer):
 
     n_components: Any
     whiten: bool
+    components_: NDArray[Any]
+    explained_variance_: NDArray[Any]
+    explained_variance_ratio_: NDArray[Any]
+    singular_values_: NDArray[Any]
+    noise_variance_: float
+    n_samples_: int
+    shortfall_: float
     _fitted: ClassVar[dict[str, Kind]] = SUBSPACE
 
     def _store(self, moments: Moments, subspace: Subspace, n_samples: int, dtype: type) -> None:
@@ -117,6 +134,19 @@ class SubspaceTransformer(RowsTransformer):
         # With n_components=None the user made no cut, so there is nothing to warn of.
         if subspace.tied and self.n_components is not None:
             warn_of_tie(rank)
+
+    @property
+    def loadings_(self) -> NDArray[Any]:
+        r"""Components times the standard deviations of their scores, of shape (n_features, n_components).
+
+        Entry :math:`(j, k)`, :math:`u_{kj} \sqrt{\lambda_k}` with the explained variance :math:`\lambda_k`,
+        is the covariance of column j, as ``inverse_transform`` reconstructs it, with the scores on component
+        k scaled to unit variance. For ordinary PCA that is also the covariance of the column itself.
+        ``loadings_ @ loadings_.T`` is the covariance of the reconstructed rows.
+        """
+        xp = array_namespace(self.components_)
+        loadings: NDArray[Any] = self.components_.T * xp.sqrt(self.explained_variance_)
+        return loadings
 
     def _scale(self) -> Any:
         """Return what whitening divides by; a component without variance is left alone."""
