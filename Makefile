@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 RUFF := ruff==0.17.4
+MYPY := mypy==2.4.1
 
 .PHONY: demo test check bench test-floors test-h5ad lint docs clean
 
@@ -30,11 +31,12 @@ test-floors: .venv-floors/test
 # with scanpy, whose results and next steps ours are compared with.
 test-h5ad: .venv-h5ad/test
 	.venv-h5ad/bin/python -m pytest -q tests/cli/readers/test_h5ad.py tests/test_anndata.py \
-		'tests/test_docs.py::test_code_of_a_page[scanpy]'
+		tests/_data/test_columns_without_numbers.py 'tests/test_docs.py::test_code_of_a_page[scanpy]'
 
 lint: .venv/lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 # The pages, examples run again; a warning is an error. Open docs/_build/html/index.html.
 docs: .venv/docs
@@ -56,8 +58,8 @@ $(BIN)/python:
 	$(BIN)/python -m pip install -q -e '.[docs]'
 	touch $@
 
-.venv/lint: Makefile | $(BIN)/python
-	$(BIN)/python -m pip install -q '$(RUFF)'
+.venv/lint: pyproject.toml Makefile | $(BIN)/python
+	$(BIN)/python -m pip install -q -e . '$(RUFF)' '$(MYPY)'
 	touch $@
 
 .venv-floors/test: pyproject.toml Makefile

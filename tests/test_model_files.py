@@ -109,15 +109,12 @@ def strict_json(text):
     return json.loads(text, parse_constant=refuse)
 
 
-def test_steps_without_a_standard_error_or_with_risks_beyond_doubles(path):
+def test_steps_without_a_standard_error(path):
     one_split = CorrectedPCACV(2, cv=[(range(30), range(30, 40))]).fit(X)
     assert all(np.isnan(step.standard_error) for step in one_split.steps_)
-    huge = CorrectedPCACV(2).fit(X * 1e160)
-    assert any(np.isinf(step.risks).all() for step in huge.steps_ if step.strengths)
-    for model in (one_split, huge):
-        save_model(model, path, force=True)
-        strict_json(members(path)["model.json"])
-        assert load_model(path).steps_ == model.steps_
+    save_model(one_split, path)
+    strict_json(members(path)["model.json"])
+    assert load_model(path).steps_ == one_split.steps_
 
 
 def test_the_file_is_plain_data_and_the_same_every_time(path, tmp_path):

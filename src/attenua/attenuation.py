@@ -13,6 +13,7 @@ from attenua._estimate.answer import Answer, gain_in_words, given_answer, size_o
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import RuleTransformer, RuleTransformerCV
 from attenua._estimate.incremental import IncrementalFit
+from attenua._estimate.options import Alphas, FeatureGroups, Folds, RandomState
 from attenua._select.comparison import CrossValidation
 from attenua._select.rule import AttenuationRule
 from attenua.paired import paired_gain
@@ -62,6 +63,9 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         Norms of the score vectors.
     noise_variance_ : float
         Mean variance of the directions left out.
+    loadings_ : ndarray of shape (n_features, n_components)
+        ``components_.T * sqrt(explained_variance_)``: covariances of the reconstructed columns with scores of
+        unit variance.
     n_components_ : int
         Number of components.
     n_samples_ : int
@@ -92,7 +96,7 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         n_components: int | float | None = None,
         *,
         alpha: float = 0.0,
-        feature_groups: Any = None,
+        feature_groups: FeatureGroups = None,
         whiten: bool = False,
     ):
         self.n_components = n_components
@@ -220,6 +224,9 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         Norms of the score vectors.
     noise_variance_ : float
         Mean variance of the directions left out.
+    loadings_ : ndarray of shape (n_features, n_components)
+        ``components_.T * sqrt(explained_variance_)``: covariances of the reconstructed columns with scores of
+        unit variance.
     n_components_ : int
         Number of components.
     n_samples_ : int
@@ -267,6 +274,8 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
     Attenuation 1 removes 0.33% of PCA's held-out risk.
     """
 
+    alpha_: float
+    alphas_: NDArray[Any]
     _fitted: ClassVar[dict[str, Kind]] = RuleTransformerCV._fitted | {
         "alpha_": Kind.NUMBER,
         "alphas_": Kind.GRID,
@@ -279,13 +288,13 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         self,
         n_components: int | float | None = None,
         *,
-        alphas: str | ArrayLike = "direct",
-        cv: Any = 5,
+        alphas: Alphas = "direct",
+        cv: Folds = 5,
         n_repeats: int = 1,
-        feature_groups: Any = None,
+        feature_groups: FeatureGroups = None,
         whiten: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.n_components = n_components
         self.alphas = alphas

@@ -16,6 +16,7 @@ from attenua._data.opening import FitData
 from attenua._estimate.answer import Answer, given_answer
 from attenua._estimate.fitting import RuleTransformer
 from attenua._estimate.incremental import IncrementalFit
+from attenua._estimate.options import Corrections, FeatureGroups, Folds, Neighbours, RandomState
 from attenua._estimate.stepwise import StepwiseCV
 from attenua._select.corrected_rule import CorrectedRule
 
@@ -74,6 +75,9 @@ class CorrectedPCA(IncrementalFit, RuleTransformer):
         Norms of the score vectors.
     noise_variance_ : float
         Mean variance of the directions left out.
+    loadings_ : ndarray of shape (n_features, n_components)
+        ``components_.T * sqrt(explained_variance_)``: covariances of the reconstructed columns with scores of
+        unit variance.
     n_components_ : int
         Number of components.
     n_samples_ : int
@@ -114,8 +118,8 @@ class CorrectedPCA(IncrementalFit, RuleTransformer):
         row_tempering: float = 0.0,
         damping: float = 0.0,
         smoothing: float = 0.0,
-        neighbours: Any = None,
-        feature_groups: Any = None,
+        neighbours: Neighbours = None,
+        feature_groups: FeatureGroups = None,
         whiten: bool = False,
     ):
         self.n_components = n_components
@@ -288,6 +292,9 @@ class CorrectedPCACV(IncrementalFit, StepwiseCV):
         Norms of the score vectors.
     noise_variance_ : float
         Mean variance of the directions left out.
+    loadings_ : ndarray of shape (n_features, n_components)
+        ``components_.T * sqrt(explained_variance_)``: covariances of the reconstructed columns with scores of
+        unit variance.
     n_components_ : int
         Number of components.
     n_samples_ : int
@@ -334,15 +341,15 @@ class CorrectedPCACV(IncrementalFit, StepwiseCV):
         self,
         n_components: int | float | None = None,
         *,
-        corrections: Any = "auto",
-        neighbours: Any = None,
-        cv: Any = 5,
+        corrections: Corrections = "auto",
+        neighbours: Neighbours = None,
+        cv: Folds = 5,
         n_repeats: int = 1,
         guard: float = 1.0,
-        feature_groups: Any = None,
+        feature_groups: FeatureGroups = None,
         whiten: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ):
         self.n_components = n_components
         self.corrections = corrections

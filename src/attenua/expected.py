@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 
 from attenua._correct.neighbours import column_smoother
 from attenua._estimate.html import facts_html
+from attenua._estimate.options import Neighbours
 
 Array = NDArray[np.float64]
 
@@ -84,7 +85,7 @@ class ExpectedGain:
         return facts_html(title, facts)
 
 
-def expected_gain(X: Any, n_components: int, *, neighbours: Any = None) -> ExpectedGain:
+def expected_gain(X: Any, n_components: int, *, neighbours: Neighbours = None) -> ExpectedGain:
     r"""Say what :class:`attenua.CorrectedPCACV` did on real data that look like yours.
 
     Nothing is fitted, and no row is held out. The answer is the median of the 20 nearest of several hundred

@@ -113,7 +113,7 @@ def fallback_certificate(
     if covariance is not None:
         frobenius, operator = _norms(covariance)
     else:
-        frobenius, operator = norms if np.shape(norms) == (2,) else (np.nan, np.nan)
+        frobenius, operator = norms if norms is not None and np.shape(norms) == (2,) else (np.nan, np.nan)
         if not 0 <= operator <= frobenius < np.inf:
             raise ValueError(
                 "norms must be (Frobenius norm, operator norm), finite, the second no larger than the first; "

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attenua._correct.feature_groups import column_labels
 from attenua._data.moments import within_groups
+from attenua._estimate.options import FeatureGroups
 
 
 def alpha_from_mask_rate(mask_rate: ArrayLike) -> Any:
@@ -61,7 +62,7 @@ def mask_rate_from_alpha(alpha: ArrayLike) -> Any:
 
 
 def full_output_loss(
-    components: ArrayLike, covariance: ArrayLike, mask_rate: float, *, feature_groups: Any = None
+    components: ArrayLike, covariance: ArrayLike, mask_rate: float, *, feature_groups: FeatureGroups = None
 ) -> float:
     r"""Return the exact mask-averaged reconstruction loss of an orthogonal projector.
 

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         with zipfile.ZipFile(path) as archive:
             header = _read_header(archive, path)
             arrays = _read_arrays(archive, header, path)
-    except (zipfile.BadZipFile, EOFError, zipfile.zlib.error, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
         raise ModelFileError(f"{path} is not a model file, or is damaged: {error}.") from None
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from None
@@ -180,18 +181,13 @@ def _plain(value: Any) -> Any:
 
 
 def _as_json(value: Any) -> Any:
-    """Return a fitted attribute that is no array as JSON can hold it; there NaN and infinity are null."""
+    """Return a fitted attribute that is no array as JSON can hold it; an error that is NaN is null there."""
     if not isinstance(value, Steps):
         return value
     return [
-        record
-        | {"standard_error": _or_null(record["standard_error"]), "risks": [*map(_or_null, record["risks"])]}
+        record | ({"standard_error": None} if math.isnan(record["standard_error"]) else {})
         for record in value.to_records()
     ]
-
-
-def _or_null(number: float) -> float | None:
-    return number if math.isfinite(number) else None
 
 
 def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
@@ -260,7 +256,9 @@ def _build(header: dict[str, Any], arrays: dict[str, NDArray[Any]], path: Any) -
             raise ModelFileError(f"{path}: {what}.")
 
     _check_arrays(arrays, require)
-    p, names, fitted = arrays["components_"].shape[1], header.get("feature_names"), header.get("fitted")
+    names: Any = header.get("feature_names")
+    fitted: Any = header.get("fitted")
+    p = arrays["components_"].shape[1]
     named = isinstance(names, list) and len(names) == p and all(isinstance(name, str) for name in names)
     require(names is None or named, f"feature_names must name each of the {p} columns")
     require(isinstance(fitted, dict), "the fitted numbers are missing")
@@ -327,7 +325,7 @@ def _is_step(step: Any) -> bool:
         increases
         and strengths[:1] in ([], [0.0])
         and all(_is_strength(correction, strength) for strength in strengths)
-        and all(risk is None or (_is_float(risk) and risk >= 0) for risk in risks)
+        and all(_is_float(risk) and risk >= 0 for risk in risks)
         and step["best"] in (strengths or [0.0])
         and step["gain"] <= 1
         and step["needed"] >= 0
@@ -348,13 +346,9 @@ def _is_strength(correction: str, value: float) -> bool:
 
 
 def _steps(records: list[dict[str, Any]]) -> Steps:
-    """Return checked records as steps; null is an error that one split cannot have, or too large a risk."""
+    """Return checked records as steps; null is an error that one split cannot have."""
     return Steps.from_records(
-        record
-        | {
-            "standard_error": math.nan if record["standard_error"] is None else record["standard_error"],
-            "risks": [math.inf if risk is None else risk for risk in record["risks"]],
-        }
+        record | ({"standard_error": math.nan} if record["standard_error"] is None else {})
         for record in records
     )
 
@@ -403,7 +397,8 @@ def _check_risks(arrays: dict[str, NDArray[Any]], count: int, what: str, require
 
 def _with_parameters(header: dict[str, Any], require: Any) -> Any:
     cls = _CLASSES[header["class"]]
-    stored, as_text = header.get("parameters"), header.get("parameters_as_text")
+    stored: Any = header.get("parameters")
+    as_text: Any = header.get("parameters_as_text")
     require(isinstance(stored, dict) and isinstance(as_text, dict), "parameters are missing")
     known = sorted(cls().get_params(deep=False))
     require(sorted([*stored, *as_text]) == known, f"parameters must be {', '.join(known)}")

@@ -171,4 +171,5 @@ def _chosen_elsewhere(folds: Array, per_repeat: int) -> NDArray[np.intp]:
         return np.zeros(len(folds), dtype=np.intp)
     repeats = np.arange(len(folds)) // per_repeat
     totals = np.stack([folds[repeats == repeat].sum(axis=0) for repeat in range(repeats[-1] + 1)])
-    return np.argmin(totals[repeats] - folds, axis=1)
+    least: NDArray[np.intp] = np.argmin(totals[repeats] - folds, axis=1)
+    return least

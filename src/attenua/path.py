@@ -14,6 +14,7 @@ from attenua._data.opening import open_for_fit
 from attenua._estimate.axes import principal_axes, warn_of_tie
 from attenua._estimate.columns import ColumnsSeen
 from attenua._estimate.html import result_html
+from attenua._estimate.options import Alphas, FeatureGroups
 from attenua._select.rank import resolve_rank
 from attenua._select.rule import AttenuationRule
 
@@ -59,7 +60,7 @@ class AttenuationPath:
     @property
     def n_components(self) -> int:
         """Dimension of the subspaces."""
-        return self.components.shape[1]
+        return int(self.components.shape[1])
 
     def angles_to_pca(self) -> Array:
         """Return the principal angles (radians, decreasing) between each subspace and that of PCA.
@@ -73,7 +74,8 @@ class AttenuationPath:
         pca = components[0]
         # Sines, not cosines, are accurate for the small angles that matter here.
         outside = components - (components @ pca.T) @ pca
-        return np.arcsin(np.clip(np.linalg.svd(outside, compute_uv=False), 0, 1))
+        angles: Array = np.arcsin(np.clip(np.linalg.svd(outside, compute_uv=False), 0, 1))
+        return angles
 
     def _repr_html_(self) -> str:
         """Show the path in a notebook."""
@@ -102,8 +104,8 @@ def attenuation_path(
     X: Any,
     n_components: int | float | None = None,
     *,
-    alphas: str | ArrayLike = "direct",
-    feature_groups: Any = None,
+    alphas: Alphas = "direct",
+    feature_groups: FeatureGroups = None,
     sample_weight: ArrayLike | None = None,
 ) -> AttenuationPath:
     r"""Compute the leading subspaces of :math:`T_\alpha` along a path of strengths :math:`\alpha`.
@@ -138,21 +140,21 @@ def attenuation_path(
     >>> path.components.shape
     (3, 2, 64)
     """
-    alphas = checked_strengths(alphas)
+    grid = checked_strengths(alphas)
     columns = ColumnsSeen()
     data = open_for_fit(columns, X, sample_weight)
     rank = resolve_rank(n_components, data.moments, data.n_samples)
     total = data.moments.total
-    rule = AttenuationRule(alphas, column_labels(feature_groups, columns.n_features_in_))
+    rule = AttenuationRule(grid, column_labels(feature_groups, columns.n_features_in_))
     found = [subspace for _, subspace in rule.subspaces(total, rank)]
     axes = [principal_axes(total, subspace) for subspace in found]
     tied = np.array([subspace.tied for subspace in found])
     if tied.any() and n_components is not None:
-        warn_of_tie(rank, f" at alpha = {', '.join(f'{alpha:g}' for alpha in alphas[tied])}")
+        warn_of_tie(rank, f" at alpha = {', '.join(f'{alpha:g}' for alpha in grid[tied])}")
     xp, names = array_namespace(total.mean), getattr(columns, "feature_names_in_", None)
     dtype = xp.float32 if data.dtype is np.float32 else xp.float64
     return AttenuationPath(
-        alphas=alphas,
+        alphas=grid,
         components=xp.astype(xp.stack([a.components for a in axes]), dtype),
         mean=xp.astype(total.mean * total.unit, dtype),
         explained_variance=np.stack([a.explained_variance for a in axes]).astype(data.dtype),

@@ -172,7 +172,7 @@ def test_integers(lib):
     compare(lib, theirs, ours, X, CV_ARRAYS, DOUBLE)
 
 
-@pytest.mark.parametrize("size", [1e-160, 1e-30, 1e30, 1e160])
+@pytest.mark.parametrize("size", [1e-150, 1e-30, 1e30, 1e150])
 def test_very_small_and_large_numbers(lib, size):
     X = spiked_rows(100, 90)
     theirs, plain = AttenuatedPCACV(2).fit(lib.array(X * size)), AttenuatedPCACV(2).fit(X)

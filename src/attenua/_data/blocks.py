@@ -85,6 +85,15 @@ def _first_bad_column(X: Any, feature_names: Any) -> str:
             bad_columns |= ~np.isfinite(X[block]).all(axis=0)
         column = int(np.argmax(bad_columns))
         is_nan = np.isnan(X[:, column]).any()
-    what = "NaN" if is_nan else "infinity"
     name = "" if feature_names is None else f" ({feature_names[column]!r})"
-    return f"Input X contains {what} in column {column}{name}; values must be finite."
+    return not_finite(f"column {column}{name}", bool(is_nan))
+
+
+def not_finite(where: str, is_nan: bool) -> str:
+    """Return what an error says of a value that is not finite, and what to do about it."""
+    if not is_nan:
+        return f"Input X contains infinity in {where}; values must be finite."
+    return (
+        f"Input X contains NaN in {where}; values must be finite. Fill in missing values first, as "
+        "make_pipeline(SimpleImputer(), ...) of scikit-learn does."
+    )

@@ -2,6 +2,8 @@
 
 import numbers
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,17 @@ from attenua._data.namespace import check_host
 
 Array = NDArray[np.float64]
 
+_MOST_NAMES = 5
+
 
 def checked_matrix(X: Any) -> tuple[Any, list[str] | None]:
     """Return X as a dense array or csr matrix, of any real type, with its column names if it has any."""
     check_host(X, "This function")
     columns = getattr(X, "columns", None)
     names = None if columns is None else [str(name) for name in columns]
-    return check_array(X, **matrix_requirements(), estimator="attenua", input_name="X"), names
+    with naming_text_columns(X):
+        rows = check_array(X, **matrix_requirements(), estimator="attenua", input_name="X")
+        return as_numbers(rows), names
 
 
 def matrix_requirements() -> dict[str, Any]:
@@ -33,6 +39,46 @@ def matrix_requirements() -> dict[str, Any]:
         "ensure_all_finite": False,
         "ensure_min_samples": 2,
     }
+
+
+@contextmanager
+def naming_text_columns(X: Any) -> Iterator[None]:
+    """Name the columns of a data frame that are no numbers, where reading it as numbers fails."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        columns = _text_columns(X)
+        if not columns:
+            raise
+        raise ValueError(refusal_of_text(columns)) from error
+
+
+def as_numbers(rows: Any) -> Any:
+    """Return rows as numbers; scikit-learn lets the Python objects of a polars frame pass."""
+    return rows.astype(float) if rows.dtype == object else rows
+
+
+def refusal_of_text(columns: list[str]) -> str:
+    """Return what an error says of columns that hold no numbers."""
+    names = ", ".join(columns[:_MOST_NAMES]) + (", ..." if len(columns) > _MOST_NAMES else "")
+    return (
+        f"X has {len(columns)} {'column' if len(columns) == 1 else 'columns'} that are not numbers: {names}. "
+        "Leave them out, or encode them as numbers."
+    )
+
+
+def _text_columns(X: Any) -> list[str]:
+    """Return the columns of a pandas or polars frame that cannot be read as numbers, each with a value."""
+    if not hasattr(X, "columns") or len(getattr(X, "shape", ())) != 2:
+        return []
+    found = []
+    for number, name in enumerate(X.columns):
+        values = getattr(X, "iloc", X)[:, number]
+        try:
+            np.asarray(values, dtype=float)
+        except (TypeError, ValueError):
+            found.append(f"{name!r} ({next(iter(values))!r}, ...)")
+    return found
 
 
 def encode_labels(labels: NDArray[Any], name: str) -> NDArray[np.intp]:

@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from attenua._data.checks import check_names, checked_batch_weights, matrix_requirements
+from attenua._data.checks import (
+    check_names,
+    checked_batch_weights,
+    matrix_requirements,
+    naming_text_columns,
+    refusal_of_text,
+)
 from attenua._data.namespace import library_of, refuse_other_kinds
 from attenua._data.reweighting import Gathered, factored
 from attenua._data.streams import RowStream
@@ -84,7 +90,8 @@ class DaskRows:
 
 
 def _checked(rows: Any) -> Any:
-    return check_array(rows, **(matrix_requirements() | {"ensure_min_samples": 0}))
+    with naming_text_columns(rows):
+        return check_array(rows, **(matrix_requirements() | {"ensure_min_samples": 0}))
 
 
 def _partition(
@@ -132,6 +139,11 @@ def _note_columns(estimator: Any, X: Any, *, reset: bool) -> None:
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions; got a dask collection with {X.ndim}.")
     names = list(getattr(X, "columns", []))
+    text = [
+        repr(name) for name, dtype in zip(names, getattr(X, "dtypes", []), strict=True) if _is_text(dtype)
+    ]
+    if text:
+        raise ValueError(refusal_of_text(text))
     if names and all(isinstance(name, str) for name in names):  # other names are none, as in scikit-learn
         check_names(estimator, names, reset=reset)
         return
@@ -143,6 +155,11 @@ def _note_columns(estimator: Any, X: Any, *, reset: bool) -> None:
             f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input."
         )
+
+
+def _is_text(dtype: Any) -> bool:
+    """Whether a column of this type holds no numbers; of Python objects, only their values can tell."""
+    return str(dtype) != "object" and dtype.kind not in "biuf"
 
 
 def _whole_rows(X: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from attenua._data.blocks import as_slice, unit_for
+from attenua._data.blocks import as_slice, not_finite, unit_for
 from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.namespace import beside, check_float64, device_of, spans, to_host
 from attenua._data.row_moments import RowMoments, has_few_rows, inner_products
@@ -218,8 +218,7 @@ def _first_bad_column(xp: Any, X: Any) -> str:
     steps = spans(X.shape[0], step_rows(X))
     finite = xp.stack([xp.all(xp.isfinite(X[step, :]), axis=0) for step in steps])
     column = int(xp.argmax(xp.astype(~xp.all(finite, axis=0), xp.int64)))
-    what = "NaN" if bool(xp.any(xp.isnan(X[:, column]))) else "infinity"
-    return f"Input X contains {what} in column {column}; values must be finite."
+    return not_finite(f"column {column}", bool(xp.any(xp.isnan(X[:, column]))))
 
 
 def _multiplies_in_single(xp: Any, like: Any) -> bool:

@@ -21,7 +21,14 @@ from attenua._data.batches import (
     is_batches,
 )
 from attenua._data.blocks import magnitude
-from attenua._data.checks import check_names, checked_batch_weights, checked_weights, matrix_requirements
+from attenua._data.checks import (
+    as_numbers,
+    check_names,
+    checked_batch_weights,
+    checked_weights,
+    matrix_requirements,
+    naming_text_columns,
+)
 from attenua._data.dask_rows import DaskRows, is_dask
 from attenua._data.device_rows import DeviceRows, device_magnitude
 from attenua._data.folds import (
@@ -31,7 +38,16 @@ from attenua._data.folds import (
     is_number_of_folds,
     make_splits,
 )
-from attenua._data.namespace import array_namespace, beside, check_host, is_foreign, namespace_of, to_host
+from attenua._data.namespace import (
+    array_namespace,
+    beside,
+    check_host,
+    is_foreign,
+    namespace_of,
+    refuse_other_kinds,
+    to_host,
+)
+from attenua._data.range import check_range
 from attenua._data.reweighting import (
     Gathered,
     Reweighting,
@@ -80,13 +96,18 @@ def open_rows(estimator: Any, X: Any, sample_weight: ArrayLike | None = None) ->
     xp = namespace_of(X)
     if xp is not None and not get_tags(estimator).array_api_support:
         check_host(X, type(estimator).__name__)
-    X = validate_data(estimator, X, **matrix_requirements())
+    with naming_text_columns(X):
+        X = as_numbers(validate_data(estimator, X, **matrix_requirements()))
     if xp is None:
         weights = checked_weights(sample_weight, X.shape[0])
-        return HostRows(X, weights, getattr(estimator, "feature_names_in_", None))
+        return HostRows(X, weights, _names_of(estimator))
     if xp.isdtype(X.dtype, "complex floating"):
         raise ValueError(f"Complex data not supported: X has the type {X.dtype}.")
     return DeviceRows(xp, X, _device_weights(X, sample_weight))
+
+
+def _names_of(estimator: Any) -> Any:
+    return getattr(estimator, "feature_names_in_", None)
 
 
 def _device_weights(X: Any, sample_weight: Any) -> Any:
@@ -102,6 +123,7 @@ def open_for_fit(estimator: Any, X: Any, sample_weight: Any = None) -> FitData:
         return _open_batches(estimator, X, 1, "sample_weight", sample_weight)
     rows = open_rows(estimator, X, sample_weight)
     n, moments = rows.n_samples, _undivided(rows)
+    check_range(moments.total, rows.dtype, _names_of(estimator))
     again = RowsInMemory(rows, moments, _undivided, list)
     return FitData(moments, n, n, rows.dtype, again=again)
 
@@ -134,6 +156,7 @@ def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> Fi
             return [np.delete(np.arange(n), fold) for fold in folds]
 
         moments = in_folds(rows)
+        check_range(moments.total, rows.dtype, _names_of(estimator))
         again = RowsInMemory(rows, moments, in_folds, all_but_each)
         return FitData(moments, n, fewest, rows.dtype, _INTERLEAVED, again=again)
     splits = make_splits(
@@ -151,6 +174,7 @@ def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> Fi
         return SplitMoments(some, splits)
 
     moments = in_splits(rows)
+    check_range(moments.total, rows.dtype, _names_of(estimator))
     again = RowsInMemory(rows, moments, in_splits, lambda: [training for training, _ in splits])
     words = _folds_in_words(cv, n_repeats, groups)
     return FitData(moments, n, fewest, rows.dtype, words, again=again)
@@ -226,7 +250,7 @@ def with_batch(
         return stream
     weights = checked_batch_weights(to_host(sample_weight), rows.shape[0])
     if stream is None:
-        stream = RowStream(n_folds, getattr(estimator, "feature_names_in_", None))
+        stream = RowStream(n_folds, _names_of(estimator))
     stream.add(rows, groups=to_host(groups), sample_weight=weights)
     return stream
 
@@ -237,7 +261,9 @@ def _checked_batch(estimator: Any, batch: Batch, first: bool, min_samples: int) 
         return batch.rows
     requirements = matrix_requirements() | {"ensure_min_samples": min_samples}
     # The sums of a stream are kept on the host, so a batch on a device comes there.
-    return validate_data(estimator, to_host(batch.rows), reset=first, **requirements)
+    refuse_other_kinds(batch.rows)
+    with naming_text_columns(batch.rows):
+        return as_numbers(validate_data(estimator, to_host(batch.rows), reset=first, **requirements))
 
 
 def stream_data(stream: RowStream) -> FitData:
@@ -248,6 +274,7 @@ def stream_data(stream: RowStream) -> FitData:
     n = stream.n_rows
     fewest = int(n - stream.counts.max()) if stream.n_folds > 1 else n
     dtype = np.float32 if stream.is_float32 else np.float64
+    check_range(moments.total, dtype, stream.names)
     folds = "a hash of the group's label names its fold" if stream.has_groups else _INTERLEAVED
     return FitData(moments, n, fewest, dtype, folds, stream)
 
@@ -262,14 +289,13 @@ def checked_rows(estimator: Any, X: Any) -> Any:
     if is_batches(X):
         raise TypeError("X holds batches of rows; give them one by one.")
     namespace_of(X)  # refuses what cannot be used, in words of its own
-    X = validate_data(estimator, X, reset=False, **(matrix_requirements() | {"ensure_min_samples": 1}))
-    check_finite(X, getattr(estimator, "feature_names_in_", None))
+    with naming_text_columns(X):
+        requirements = matrix_requirements() | {"ensure_min_samples": 1}
+        X = as_numbers(validate_data(estimator, X, reset=False, **requirements))
+    checked_magnitude(X, _names_of(estimator))
     return X
 
 
-def check_finite(X: Any, names: Any = None) -> None:
-    """Raise if a value is not finite, naming the first such column."""
-    if is_foreign(X):
-        device_magnitude(array_namespace(X), X)
-    else:
-        magnitude(X, names)
+def checked_magnitude(X: Any, names: Any = None) -> float:
+    """Return the largest magnitude, or raise if a value is not finite, naming the first such column."""
+    return device_magnitude(array_namespace(X), X) if is_foreign(X) else magnitude(X, names)

@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from attenua._data.blocks import magnitude
 from attenua._data.checks import check_total_weight
 from attenua._data.folds import Split, folds_by_group
+from attenua._data.moments import ScatterMoments
+from attenua._data.range import check_not_too_large
 from attenua._data.rows import scatter_moments
 from attenua._data.splits import FoldMoments
 from attenua._data.sums import (
@@ -58,7 +60,7 @@ class RowStream:
         self.counts = np.zeros(n_folds, dtype=int)
         self.n_left_out = 0
         self.is_float32 = True
-        self._names = feature_names
+        self.names = feature_names
         self._expected_rows = expected_rows
         self._sums: FoldSums | None = None
         self._rows_at_origin = 0
@@ -103,17 +105,20 @@ class RowStream:
     def _add_rows(self, X: Any, folds: NDArray[np.intp] | None, sample_weight: Array | None) -> None:
         """Sum the rows up by themselves, then take over the new sums: all of the batch, or nothing."""
         n = X.shape[0]
-        largest = magnitude(X, self._names)
+        largest = magnitude(X, self.names)
         if sp.issparse(X) and not X.has_canonical_format:
             X = X.copy()  # the caller's matrix stays as it is
             X.sum_duplicates()
         frame = self._frame_for(X, largest)
-        batch = FoldSums(frame, self.n_folds, self._names)
+        batch = FoldSums(frame, self.n_folds, self.names)
         single = max(self.n_rows + n, self._expected_rows) >= SINGLE_PRECISION_ROWS
         parts = list(self._parts(n, X.shape[1], folds))
         batch.add(X, parts, sample_weight=sample_weight, single=single, largest=largest)
         if self._sums is not None:
             batch = self._sums.followed_by(batch, origin=frame.origin * frame.unit)
+        if batch.frame.unit > 1:
+            dtype = np.float32 if self.is_float32 and X.dtype == np.float32 else np.float64
+            check_not_too_large(ScatterMoments.sum(scatter_moments(batch)), dtype, self.names)
         if folds is None:
             folds = (self.n_rows + np.arange(n)) % self.n_folds
         counts = self.counts + np.bincount(folds, minlength=self.n_folds)
@@ -129,7 +134,7 @@ class RowStream:
         costs no digits. Sparse rows are counted from zero.
         """
         n, sums = X.shape[0], self._sums
-        own = frame_of(X, self._names, largest)
+        own = frame_of(X, self.names, largest)
         if sums is None or sp.issparse(X):
             return own
         frame = sums.frame.covering(largest)

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData, open_for_cv, open_for_fit
@@ -65,6 +65,11 @@ class CrossValidated(SubspaceTransformer):
     n_repeats: int
     n_jobs: int | None
     random_state: Any
+    gain_: float
+    folds_: str
+    cv_risk_: NDArray[Any]
+    cv_risk_folds_: NDArray[Any]
+    verdict_: str
     _fitted: ClassVar[dict[str, Kind]] = SUBSPACE | {"gain_": Kind.NUMBER, "folds_": Kind.TEXT}
 
     @abstractmethod

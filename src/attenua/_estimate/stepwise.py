@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attenua._correct.corrections import SEARCH_ORDER, Strengths, checked_corrections
 from attenua._correct.damping import LARGEST_DAMPED, can_damp
@@ -31,6 +32,7 @@ from attenua._select.rule import pca_subspace
 from attenua._select.same_subspace import same_subspace
 from attenua._select.search import PCA, SearchResult, StepSearch
 from attenua._select.split_errors import error_over_splits
+from attenua._select.steps import Steps
 from attenua._select.variance_noise import variance_noise
 from attenua._solve.subspace import Subspace
 
@@ -47,6 +49,11 @@ class StepwiseCV(CrossValidated):
     neighbours: Any
     guard: float
     feature_groups: Any
+    corrections_: dict[str, float]
+    choices_: list[dict[str, float]]
+    steps_: Steps
+    left_out_gain_: float
+    candidates_: NDArray[Any]
     _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
         "corrections_": Kind.STRENGTHS,
         "choices_": Kind.CHOICES,

@@ -1,7 +1,7 @@
 """What every estimator of a subspace shares once the subspace is known."""
 
 import warnings
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,12 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from attenua._data.blocks import row_blocks
+from attenua._data.blocks import row_blocks, unit_for
 from attenua._data.checks import caller_level
 from attenua._data.dask_rows import dask_mean_score, is_dask, lazy_rows
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import array_namespace, beside, check_same_place, clipped, namespace_of
-from attenua._data.opening import check_finite, checked_rows
+from attenua._data.opening import checked_magnitude, checked_rows
+from attenua._data.range import check_scores
 from attenua._estimate.answer import AnswerFirst
 from attenua._estimate.axes import principal_axes, unbiased_total, warn_of_tie
 from attenua._estimate.fitted import SUBSPACE, Kind, store
@@ -28,6 +29,16 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     mean_: NDArray[Any]
     n_components_: int
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+    if TYPE_CHECKING:  # scikit-learn has no types
+
+        def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+            """Fit to rows and return their scores, as ``transform`` does."""
+
+        def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Self:
+            """Choose what ``transform`` returns."""
 
     @property
     def _n_features_out(self) -> int:
@@ -49,7 +60,7 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_is_fitted(self)
         xp = namespace_of(X) or np
         scores = check_array(X, dtype=[xp.float64, xp.float32], ensure_all_finite=False, input_name="X")
-        check_finite(scores)
+        checked_magnitude(scores)
         if scores.shape[1] != self.n_components_:
             raise ValueError(
                 f"X has {scores.shape[1]} columns, but {type(self).__name__} has {self.n_components_} "
@@ -90,6 +101,13 @@ class SubspaceTransformer(AnswerFirst, RowsTransformer):
 
     n_components: Any
     whiten: bool
+    components_: NDArray[Any]
+    explained_variance_: NDArray[Any]
+    explained_variance_ratio_: NDArray[Any]
+    singular_values_: NDArray[Any]
+    noise_variance_: float
+    n_samples_: int
+    shortfall_: float
     _fitted: ClassVar[dict[str, Kind]] = SUBSPACE
 
     def _store(self, moments: Moments, subspace: Subspace, n_samples: int, dtype: type) -> None:
@@ -118,6 +136,19 @@ class SubspaceTransformer(AnswerFirst, RowsTransformer):
         if subspace.tied and self.n_components is not None:
             warn_of_tie(rank)
 
+    @property
+    def loadings_(self) -> NDArray[Any]:
+        r"""Components times the standard deviations of their scores, of shape (n_features, n_components).
+
+        Entry :math:`(j, k)`, :math:`u_{kj} \sqrt{\lambda_k}` with the explained variance :math:`\lambda_k`,
+        is the covariance of column j, as ``inverse_transform`` reconstructs it, with the scores on component
+        k scaled to unit variance. For ordinary PCA that is also the covariance of the column itself.
+        ``loadings_ @ loadings_.T`` is the covariance of the reconstructed rows.
+        """
+        xp = array_namespace(self.components_)
+        loadings: NDArray[Any] = self.components_.T * xp.sqrt(self.explained_variance_)
+        return loadings
+
     def _scale(self) -> Any:
         """Return what whitening divides by; a component without variance is left alone."""
         xp = array_namespace(self.explained_variance_)
@@ -142,8 +173,11 @@ class SubspaceTransformer(AnswerFirst, RowsTransformer):
         if is_dask(X):
             return lazy_rows(self, X, "transform", self.n_components_)
         check_same_place(self, X, "transform")
-        scores = self._centred_product(checked_rows(self, X), self.components_.T)
-        return scores / beside(scores, self._scale(), scores.dtype) if self.whiten else scores
+        X = checked_rows(self, X)
+        with _looked_at_afterwards():
+            scores = self._centred_product(X, self.components_.T)
+            scores = scores / beside(scores, self._scale(), scores.dtype) if self.whiten else scores
+        return check_scores(scores, "transform")
 
     def inverse_transform(self, X: Any) -> Any:
         """Return the rows that scores stand for.
@@ -166,7 +200,9 @@ class SubspaceTransformer(AnswerFirst, RowsTransformer):
         xp = array_namespace(scores)
         dtype = xp.float32 if scores.dtype == self.components_.dtype == xp.float32 else xp.float64
         scores, W, mean = (xp.astype(a, dtype) for a in (scores, self.components_, self.mean_))
-        return (scores * xp.astype(self._scale(), dtype) if self.whiten else scores) @ W + mean
+        with _looked_at_afterwards():
+            rows = (scores * xp.astype(self._scale(), dtype) if self.whiten else scores) @ W + mean
+        return check_scores(rows, "inverse_transform")
 
     def score_samples(self, X: Any) -> Any:
         r"""Return minus the squared reconstruction error of every row; larger is better.
@@ -179,7 +215,7 @@ class SubspaceTransformer(AnswerFirst, RowsTransformer):
         Returns
         -------
         array of shape (n_samples,)
-            :math:`-\|(I - P)(x_i - \bar x)\|^2`.
+            :math:`-\|(I - P)(x_i - \bar x)\|^2`; minus infinity where that is too large for a double.
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -190,20 +226,32 @@ class SubspaceTransformer(AnswerFirst, RowsTransformer):
         """Return the score of every row; an error names the method that was called."""
         check_same_place(self, X, method)
         X = checked_rows(self, X)
+        with _looked_at_afterwards():
+            errors = self._squared_errors(X)
+        xp = array_namespace(errors)
+        held = xp.isfinite(errors)
+        if bool(xp.all(held)):
+            return -errors
+        # Rows too large to square: once more, in a unit in which they are not.
+        unit = unit_for(max(checked_magnitude(X), checked_magnitude(self.mean_[None, :])))
+        return -xp.where(held, errors, in_data_units(self._squared_errors(X, unit), unit))
+
+    def _squared_errors(self, X: Any, unit: float = 1.0) -> Any:
+        """Return the squared reconstruction error of every row, in a unit."""
         xp = array_namespace(self.components_)
         W, mean = (xp.astype(a, xp.float64) for a in (self.components_, self.mean_))
-        errors = []
+        mean, errors = mean / unit, []
         for block in row_blocks(*X.shape):
             if sp.issparse(X):
-                rows = X[block].astype(float)
+                rows = X[block].astype(float) / unit
                 lengths = (
                     np.asarray(rows.multiply(rows).sum(axis=1)).ravel() - 2 * (rows @ mean) + mean @ mean
                 )
                 errors.append(np.maximum(lengths - np.sum((rows @ W.T - W @ mean) ** 2, axis=1), 0.0))
             else:
-                centred = xp.astype(X[block, :], xp.float64) - mean
+                centred = xp.astype(X[block, :], xp.float64) / unit - mean
                 errors.append(xp.sum((centred - (centred @ W.T) @ W) ** 2, axis=1))
-        return -xp.concat(errors)
+        return xp.concat(errors)
 
     def score(self, X: Any, y: Any = None) -> float:
         r"""Return minus the mean squared reconstruction error of a row; larger is better.
@@ -225,7 +273,8 @@ class SubspaceTransformer(AnswerFirst, RowsTransformer):
         if is_dask(X):
             return dask_mean_score(self, X)
         scores = self._row_scores(X, "score")
-        return float(array_namespace(scores).mean(scores))
+        with _looked_at_afterwards():
+            return float(array_namespace(scores).mean(scores))
 
     def get_covariance(self) -> Any:
         r"""Return the covariance of the probabilistic model on this subspace.
@@ -258,3 +307,8 @@ class SubspaceTransformer(AnswerFirst, RowsTransformer):
     def _identity(self) -> Any:
         W = self.components_
         return array_namespace(W).eye(W.shape[1], dtype=W.dtype, device=W.device)
+
+
+def _looked_at_afterwards() -> np.errstate:
+    """Keep numpy quiet about results beyond the range of doubles, which are looked for afterwards."""
+    return np.errstate(over="ignore", invalid="ignore")

@@ -21,7 +21,9 @@ class Rule(Protocol):
     A candidate is an entry of ``strengths``. The first is ordinary PCA.
     """
 
-    strengths: Array
+    @property
+    def strengths(self) -> Array:
+        """The candidates."""
 
     def subspaces(self, moments: Moments, rank: int, *, exact: bool = True) -> Iterable[tuple[int, Subspace]]:
         """Yield ``(i, subspace at strengths[i])``, in any order.

@@ -221,9 +221,9 @@ def _errors(search: CorrectedPCACV) -> tuple[float, float]:
     chosen = [_place(search, search.corrections_)] * n_splits
     # The second term is for the overlap of training sets (Nadeau and Bengio, 2003), as in paired_gain.
     widening = np.sqrt(1 / n_splits + 1 / (n_folds - 1))
+    folds = folds / folds[:, 0].mean()  # first, so that no square overflows
     gain, left_out = (
-        widening * (folds[range(n_splits), places] - folds[:, 0]).std(ddof=1) / folds[:, 0].mean()
-        for places in (chosen, own)
+        widening * (folds[range(n_splits), places] - folds[:, 0]).std(ddof=1) for places in (chosen, own)
     )
     return float(gain), float(left_out)
 

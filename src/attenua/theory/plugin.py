@@ -102,10 +102,11 @@ class PlugInReport:
             raise ValueError("The report has no bootstrap; ask for one with n_bootstrap.")
         tail = (1 - self.level) / 2
         low, high = np.quantile(self.bootstrap.curves, [tail, 1 - tail], axis=0)
-        squared, usable = self.risk**2, self.risk > 0
-        lower = np.divide(squared, high, out=np.zeros_like(high), where=usable & (high > 0))
-        upper = np.divide(squared, low, out=np.full_like(low, np.inf), where=usable & (low > 0))
-        return lower, upper
+        usable = self.risk > 0
+        risk = np.where(usable, self.risk, 1.0)
+        lower = np.divide(risk, high, out=np.zeros_like(high), where=usable & (high > 0))
+        upper = np.divide(risk, low, out=np.full_like(low, np.inf), where=usable & (low > 0))
+        return risk * lower, risk * upper  # no squares, which would overflow first
 
     def oracle(self, path: str = "direct") -> float:
         """Return the strength of `alphas` with the smallest plug-in risk on a path."""

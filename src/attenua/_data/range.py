@@ -1,0 +1,85 @@
+"""Whether numbers are of a size that can be squared: what is fitted are variances, which doubles must hold.
+
+Inside, rows are counted in a unit of their own, so that nothing overflows there. What a user sees is in the
+data's units: of values such as 1e200 no variance can be given, and no risk compared with another.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attenua._data.moments import Moments
+from attenua._data.namespace import array_namespace, to_host
+
+# Sums of squares of all rows about the mean of some of them, as in held-out risks, are at most about 4 times
+# as large as those about the mean of all.
+_ROOM = 8.0
+_MOST_NAMES = 5
+
+
+def check_range(moments: Moments, dtype: type, names: Any = None) -> None:
+    """Raise if the variances of all rows are too large or too small to be given in the data's own units.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of all rows.
+    dtype : type
+        ``numpy.float32`` or ``numpy.float64``: the type that the variances will have.
+    names : sequence of str, optional
+        Names of the columns.
+    """
+    check_not_too_large(moments, dtype, names)
+    spreads = _spreads(moments)
+    # Below the least number that has all its digits.
+    if 0 < np.linalg.norm(spreads) < np.sqrt(np.finfo(dtype).tiny) / moments.unit:
+        _refuse("small", "multiply", spreads > 0, moments, dtype, names)
+
+
+def check_not_too_large(moments: Moments, dtype: type, names: Any = None) -> None:
+    """Raise if the variances of some rows, which others may join, are too large."""
+    spreads = _spreads(moments)
+    # Risks and sums of squares are doubles, whatever the data are.
+    most = min(_root(dtype, 2.0), _root(np.float64, _ROOM * moments.weight)) / moments.unit
+    if np.linalg.norm(spreads) > most:
+        _refuse("large", "divide", spreads > most / np.sqrt(len(spreads)), moments, dtype, names)
+
+
+def _spreads(moments: Moments) -> NDArray[np.float64]:
+    """Return the standard deviations, in the unit of the moments."""
+    spreads: NDArray[np.float64] = np.sqrt(to_host(moments.variances))
+    return spreads
+
+
+def _root(dtype: type, room: float) -> float:
+    """Return the root of the largest number of a type, with room for sums."""
+    return float(np.sqrt(float(np.finfo(dtype).max) / room))
+
+
+def check_scores(values: Any, method: str) -> Any:
+    """Return what a method computed from finite rows, or raise if it went beyond what its type holds."""
+    xp = array_namespace(values)
+    if bool(xp.all(xp.isfinite(values))):
+        return values
+    row = int(xp.argmax(xp.astype(~xp.all(xp.isfinite(values), axis=1), xp.int8)))
+    raise ValueError(
+        f"X holds numbers in row {row} that are too large: what {method} gives for them is beyond the range "
+        f"of {values.dtype}. Look for wrong values, or divide by a constant what is fitted and what is given."
+    )
+
+
+def _refuse(
+    size: str, verb: str, refused: NDArray[np.bool_], moments: Moments, dtype: type, names: Any
+) -> None:
+    columns = np.flatnonzero(refused)
+    named = [str(column) if names is None else f"{column} ({names[column]!r})" for column in columns]
+    listed = f"column{'s' if len(named) > 1 else ''} {', '.join(named[:_MOST_NAMES])}"
+    listed += f" and {len(named) - _MOST_NAMES} more" if len(named) > _MOST_NAMES else ""
+    wider = ", or give X as float64" if dtype is np.float32 else ""
+    largest = float(_spreads(moments).max()) * moments.unit
+    raise ValueError(
+        f"X holds numbers too {size} for variances in {np.dtype(dtype).name}: the standard deviation is up "
+        f"to {largest:.1e} in {listed}. Look for wrong values, or scale: {verb} these columns, or all, by a "
+        f"constant{wider}."
+    )

@@ -1,0 +1,179 @@
+"""Numbers whose squares doubles cannot hold: the right answer, or one sentence that says what to do."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.decomposition import PCA
+
+from attenua import (
+    AttenuatedPCA,
+    AttenuatedPCACV,
+    CorrectedPCA,
+    CorrectedPCACV,
+    attenuation_path,
+    load_model,
+    paired_gain,
+    save_model,
+)
+from tests.helpers import spiked_rows
+
+X = spiked_rows(40, 6)
+WIDE = spiked_rows(12, 520)  # so many columns that rows are kept and no scatter is formed
+ALL = {"attenuation": 0.2, "tempering": 0.3, "row_tempering": 0.5, "damping": 0.2}
+MODELS = [
+    AttenuatedPCA(2, alpha=0.3),
+    AttenuatedPCA(2, alpha=0.3, whiten=True),
+    AttenuatedPCACV(2),
+    CorrectedPCA(2, **ALL),
+    CorrectedPCACV(2),
+    CorrectedPCACV(2, cv=3, n_repeats=2, random_state=0),
+]
+every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model)[:45])
+SIZES = {1e306: "large", 1e300: "large", 1e200: "large", 1e160: "large", 1e-160: "small", 1e-300: "small"}
+
+
+def with_column(number, factor):
+    changed = X.copy()
+    changed[:, number] *= factor
+    return changed
+
+
+@every_model
+@pytest.mark.parametrize("size", [1e150, 1e-150])
+def test_large_and_small_numbers_are_fitted_as_others_are(model, size, tmp_path):
+    plain = model.fit(X)
+    scores, errors, risks = plain.transform(X), plain.score_samples(X), getattr(plain, "cv_risk_", None)
+    model.fit(X * size)
+    scale = 1.0 if model.whiten else size
+    np.testing.assert_allclose(model.transform(X * size) / scale, scores, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(model.score_samples(X * size) / size / size, errors, rtol=1e-6)
+    assert np.isfinite(model.get_covariance()).all()
+    if risks is not None:
+        np.testing.assert_allclose(model.cv_risk_ / size / size, risks, rtol=1e-6)
+    save_model(model, tmp_path / "model.npz")
+    np.testing.assert_array_equal(
+        load_model(tmp_path / "model.npz").transform(X * size), model.transform(X * size)
+    )
+
+
+@every_model
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("rows", [X, WIDE, sp.csr_matrix(X)], ids=["dense", "wide", "sparse"])
+def test_numbers_that_no_variance_can_be_given_of_are_refused(model, size, rows):
+    sentence = (
+        rf"X holds numbers too {SIZES[size]} for variances in float64.* columns 0, 1, 2, 3, 4 and \d+ more"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        model.fit(rows * size)
+
+
+@every_model
+def test_the_column_is_named(model):
+    pd = pytest.importorskip("pandas", reason="a data frame has names")
+    frame = pd.DataFrame(with_column(2, 1e300), columns=list("abcdef"))
+    with pytest.raises(ValueError, match=r"in column 2 \('c'\)\. Look .* divide these columns"):
+        model.fit(frame)
+    one_value = X.copy()
+    one_value[3, 4] = 1e300
+    with pytest.raises(ValueError, match=r"too large .* in column 4\. "):
+        model.fit(one_value)
+
+
+@every_model
+def test_tiny_columns_beside_others_are_fitted(model):
+    model.fit(with_column(2, 1e-300))
+    np.testing.assert_allclose(model.components_[:, 2], 0, atol=1e-12)
+    assert np.isfinite(model.transform(X)).all()
+
+
+def test_float32_is_refused_where_only_float64_can_hold_the_variances():
+    single = (X * 1e25).astype(np.float32)
+    with pytest.raises(ValueError, match=r"too large for variances in float32.*or give X as float64"):
+        AttenuatedPCA(2).fit(single)
+    wider = AttenuatedPCA(2).fit(single.astype(float))
+    expected = PCA(2).fit(single.astype(float) / 1e25).explained_variance_
+    np.testing.assert_allclose(wider.explained_variance_ / 1e50, expected, rtol=1e-9)
+    with pytest.raises(ValueError, match=r"too small for variances in float32.*or give X as float64"):
+        AttenuatedPCA(2).fit((X * 1e-25).astype(np.float32))
+
+
+def test_a_batch_that_is_too_large_is_refused_and_forgotten():
+    model = AttenuatedPCACV(2).partial_fit(X)
+    before = model.components_
+    with pytest.raises(ValueError, match="too large for variances"):
+        model.partial_fit(X * 1e200)
+    np.testing.assert_array_equal(model.components_, before)
+    assert model.partial_fit(X).n_samples_ == 80
+    with pytest.raises(ValueError, match="too large for variances"):
+        AttenuatedPCACV(2).fit([X, X * 1e200])
+
+
+def test_the_path_is_refused_too():
+    with pytest.raises(ValueError, match="too large for variances"):
+        attenuation_path(X * 1e200, 2)
+
+
+@every_model
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+def test_new_rows_that_are_far_too_large(model, form):
+    model.fit(X)
+    huge = X[:3] * np.array([[1e160], [1e300], [1.0]])
+    scores = model.score_samples(form(huge))
+    np.testing.assert_array_equal(scores[:2], -np.inf)
+    np.testing.assert_allclose(scores[2], model.score_samples(X[2:3])[0], rtol=1e-6)
+    assert model.score(form(huge)) == -np.inf
+    assert np.isfinite(model.transform(form(huge))).all()
+
+
+def test_squares_that_overflow_on_the_way_but_not_in_the_end():
+    """A row in the fitted subspace is at no distance from it, however far out it is."""
+    model = AttenuatedPCA(1).fit(np.outer(X[:, 0], [3.0, 4.0]))
+    far = model.mean_ + 1e160 * model.components_
+    assert model.score_samples(far)[0] > -1e291  # the rounding of 1e160, squared
+    assert np.isfinite(model.score_samples(sp.csr_matrix(far))).all()
+
+
+def test_scores_and_rows_that_no_double_holds():
+    model = AttenuatedPCA(2).fit(X)
+    huge = X[:3].copy()
+    huge[1] = 1.7e308 * np.sign(model.components_[0])
+    with pytest.raises(ValueError, match=r"X holds numbers in row 1 .* transform gives .* float64"):
+        model.transform(huge)
+    with pytest.raises(ValueError, match=r"X holds numbers in row 0 .* inverse_transform gives"):
+        model.set_params(whiten=True).inverse_transform([[1.7e308, 1.7e308]])
+
+
+def test_the_gain_of_large_risks():
+    expected, found = (paired_gain(AttenuatedPCACV(2).fit(X * size)) for size in (1, 2.0**500))
+    np.testing.assert_allclose(found.standard_error, expected.standard_error, rtol=1e-6)
+
+
+def shell(*words):
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-m", "attenua", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["corrected", "attenuated", "pca"])
+@pytest.mark.parametrize("command", ["fit", "report"])
+def test_the_shell(command, method, tmp_path):
+    pytest.importorskip("typer", reason="the command line needs it")
+    pytest.importorskip("jinja2", reason="the report needs it")
+    options = ["-k", "2", "--method", method, "--json"]
+    for number, size in enumerate([1e150, 1e200, 1e300, 1e-300]):
+        file, out = tmp_path / f"{number}.csv", tmp_path / f"out{number}.html"
+        np.savetxt(file, X * size, delimiter=",", header="a,b,c,d,e,f", comments="")
+        done = shell(command, file, *options, "--out", out)
+        assert "Traceback" not in done.stderr
+        if size == 1e150:
+            assert done.returncode == 0, done.stderr
+            record = json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+            assert len(record["explained_variance_ratio"]) == 2
+        else:
+            assert done.returncode == 1
+            assert "X holds numbers too" in done.stderr
+            assert not out.exists()
