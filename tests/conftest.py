@@ -19,7 +19,7 @@ HOW_TO_GET = {
     "chrom|browser": "no browser: install chromium, or let CHROMIUM name it",
     "scanpy": "no scanpy: make test-h5ad has it",
     "anndata": "no anndata: make test-h5ad has it",
-    "rrcov": "no R with rrcov: install R, then install.packages('rrcov')",
+    "rrcov": "no R with rrcov: apt-get install r-cran-rrcov, or install.packages('rrcov') in R",
     "scikit-fda|skfda": "no scikit-fda: pip install scikit-fda 'multimethod<2'",
     "robustcov": "no robustcov: pip install --ignore-requires-python robustcov",
     "ATTENUA_DATA": "no data of the paper: attenua data --download, and ATTENUA_DATA names their folder",

@@ -10,7 +10,12 @@ from evidence.rrcov import RFitError, RrcovProcess
 
 from .sets import has_rrcov, spiked
 
-pytestmark = pytest.mark.skipif(not has_rrcov(), reason="R and its rrcov are not in the test extra")
+
+@pytest.fixture(autouse=True)
+def _rrcov():
+    """Asked when a test runs: starting R takes time, which collecting the tests should not."""
+    if not has_rrcov():
+        pytest.skip("no rrcov")
 
 
 def test_one_r_process_fits_all_and_survives_what_it_cannot_fit():
