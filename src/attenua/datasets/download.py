@@ -4,6 +4,7 @@ import io
 import logging
 from pathlib import Path
 
+from attenua._data.extras import how_to_install
 from attenua.datasets.errors import DatasetNotAvailable, WrongContent
 from attenua.datasets.raw import TextFile, ZipArchive
 
@@ -43,7 +44,7 @@ def from_net(raw: TextFile | ZipArchive) -> dict[str, bytes]:
     try:
         from pooch import HTTPDownloader
     except ImportError as error:
-        raise DatasetNotAvailable("pooch is not installed; attenua[study] brings it") from error
+        raise DatasetNotAvailable(f"downloading needs pooch: {how_to_install('study')}") from error
     download = HTTPDownloader(chunk_size=2**16, timeout=30)
     failures = []
     for address in raw.addresses:

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from attenua._data.extras import how_to_install
 from attenua.datasets.errors import DatasetNotAvailable
 
 VARIABLE = "ATTENUA_DATA"
@@ -40,7 +41,7 @@ def data_home(path: str | os.PathLike[str] | None = None) -> Path:
         import pooch
     except ImportError as error:
         raise DatasetNotAvailable(
-            "No data folder is named. Give data_home, or set the environment variable "
-            f"{VARIABLE}, or install attenua[study] to use the platform's cache folder."
+            f"No data folder is named. Give data_home, or set the environment variable {VARIABLE}. "
+            f"To use the platform's cache folder: {how_to_install('study')}."
         ) from error
     return Path(pooch.os_cache("attenua"))
