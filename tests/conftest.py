@@ -31,6 +31,16 @@ def pytest_addoption(parser):
     parser.addoption("--fast", action="store_true", help="leave out the tests that are marked slow")
 
 
+def pytest_configure(config):
+    if config.pluginmanager.hasplugin("hypothesispytest"):
+        from hypothesis import settings
+
+        # The same examples in every run: a test that fails must fail again.
+        number = 8 if config.getoption("--fast") else 32
+        settings.register_profile("attenua", deadline=None, max_examples=number, derandomize=True)
+        settings.load_profile("attenua")
+
+
 def pytest_collection_modifyitems(config, items):
     if config.getoption("--fast"):
         for item in items:

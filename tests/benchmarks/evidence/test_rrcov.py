@@ -18,6 +18,7 @@ def _rrcov():
         pytest.skip("no rrcov")
 
 
+@pytest.mark.slow
 def test_one_r_process_fits_all_and_survives_what_it_cannot_fit():
     with RrcovProcess() as process:
         X = spiked(40, 12)
@@ -30,6 +31,7 @@ def test_one_r_process_fits_all_and_survives_what_it_cannot_fit():
         assert process._process.pid == pid
 
 
+@pytest.mark.slow
 def test_r_is_stopped_at_the_limit_and_starts_again():
     with RrcovProcess() as process:
         X = spiked(200, 300)
