@@ -3,44 +3,56 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUFF := ruff==0.17.4
 MYPY := mypy==2.4.1
+ZIZMOR := zizmor==1.32.0
+BUILD := build==1.6.1 twine==7.0.0 check-wheel-contents==0.6.3
 
-.PHONY: demo test check bench test-floors test-h5ad lint docs clean
+.PHONY: help demo test check lint docs bench study test-floors test-h5ad dist clean
+.DEFAULT_GOAL := help
 
-demo: .venv/demo
+help:  ## This list.
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv/demo  ## Compare with PCA on data of scikit-learn, and save a picture.
 	$(BIN)/attenua demo
 
-# All tests, a process on every core; what was left out is counted at the end.
-test: .venv/test
-	$(BIN)/python -m pytest -q -n auto
-
-# The tests that are fast, in about a minute.
-check: .venv/test
+check: .venv/test  ## The fast tests, for every save.
 	$(BIN)/python -m pytest -q -n auto --fast
 
-# Timings of small sizes, to compare from release to release.
-bench: .venv/test
+test: .venv/test  ## All tests; the end says what was left out, and why.
+	$(BIN)/python -m pytest -q -n auto
+
+lint: .venv/lint  ## ruff and mypy on the code, zizmor on the workflows.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/zizmor --offline --quiet .github
+
+docs: .venv/docs  ## The pages, with all examples run, to docs/_build/html; a warning is an error.
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+
+bench: .venv/test  ## Timings of small sizes, to compare from release to release.
 	$(BIN)/python -m pytest -q benchmarks/test_regressions.py --benchmark-only
 
-# The oldest versions the package promises to work with, installed exactly (and tools of their time). The
-# checks of scikit-learn 1.6 cannot be imported without SCIPY_ARRAY_API.
+study: .venv/study  ## The paper's study, to attenua-study/; goes on where it stopped. DATA=folder of the data sets.
+	$(BIN)/attenua study $(if $(DATA),--data-home '$(DATA)')
+
+# Exactly the floors of pyproject.toml, and tools of their time. The checks of scikit-learn 1.6 cannot be
+# imported without SCIPY_ARRAY_API.
 FLOORS := numpy==2.0.0 scipy==1.14.0 scikit-learn==1.6.0 dask==2024.6.0 pandas==2.2.2 pyarrow==16.1.0 'pytest<9'
-test-floors: .venv-floors/test
+test-floors: .venv-floors/test  ## All tests on the oldest supported versions.
 	SCIPY_ARRAY_API=1 .venv-floors/bin/python -m pytest -q -n auto
 
 # anndata holds pandas below the version that everything else is tested with, so it has its own environment,
 # with scanpy, whose results and next steps ours are compared with.
-test-h5ad: .venv-h5ad/test
+test-h5ad: .venv-h5ad/test  ## Annotated data: h5ad files and scanpy.
 	.venv-h5ad/bin/python -m pytest -q tests/cli/readers/test_h5ad.py tests/test_anndata.py \
 		tests/_data/test_columns_without_numbers.py 'tests/test_docs.py::test_code_of_a_page[scanpy]'
 
-lint: .venv/lint
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-
-# The pages, examples run again; a warning is an error. Open docs/_build/html/index.html.
-docs: .venv/docs
-	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+dist: .venv/dist  ## The source distribution and the wheel, checked, to dist/.
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
 
 # Each stamp file says that the extras of its name are installed for this pyproject.toml.
 $(BIN)/python:
@@ -58,8 +70,16 @@ $(BIN)/python:
 	$(BIN)/python -m pip install -q -e '.[docs]'
 	touch $@
 
+.venv/study: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[plot,cli,study]'
+	touch $@
+
 .venv/lint: pyproject.toml Makefile | $(BIN)/python
-	$(BIN)/python -m pip install -q -e . '$(RUFF)' '$(MYPY)'
+	$(BIN)/python -m pip install -q -e . '$(RUFF)' '$(MYPY)' '$(ZIZMOR)'
+	touch $@
+
+.venv/dist: Makefile | $(BIN)/python
+	$(BIN)/python -m pip install -q $(BUILD)
 	touch $@
 
 .venv-floors/test: pyproject.toml Makefile
@@ -72,5 +92,5 @@ $(BIN)/python:
 	.venv-h5ad/bin/python -m pip install -q -e '.[h5ad,cli]' 'pytest>=8' 'scanpy>=1.11' igraph
 	touch $@
 
-clean:
-	rm -rf .venv .venv-floors .venv-h5ad docs/_build docs/auto_examples docs/api/generated
+clean:  ## Remove the environments and all that is built.
+	rm -rf .venv .venv-floors .venv-h5ad dist docs/_build docs/auto_examples docs/api/generated

@@ -7,6 +7,7 @@ from shutil import copyfile
 from typing import Any
 
 import attenua
+from attenua._data.extras import how_to_install
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
@@ -93,7 +94,7 @@ def copy_mathjax(app: Any) -> None:
     """Put MathJax beside the pages."""
     spec = find_spec("sphinx-mathjax-offline")
     if spec is None or spec.origin is None:
-        raise RuntimeError("the documentation needs sphinx-mathjax-offline: pip install 'attenua[docs]'")
+        raise RuntimeError(f"the documentation needs sphinx-mathjax-offline: {how_to_install('docs')}")
     target = Path(app.outdir) / "_static" / mathjax_path
     target.parent.mkdir(parents=True, exist_ok=True)
     copyfile(Path(spec.origin).parent / "static" / mathjax_path, target)

@@ -57,6 +57,7 @@ def run_without_typer(code):
     return subprocess.run([sys.executable, "-c", WITHOUT_TYPER + code], capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_without_typer_the_import_fails_as_any_import_does():
     result = run_without_typer("try:\n import attenua.cli\nexcept ImportError as error:\n print(error)")
     assert (result.returncode, result.stdout, result.stderr) == (0, NEEDED + "\n", "")

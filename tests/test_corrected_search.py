@@ -367,7 +367,7 @@ def many_columns(shape, few_rows=True):
 
 
 @pytest.mark.parametrize("few_rows", [True, pytest.param(False, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("container", slow_unless(("C order", "csr", "batches"), DISTINCT))
+@pytest.mark.parametrize("container", slow_unless(("csr",), DISTINCT))
 @pytest.mark.parametrize("shape", MANY)
 def test_many_columns_in_any_container(shape, container, few_rows, tmp_path, monkeypatch):
     n, _ = MANY[shape]

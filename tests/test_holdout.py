@@ -32,6 +32,7 @@ def test_certificate_is_the_papers_formula():
     assert "With probability at least 0.9" in str(certificate)
 
 
+@pytest.mark.slow
 def test_certificate_holds_over_many_validation_sets():
     # The uniform error of the validation risks exceeds epsilon with probability at most eta.
     rng = np.random.default_rng(0)

@@ -44,7 +44,7 @@ def pooled(risks, splits):
 # --- which rows train ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n", "p"), [(48, 6), (120, 300), (32, 600)])
+@pytest.mark.parametrize(("n", "p"), [(48, 6), (120, 300), pytest.param(32, 600, marks=pytest.mark.slow)])
 def test_bootstrap_training_sets_are_not_taken_for_complements(n, p):
     """As many training rows as the others are, but some of them twice."""
     X, random = spiked_rows(n, p), np.random.default_rng(1)
@@ -66,7 +66,7 @@ SPLITS_WITH_AN_OUTLIER = {
 
 @pytest.mark.filterwarnings("ignore:The cut at")  # of all rows, where the outlier leaves nothing else to see
 @pytest.mark.parametrize("kind", SPLITS_WITH_AN_OUTLIER)
-@pytest.mark.parametrize("p", [6, 100, 140, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("p", [6, 100, *(pytest.param(p, marks=pytest.mark.slow) for p in (140, 600))])
 def test_a_held_out_outlier_leaves_nothing_behind(kind, p):
     """Sums of all rows less those of an outlier would keep the rounding errors of its squares."""
     X = spiked_rows(48, p)

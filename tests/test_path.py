@@ -9,7 +9,9 @@ from tests.helpers import covariance, exact_components, leading, sine, spiked_ro
 SHAPES = {"tall": (200, 12), "square": (40, 40), "wide": (30, 80), "very wide": (25, 700)}
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape", ["tall", "square", "wide", pytest.param("very wide", marks=pytest.mark.slow)]
+)
 def test_every_strength_against_lapack(shape):
     X = spiked_rows(*SHAPES[shape])
     S = covariance(X)

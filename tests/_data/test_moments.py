@@ -78,11 +78,9 @@ def test_scaled_columns(case):
         assert sine(U.T, exact_components(S, 0, 3)) < 1e-6
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [case for case, (_, kind) in CASES.items() if kind is ScatterMoments])
 def test_moments_of_disjoint_rows_add_up(case):
-    X, kind = CASES[case]
-    if kind is RowMoments:
-        pytest.skip("rows that are kept are not added up")
+    X, _ = CASES[case]
     rows = HostRows(X)
     parts = [rows.moments(slice(k, None, 5)) for k in range(5)]
     added, direct = ScatterMoments.sum(parts), rows.moments()

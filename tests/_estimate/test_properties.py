@@ -3,7 +3,7 @@
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from threadpoolctl import threadpool_limits
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
@@ -15,10 +15,6 @@ from tests.helpers import (
     sine_allowed,
     within,
 )
-
-# The same examples in every run: a test that fails must fail again.
-settings.register_profile("attenua", deadline=None, max_examples=30, derandomize=True)
-settings.load_profile("attenua")
 
 strengths = st.sampled_from([0.0, 0.2, 0.49, 0.8, 1.0])
 

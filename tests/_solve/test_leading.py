@@ -200,6 +200,7 @@ def test_many_components_of_few_rows(rank):
     check(covariance(X), family, leading_subspaces(family, rank), rank, planted=False)
 
 
+@pytest.mark.slow
 def test_a_full_basis_is_shrunk_and_goes_on(monkeypatch):
     monkeypatch.setattr("attenua._solve.growth._BASIS_BYTES", 0)
     for n in (50, 400):
@@ -207,7 +208,7 @@ def test_a_full_basis_is_shrunk_and_goes_on(monkeypatch):
         check(S, family_of(S), leading_subspaces(family_of(S), 4), 4)
 
 
-@pytest.mark.parametrize("n", [30, 900])
+@pytest.mark.parametrize("n", [30, pytest.param(900, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("width", [3, 290])
 @pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_array])
 def test_feature_groups(n, width, as_rows):

@@ -2,9 +2,12 @@
 
 from collections import defaultdict
 
+import pytest
+
 from when_plug_in import CORRECTIONS, compare, table
 
 
+@pytest.mark.slow
 def test_errors_of_a_few_predictions(capsys):
     results = defaultdict(list)
     compare("heavy tails", 20, 40, 2, draws=5, samples=1, results=results)

@@ -1,5 +1,6 @@
 """``attenua demo``: what it prints and saves, and how it fails."""
 
+import pytest
 from typer.testing import CliRunner
 
 from attenua.cli import app
@@ -9,6 +10,7 @@ def run(*arguments):
     return CliRunner().invoke(app, ["demo", *arguments])
 
 
+@pytest.mark.slow
 def test_table_fits_a_narrow_terminal_and_the_picture_is_named(tmp_path):
     picture = tmp_path / "demo.png"
     result = run("--subsamples", "2", "--out", str(picture))

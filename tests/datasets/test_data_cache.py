@@ -87,6 +87,7 @@ def test_damaged_file_is_an_error(tmp_path, arrays, damage):
         cache.read(path, LAYOUT)
 
 
+@pytest.mark.slow
 def test_no_flipped_byte_changes_the_values_unnoticed(tmp_path, arrays):
     path = tmp_path / "small.npz"
     cache.write(path, arrays)

@@ -32,5 +32,5 @@ def test_folder_is_not_created(tmp_path):
 def test_without_pooch_a_folder_must_be_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pooch", None)
     assert data_home(tmp_path) == tmp_path
-    with pytest.raises(DatasetNotAvailable, match=r"ATTENUA_DATA, or install pooch.*attenua\[study\]"):
+    with pytest.raises(DatasetNotAvailable, match=r"ATTENUA_DATA.*pip install -e '.\[study\]'"):
         data_home()

@@ -132,7 +132,7 @@ def test_downloading_can_be_forbidden(small_digits, server, tmp_path):
 def test_missing_pooch_names_the_extra_and_the_way_by_hand(small_digits, server, tmp_path, monkeypatch):
     dataset, files, arrays = small_digits
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(DatasetNotAvailable, match=r"attenua\[study\]") as caught:
+    with pytest.raises(DatasetNotAvailable, match=r"pip install -e '.\[study\]'") as caught:
         load(dataset, tmp_path, True)
     assert f"save as   {tmp_path / 'optdigits.tra'}" in str(caught.value)
     put(files, tmp_path)

@@ -73,6 +73,7 @@ def test_spectra_angles_and_components_are_those_of_the_two_matrices():
     np.testing.assert_allclose(found.variances, np.diag(S))
 
 
+@pytest.mark.slow
 def test_a_given_strength_is_judged_by_a_cross_validation_of_its_own():
     found = find(AttenuatedPCA(2, alpha=0.33).fit(X), X)
     assert not found.chosen_by_cv
@@ -94,6 +95,7 @@ def test_where_pca_is_chosen_the_best_of_the_others_is_shown():
     assert found.cost_of_shown > 0
 
 
+@pytest.mark.slow
 def test_examples_are_reconstructed_by_fits_that_did_not_see_them():
     groups = np.repeat(np.arange(12), 5)
     model = AttenuatedPCACV(2).fit(X, groups=groups)
@@ -145,6 +147,7 @@ def test_other_rows_and_other_estimators_are_refused():
         find(model, X, feature_names=["a", "b"])
 
 
+@pytest.mark.slow
 def test_an_open_end_of_the_band_is_told_as_open():
     found = find(AttenuatedPCACV(2).fit(X), X)
     curves = found.theory.bootstrap.curves.copy()

@@ -46,6 +46,7 @@ def fill(folder, settings):
     write_study(summarise(folder), folder)
 
 
+@pytest.mark.slow
 def test_the_page_has_every_table_and_says_how_long_it_took(assemble, tmp_path, monkeypatch):
     docs, study, simulations = (tmp_path / name for name in ("docs", "study", "simulations"))
     (docs / "images").mkdir(parents=True)
@@ -66,6 +67,7 @@ def test_the_page_has_every_table_and_says_how_long_it_took(assemble, tmp_path, 
     assert "| HAR N=128 | all corrections | 0.50 (100%) | 0.50 (100%) |" in page
 
 
+@pytest.mark.slow
 def test_the_masked_target_rivals_are_counted_apart(assemble, tmp_path):
     fill(tmp_path, StudySettings())
     results, _ = read_results(tmp_path / RESULTS_FILE)

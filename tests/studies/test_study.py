@@ -118,6 +118,7 @@ def test_folds_without_groups_are_consecutive_parts_of_the_subsample(stand_in, m
     assert not np.array_equal(repeated[9][1], folds[4][1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [name for name in CORRECTED if "hindsight" not in name])
 def test_all_corrections_are_those_of_the_estimator(stand_in, method):
     key = ("har", 40, 0, 1)

@@ -105,6 +105,7 @@ def test_balanced_prediction_is_the_pairwise_sum():
     np.testing.assert_allclose(U[:, 2:].T @ anatomy.rotation @ U[:, :2], x.T, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", SAMPLES)
 def test_prediction_errors_shrink_like_the_sample_says(design):
     """Risk and rotation: root mean square errors over samples fall like n^(-3/2) and n^(-1)."""

@@ -59,6 +59,7 @@ def test_band_covers_the_true_curve(S):
     assert np.mean(covered) > 0.8
 
 
+@pytest.mark.slow
 def test_plug_in_bias_does_not_vanish_against_the_saving():
     """The honest statement, checked: under balance n times the plug-in bias stays; the true one is 0."""
     S = balanced(0)

@@ -181,6 +181,7 @@ def test_oracle_of_balanced_marginals_is_the_asymptotic_one():
     assert best(population, 100, masks) == pytest.approx(population.asymptotic_oracle("mask"), abs=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["t10", FourthMoments(np.zeros((5,) * 4))])
 def test_oracle_leaves_out_row_tempering_where_the_law_says_nothing_of_it(law):
     population = Population(moving(0), 2)
@@ -190,6 +191,7 @@ def test_oracle_leaves_out_row_tempering_where_the_law_says_nothing_of_it(law):
         assert population.oracle(50, law=law) == population.oracle(50, names, law=law)
 
 
+@pytest.mark.slow
 def test_oracle_goes_on_where_the_risk_of_pca_is_infinite():
     """One sweep is not enough: row tempering was chosen before the others were."""
     population, law = Population(np.diag([0.5, 0.7, 1.0, 1.4, 2.0, 1.0]) + 1, 1), StudentT(3)

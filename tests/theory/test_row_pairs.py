@@ -26,6 +26,7 @@ def by_pairs(X, kappa):
     return X.T @ (np.diag(weights.sum(axis=1)) - weights) @ X
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_moments_of_the_projection(law):
     """h_1 of some thousand rows, each with a mean over others: its moments with their standard errors."""
@@ -50,6 +51,7 @@ def test_moments_of_the_projection(law):
         assert abs(values.mean() - found) < 4 * values.std() / np.sqrt(len(values))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 @pytest.mark.parametrize("strengths", [{"row_tempering": 1.0}, {"row_tempering": 0.5, "tempering": 0.5}])
 def test_risk_of_pairs_against_monte_carlo(law, strengths):

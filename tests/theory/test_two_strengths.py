@@ -71,6 +71,7 @@ def test_monte_carlo_would_notice_a_missing_drift(alpha, tempering):
     assert abs(mean - sampling_coefficient(diagonal, noise, at, S)) > 8 * error
 
 
+@pytest.mark.slow
 def test_risk_at_moderate_sample_sizes():
     """The remainder of the expansion times n is O(n^(-1/2)): four times the rows, at most half of it."""
     S, d, pair = moving(8), 2, (0.3, 0.5)
@@ -230,6 +231,7 @@ def test_oracle_of_both_strengths():
     assert population.excess_risk(n, **anywhere._asdict()) <= risks.min() + 1e-12
 
 
+@pytest.mark.slow
 def test_oracle_pair_beats_the_oracle_strength_in_simulation():
     """Where tempering helps by the theory it helps in samples: equal signals, unequal noise."""
     S, n = 1 + np.diag(np.exp(np.linspace(-0.4, 0.4, 8))), 30

@@ -100,6 +100,7 @@ def test_worth_until_where_the_target_is_preserved_and_where_nothing_helps():
     assert "no strength helps" in str(found["row_tempering"])
 
 
+@pytest.mark.slow
 def test_gains_at_other_sizes_are_those_of_another_call(found):
     for size in (20, 500):
         other = when(MOVING, 2, size, law=StudentT(8), neighbours="line", n_simulations=0)
@@ -204,6 +205,7 @@ def test_a_constant_column_of_a_sample_has_no_variance(sample):
     assert with_tenth.population.covariance[2, 2] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scale", [2.0**-900, 2.0**900])
 def test_the_unit_of_a_covariance_does_not_matter(scale):

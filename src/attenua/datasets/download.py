@@ -44,7 +44,7 @@ def from_net(raw: TextFile | ZipArchive) -> dict[str, bytes]:
     try:
         from pooch import HTTPDownloader
     except ImportError as error:
-        raise DatasetNotAvailable(f"pooch is not installed: {how_to_install('study')}") from error
+        raise DatasetNotAvailable(f"downloading needs pooch: {how_to_install('study')}") from error
     download = HTTPDownloader(chunk_size=2**16, timeout=30)
     failures = []
     for address in raw.addresses:

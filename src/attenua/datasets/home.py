@@ -41,7 +41,7 @@ def data_home(path: str | os.PathLike[str] | None = None) -> Path:
         import pooch
     except ImportError as error:
         raise DatasetNotAvailable(
-            f"No data folder is named. Give data_home, set the environment variable {VARIABLE}, or install "
-            f"pooch, which knows the platform's cache folder: {how_to_install('study')}."
+            f"No data folder is named. Give data_home, or set the environment variable {VARIABLE}. "
+            f"To use the platform's cache folder: {how_to_install('study')}."
         ) from error
     return Path(pooch.os_cache("attenua"))

@@ -13,18 +13,19 @@ import pytest
 from collection.entries import ENTRIES
 
 FOLDER = os.environ.get("ATTENUA_COLLECTION", "")
-HERE = [entry for entry in ENTRIES if FOLDER or not entry.source.file]
 
-each = pytest.mark.parametrize("entry", HERE, ids=lambda entry: entry.name)
+each = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 
 
 @cache
 def table(entry):
     """Return the table of a data set, or skip the test."""
+    if entry.source.file and not FOLDER:
+        pytest.skip("ATTENUA_COLLECTION names no folder")
     if entry.source.registry == "debian":
-        pytest.importorskip("rdata", reason="rdata reads R's files")
+        pytest.importorskip("rdata")
     if entry.package == "scikit-image":
-        pytest.importorskip("PIL", reason="pillow reads images")
+        pytest.importorskip("PIL", reason="could not import 'pillow'")
     return entry.read(FOLDER)
 
 
@@ -58,7 +59,7 @@ def test_groups_and_labels_are_what_the_list_says(entry, which):
         assert (numbers >= 0).all() or (which == "labels" and numbers.min() == -1)
 
 
-@pytest.mark.parametrize("entry", [e for e in HERE if e.order], ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", [e for e in ENTRIES if e.order], ids=lambda entry: entry.name)
 def test_neighbours_are_more_alike_than_other_columns(entry):
     """One less the correlation is smaller by 30%, down and across; shuffled columns do not give that."""
     x = table(entry).X
@@ -72,9 +73,6 @@ def test_neighbours_are_more_alike_than_other_columns(entry):
             assert np.nanmean(apart[a, b]) < 0.7 * typical
 
 
-@pytest.mark.skipif(
-    not FOLDER, reason="ATTENUA_COLLECTION names no folder: only scikit-learn's sets are read"
-)
 def test_no_data_set_repeats_rows_or_columns_of_another():
     """A variant of a set under another name would share rows, or columns up to their unit."""
     owner = {}

@@ -84,6 +84,7 @@ def test_reading_what_was_not_fetched_says_what_to_do(tmp_path):
         entry.read(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_list_needs_neither_rdata_nor_pillow():
     code = "import sys; sys.modules['rdata'] = sys.modules['PIL'] = None; import collection.entries"
     place = Path(collection.__file__).parents[1]

@@ -2,6 +2,7 @@
 
 import io
 
+import pytest
 from matplotlib.image import imread
 
 from attenua.studies.simulations.figures import save_figure
@@ -53,6 +54,7 @@ def test_legend_names_the_parts_that_were_run(lines, open_parts):
         assert [text.get_text() for text in legend.get_texts()] == [*names, "paper's strength"]
 
 
+@pytest.mark.slow
 def test_pictures_have_the_promised_shapes(lines):
     height, width = pixels(compact_forest(lines)).shape[:2]
     assert 850 * height / width <= 500

@@ -22,9 +22,9 @@ pytestmark = pytest.mark.filterwarnings("default")
 def needs(name):
     package = RIVALS[name].what.split()[0]
     if package == "rrcov" and not has_rrcov():
-        pytest.skip("R and its rrcov are not in the test extra")
+        pytest.skip("no rrcov")
     if package in _MODULES and importlib.util.find_spec(_MODULES[package]) is None:
-        pytest.skip(f"{package} is not in the test extra")
+        pytest.skip(f"no {package}")
 
 
 def fitted(name, X, rank, order="line"):

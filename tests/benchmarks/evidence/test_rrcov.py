@@ -10,9 +10,15 @@ from evidence.rrcov import RFitError, RrcovProcess
 
 from .sets import has_rrcov, spiked
 
-pytestmark = pytest.mark.skipif(not has_rrcov(), reason="R and its rrcov are not in the test extra")
+
+@pytest.fixture(autouse=True)
+def _rrcov():
+    """Asked when a test runs: starting R takes time, which collecting the tests should not."""
+    if not has_rrcov():
+        pytest.skip("no rrcov")
 
 
+@pytest.mark.slow
 def test_one_r_process_fits_all_and_survives_what_it_cannot_fit():
     with RrcovProcess() as process:
         X = spiked(40, 12)
@@ -25,6 +31,7 @@ def test_one_r_process_fits_all_and_survives_what_it_cannot_fit():
         assert process._process.pid == pid
 
 
+@pytest.mark.slow
 def test_r_is_stopped_at_the_limit_and_starts_again():
     with RrcovProcess() as process:
         X = spiked(200, 300)

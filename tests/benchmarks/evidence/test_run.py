@@ -95,6 +95,7 @@ def test_the_settings_add_up_the_seconds_of_all_runs(tmp_path):
     assert (found["seed"], found["seconds"], found["processes"]) == (1, 5.0, 2)
 
 
+@pytest.mark.slow
 def test_a_cell_does_not_depend_on_others(tmp_path, no_clock):
     together = contents(small(tmp_path, ENTRIES[1:3]))
     (tmp_path / "alone").mkdir()
@@ -102,6 +103,7 @@ def test_a_cell_does_not_depend_on_others(tmp_path, no_clock):
     assert alone["pixels-16-0.csv"] == together["pixels-16-0.csv"] != alone["pixels-16-1.csv"]
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_results(tmp_path):
     one = read_results(small(tmp_path, ENTRIES[2:])).drop(columns="seconds")
     (tmp_path / "two").mkdir()

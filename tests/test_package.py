@@ -1,0 +1,84 @@
+"""What is said in several places of the package is the same everywhere."""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+from subprocess import run
+
+import pytest
+
+import attenua
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+# Where people are sent, in three spellings of one owner and one repository.
+_PLACES = re.compile(
+    r"https://(?:github\.com|raw\.githubusercontent\.com)/([\w-]+)/attenua\b|https://([\w-]+)\.github\.io/attenua\b"
+)
+
+
+def read_yaml(path):
+    yaml = pytest.importorskip("yaml")
+    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
+
+
+def texts():
+    """Return the files that may name the project's address."""
+    found = [ROOT / name for name in ("pyproject.toml", "CITATION.cff")]
+    found += ROOT.glob("*.md")
+    for folder in ("docs", "examples", "src", "recipe", ".github"):
+        for suffix in ("md", "rst", "py", "yml", "yaml", "html", "template"):
+            found += (ROOT / folder).rglob(f"*.{suffix}")
+    built = {ROOT / "docs" / name for name in ("_build", "auto_examples")}
+    return [path for path in found if not built & set(path.parents)]
+
+
+def test_the_project_has_one_address():
+    owner = re.fullmatch(r"https://github\.com/([\w-]+)/attenua", PROJECT["urls"]["Source"])[1]
+    named = {
+        (str(path.relative_to(ROOT)), place)
+        for path in texts()
+        for places in _PLACES.findall(path.read_text(encoding="utf-8"))
+        for place in places
+        if place
+    }
+    assert {place for _, place in named} == {owner}, sorted(named)
+    assert {"pyproject.toml", "recipe/recipe.yaml"} <= {Path(name).as_posix() for name, _ in named}
+
+
+def test_the_version_is_in_one_place_and_its_copies_agree():
+    assert PROJECT["dynamic"] == ["version"]
+    assert "version = release = attenua.__version__" in (ROOT / "docs/conf.py").read_text(encoding="utf-8")
+    assert read_yaml("CITATION.cff")["version"] == attenua.__version__
+    assert read_yaml("recipe/recipe.yaml")["context"]["version"] == attenua.__version__
+
+
+def test_the_recipe_needs_what_the_package_needs():
+    recipe = read_yaml("recipe/recipe.yaml")
+    needed = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["cli"]
+    run_needs = {need.replace(" ", "") for need in recipe["requirements"]["run"]}
+    assert run_needs == {"python>=${{python_min}}", *needed}
+    assert PROJECT["requires-python"] == f">={recipe['context']['python_min']}"
+    (entry,) = PROJECT["scripts"].items()
+    assert recipe["build"]["python"]["entry_points"] == [" = ".join(entry)]
+
+
+def test_every_supported_python_is_tested():
+    matrix = read_yaml(".github/workflows/tests.yml")["jobs"]["tests"]["strategy"]["matrix"]
+    stated = re.findall(r":: (3\.\d+)$", "\n".join(PROJECT["classifiers"]), re.MULTILINE)
+    assert matrix["python"] == stated
+
+
+def test_the_command_is_also_a_module():
+    said = run([sys.executable, "-m", "attenua", "--help"], capture_output=True, text=True, check=True).stdout
+    assert "Usage: attenua" in said
+    assert "python -m" not in said
+
+
+def test_every_target_of_make_is_listed_with_a_sentence():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    phony = set(re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)[1].split())
+    assert phony == set(re.findall(r"^([a-z0-9-]+):.*  ## [A-Za-z].+\.$", makefile, re.MULTILINE))
+    assert {"help", "demo", "test", "check", "lint", "docs", "bench", "study"} <= phony
