@@ -197,7 +197,9 @@ def _checked_groups(adata: Any, groups: Any) -> NDArray[np.intp] | None:
     """Return the labels of the rows as whole numbers."""
     if groups is None:
         return None
-    labels = _column(adata.obs, groups, "groups", "obs") if isinstance(groups, str) else np.asarray(groups)
+    labels: Any = (
+        _column(adata.obs, groups, "groups", "obs") if isinstance(groups, str) else np.asarray(groups)
+    )
     if labels.shape != (adata.n_obs,):
         raise ValueError(
             f"groups must hold one label for each of the {adata.n_obs} rows; got shape {labels.shape}."
@@ -235,7 +237,8 @@ def _ready(estimator: Any, n_comps: Any, shape: tuple[int, int], labels: Any) ->
 
 def _default_n_comps(estimator: Any, n_obs: int, n_vars: int, labels: Any) -> int:
     """Return 50, or fewer where the genes or the rows of a training set are few."""
-    n_trained, cv = n_obs, getattr(estimator, "cv", None)
+    n_trained = n_obs
+    cv: Any = getattr(estimator, "cv", None)
     if is_number_of_folds(cv) and cv >= 2:
         sizes = np.ones(n_obs, dtype=int) if labels is None else np.bincount(labels)
         # A fold may hold the largest groups.
@@ -277,7 +280,7 @@ def _scores(estimator: Any, rows: Any) -> NDArray[Any]:
 
 def _loadings(estimator: Any, mask: NDArray[np.bool_] | None) -> NDArray[Any]:
     if mask is None:
-        return estimator.components_.T
+        return np.asarray(estimator.components_.T)
     loadings = np.zeros((len(mask), estimator.n_components_))
     loadings[mask] = estimator.components_.T
     return loadings
