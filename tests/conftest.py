@@ -16,6 +16,7 @@ HOW_TO_GET = {
     "slow": "slow: make test runs them",
     "torch": "no torch: pip install torch",
     "cupy": "no CuPy: it needs a GPU; pip install cupy-cuda12x",
+    "cuda|mps|xpu|dpnp": "no device of this kind: scikit-learn's checks ask for CUDA, MPS, XPU and dpnp",
     "chrom|browser": "no browser: install chromium, or let CHROMIUM name it",
     "scanpy": "no scanpy: make test-h5ad has it",
     "anndata": "no anndata: make test-h5ad has it",

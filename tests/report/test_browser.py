@@ -12,9 +12,10 @@ from attenua.report import report
 from tests.helpers import spiked_rows
 from tests.report.conftest import CHROMIUM, HOSTILE
 
-pytestmark = pytest.mark.skipif(
-    not Path(CHROMIUM).exists(), reason="no browser; CHROMIUM or /usr/bin/chromium is one"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="no browser"),
+]
 
 FLAGS = [
     "--headless",

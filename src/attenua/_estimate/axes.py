@@ -53,8 +53,11 @@ def _signed(components: Any) -> Any:
     # Loadings within rounding of the largest count as equal, so that the sign is the same on every machine.
     is_largest = magnitudes >= (1 - 1e-6) * xp.max(magnitudes, axis=1, keepdims=True)
     first = xp.argmax(xp.astype(is_largest, xp.int8), axis=1)
-    largest = xp.take_along_axis(components, first[:, None], axis=1)
-    return xp.where(largest < 0, -components, components)
+    # One index into all loadings: the checks of scikit-learn 1.6 know no take_along_axis.
+    count, length = components.shape
+    starts = length * xp.arange(count, device=components.device)
+    largest = xp.take(xp.reshape(components, (-1,)), starts + first, axis=0)
+    return xp.where(largest[:, None] < 0, -components, components)
 
 
 def unbiased_total(moments: Moments) -> float:
