@@ -43,8 +43,8 @@ def pca(
 ) -> Any:
     """PCA of few cells or samples, with corrections that held-out rows choose.
 
-    It takes the place of ``scanpy.pp.pca``: scores, loadings and variances are stored under the same names,
-    so that neighbours, clusters and plots follow as before. Rows are always centred.
+    It replaces ``scanpy.pp.pca``: scores, loadings and variances are stored under the same names, so that
+    neighbours, clusters and plots work as before. Rows are always centred.
 
     Parameters
     ----------
@@ -52,8 +52,7 @@ def pca(
         Annotated data, rows by genes. X may be dense or sparse, in memory or backed. Backed rows are read
         from the file block by block.
     n_comps : int, optional
-        Number of components. By default that of `estimator`, or else 50, or as many as fewer rows or genes
-        allow.
+        Number of components. By default that of `estimator`, or else 50, or fewer if rows or genes are few.
     layer : str, optional
         Layer to use instead of X.
     mask_var : str, array-like of bool, or None
@@ -84,7 +83,7 @@ def pca(
         ``varm["PCs"]`` : ndarray of shape (n_vars, n_comps)
             Loadings; 0 for genes that were not used.
         ``uns["pca"]`` : dict
-            "variance", "variance_ratio" and "params", as of scanpy. And what `estimator` has of these:
+            "variance", "variance_ratio" and "params", as in scanpy. And what `estimator` has of these:
             "corrections" (the strength of each; all 0 is PCA), "alpha", "gain", "left_out_gain", "verdict"
             and "steps" (a data frame).
 
