@@ -165,3 +165,10 @@ def test_the_code_of_the_readme_runs(capsys):
     exec(code, names)
     assert names["scores"].shape == (40, 20)
     assert names["pca"].verdict_ in capsys.readouterr().out
+
+
+def test_no_public_docstring_speaks_of_what_is_private():
+    for module in public_modules():
+        for name in module.__all__:
+            text = inspect.getdoc(getattr(module, name)) or ""
+            assert not re.search(r"attenua\._\w", text), f"{module.__name__}.{name}"
