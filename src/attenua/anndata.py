@@ -135,7 +135,7 @@ def _check_adata(adata: Any, copy: bool) -> None:
 def _checked_mask(
     adata: Any, mask_var: Any, use_highly_variable: bool | None
 ) -> tuple[str | NDArray[np.bool_] | None, NDArray[np.bool_] | None]:
-    """Return what the genes were said by (a column, a mask, or None for all), and the mask."""
+    """Return how the genes were named (a column, a mask, or None for all), and the mask."""
     if use_highly_variable is not None:
         if mask_var is not _NOT_SAID:
             raise ValueError("give mask_var or use_highly_variable, not both.")
@@ -159,7 +159,7 @@ def _checked_mask(
 def _column(table: Any, name: str, argument: str, where: str) -> Any:
     if name not in table:
         known = ", ".join(map(repr, table)) or "none"
-        raise ValueError(f"{argument}={name!r} is no column of adata.{where}; there are: {known}.")
+        raise ValueError(f"{argument}={name!r} is not a column of adata.{where}; there are: {known}.")
     return table[name]
 
 
@@ -167,7 +167,7 @@ def _rows(adata: Any, layer: str | None, mask: NDArray[np.bool_] | None) -> tupl
     """Return the rows in memory, or batches of them; and the number of genes."""
     if layer is not None and layer not in adata.layers:
         known = ", ".join(map(repr, adata.layers)) or "none"
-        raise ValueError(f"layer={layer!r} is no layer of adata; there are: {known}.")
+        raise ValueError(f"layer={layer!r} is not a layer of adata; there are: {known}.")
     X = adata.X if layer is None else adata.layers[layer]
     if X is None:
         raise ValueError("adata.X is None; name a layer.")

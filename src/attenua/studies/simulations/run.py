@@ -58,10 +58,10 @@ class Settings:
         """Say what of the paper's simulations these settings leave out; nothing of the full ones."""
         full, words = Settings(), []
         if self.replicates < full.replicates:
-            words.append(f"{self.replicates:,} samples a population instead of {full.replicates:,}")
+            words.append(f"{self.replicates:,} samples per population instead of {full.replicates:,}")
         if self.audit_replicates < full.audit_replicates:
             words.append(
-                f"{self.audit_replicates:,} samples a law beyond Gaussian rows instead of "
+                f"{self.audit_replicates:,} samples per law beyond Gaussian rows instead of "
                 f"{full.audit_replicates:,}"
             )
         if missing := sorted(set(full.audit_sizes) - set(self.audit_sizes)):
