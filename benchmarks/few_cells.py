@@ -47,7 +47,7 @@ def main():
     # Rare types have fewer cells than the classifier has folds, of which scikit-learn warns.
     warnings.filterwarnings("ignore", "The least populated class", UserWarning)
     forms, types = read_cells()
-    print("| values | cells fitted | error removed | least, most | types told better |")
+    print("| values | cells fitted | error removed | least, most | change in accuracy |")
     print("| --- | ---: | ---: | ---: | ---: |")
     for form, X in forms.items():
         for size in SIZES:

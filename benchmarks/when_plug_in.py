@@ -26,7 +26,6 @@ import numpy as np
 from sklearn.covariance import ledoit_wolf
 
 from attenua._correct.corrections import GRIDS, Strengths
-from attenua._data.rows import HostRows
 from attenua.rivals import shrinkage_intensity
 from attenua.theory import Gaussian, Population, Rows, StudentT
 from attenua.theory.estimates import blended_covariance, factor_covariance, tail_law
@@ -67,7 +66,7 @@ def plug_ins(rows: np.ndarray, d: int) -> dict[str, np.ndarray]:
     """Covariances from centred rows."""
     n = len(rows) - 1
     S = rows.T @ rows / n
-    toward_diagonal = (1 - shrinkage_intensity(HostRows(rows))) * S
+    toward_diagonal = (1 - shrinkage_intensity(rows)) * S
     np.fill_diagonal(toward_diagonal, np.diag(S))
     return {
         "sample": S,

@@ -2,8 +2,8 @@
 Spectra and heavy tails
 =======================
 
-Simulated rows, so that the error of a subspace is known exactly. Forty rows each of smooth spectra and of the
-same spectra with heavy tails. They are made to suit smoothing and row tempering.
+Forty smooth spectra, and forty with heavy tails. They are simulated, so that the error of a subspace is known
+exactly, and made to suit smoothing and row tempering.
 :doc:`plot_4c_when_pca_is_as_good` has a table where there is nothing to correct.
 """
 

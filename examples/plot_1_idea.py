@@ -2,8 +2,8 @@
 The idea in three pictures
 ==========================
 
-Few rows, and the axis of PCA wobbles. A part of the wobble comes from the errors of the sample variances,
-and weakening them before the axes are found takes that part away. Where the true variances are unequal,
+With few rows the axes of PCA wobble. Part of the wobble comes from the errors of the sample variances, and
+weakening these before the axes are found takes that part away. Where the true variances are unequal,
 weakening them also pulls the axes to a wrong place. How much to weaken is a balance of the two.
 """
 

@@ -2,9 +2,10 @@
 In a scikit-learn pipeline
 ==========================
 
-:class:`~attenua.AttenuatedPCACV` stands where :class:`sklearn.decomposition.PCA` stood. Here it reduces small
-patches of two photographs before a classifier that tells the photographs apart, and a grid search chooses the
-number of components by the accuracy of the whole pipeline, which is a measure that may choose it.
+The estimators replace :class:`sklearn.decomposition.PCA` in a pipeline. Here
+:class:`~attenua.AttenuatedPCACV` reduces small patches of two photographs, and a classifier tells the
+photographs apart. A grid search chooses the number of components by the accuracy of the whole pipeline; the
+reconstruction error could not choose it.
 """
 
 # %%

@@ -78,5 +78,5 @@ ax.legend(frameon=False, loc="upper left")
 
 # %%
 # Cells that were filled in have no noise of their own, so an imputer makes variances and correlations too
-# small, the more so the more is missing. The rows that the search holds out were filled in with the means of
-# all rows, its training rows among them. So judge the pipeline by rows that neither step has seen, as here.
+# small, the more so the more is missing. And the rows that the search holds out were filled in with means of
+# all rows, themselves included. So judge the pipeline by rows that neither step has seen, as here.

@@ -58,9 +58,9 @@ for ax, (title, abundance) in zip(axes, panels.items(), strict=True):
 # repeated folds to be sure of that: one set of folds, ``n_repeats=1``, happens to choose a strength of 0.3 in
 # the second panel, and makes the error on new cells larger.
 #
-# Dividing every gene by its standard deviation *in the same rows* is no way to get the first case out of
-# the second: all sample variances are then exactly one, and taking a part of them away changes no
-# eigenvector at all.
+# Dividing every gene by its standard deviation *in the same rows* does not turn the second case into the
+# first: all sample variances are then exactly one, and taking a part of them away changes no eigenvector
+# at all.
 
 from sklearn.preprocessing import StandardScaler
 

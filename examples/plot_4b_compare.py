@@ -29,7 +29,7 @@ print(table.drop(columns="seconds").round(3).to_string(index=False))
 #
 # No method wins everywhere
 # -------------------------
-# One draw says little, so there are ten; and one data set says little, so there are two. The second are
+# One draw says little, so there are ten; and one data set says little, so there are two. The second holds
 # measurements of cell nuclei, with heavy tails and a strong first direction, divided by the standard
 # deviations of 200 rows set aside.
 

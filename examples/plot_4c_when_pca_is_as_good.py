@@ -61,7 +61,7 @@ show(ax, {"patches": gains(patches, 64, 2), "whole images": gains(images.data, 6
 # %%
 # Many rows
 # ---------
-# The percentage shrinks, and it is a percentage of less and less.
+# With a thousand rows the percentage is smaller, and it is a percentage of less and less.
 
 figure, ax = plt.subplots(figsize=(5, 3.8), layout="constrained")
 show(ax, {f"{n} patches": gains(patches, n, 2) for n in (32, 200, 1_000)})

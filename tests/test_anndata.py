@@ -270,8 +270,8 @@ def test_the_papers_estimator_stores_its_strength():
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"layer": "counts"}, ValueError, "layer='counts' is no layer of adata; there are: 'log'"),
-        ({"mask_var": "hvg"}, ValueError, "mask_var='hvg' is no column of adata.var; there are: 'some'"),
+        ({"layer": "counts"}, ValueError, "layer='counts' is not a layer of adata; there are: 'log'"),
+        ({"mask_var": "hvg"}, ValueError, "mask_var='hvg' is not a column of adata.var; there are: 'some'"),
         (
             {"mask_var": np.ones(3, bool)},
             ValueError,
@@ -279,8 +279,8 @@ def test_the_papers_estimator_stores_its_strength():
         ),
         ({"mask_var": np.ones(P)}, ValueError, "True or False for each of the 30 genes; got float64"),
         ({"mask_var": np.zeros(P, bool)}, ValueError, "no gene is left"),
-        ({"use_highly_variable": True}, ValueError, "mask_var='highly_variable' is no column"),
-        ({"groups": "sample"}, ValueError, "groups='sample' is no column of adata.obs; there are: 'donor'"),
+        ({"use_highly_variable": True}, ValueError, "mask_var='highly_variable' is not a column"),
+        ({"groups": "sample"}, ValueError, "groups='sample' is not a column of adata.obs; there are: 'd"),
         ({"groups": DONORS[:5]}, ValueError, "one label for each of the 60 rows"),
         ({"groups": np.zeros(N)}, ValueError, "one label only"),
         ({"groups": "donor", "estimator": CorrectedPCA()}, ValueError, "CorrectedPCA holds out none"),

@@ -26,7 +26,7 @@ def test_quick_simulation_writes_tables_and_figures_and_says_what_it_left_out(tm
     out = tmp_path / "new" / "folder"
     result = run("simulate", "--quick", "--out", str(out), "--jobs", "2", "--seed", "4")
     assert result.exit_code == 0, result.output
-    assert "300 samples a population in place of 3,000" in result.output
+    assert "300 samples per population instead of 3,000" in result.output
     assert "paper" in result.output
     names = {path.name for path in out.iterdir()}
     tables = ("simulation-claims", "preserved-targets", "moving-targets", "non-gaussian")

@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import load_digits, load_wine
 
 import attenua
 
@@ -139,3 +140,35 @@ def test_every_public_function_has_an_example():
             found = getattr(package, name)
             if inspect.isfunction(found):
                 assert ">>>" in inspect.getdoc(found), f"{module}.{name}"
+
+
+def section(cls, title):
+    """Return the names that a section of a numpydoc docstring describes."""
+    text = re.split(rf"^{title}\n-+\n", inspect.getdoc(cls), flags=re.MULTILINE)[1]
+    text = re.split(r"^\w[\w ]*\n-+\n", text, flags=re.MULTILINE)[0]
+    return re.findall(r"^(\w+) : ", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["CorrectedPCA", "CorrectedPCACV", "AttenuatedPCA", "AttenuatedPCACV"])
+def test_the_docstring_of_an_estimator_has_every_parameter_and_attribute(name):
+    cls = getattr(attenua, name)
+    assert section(cls, "Parameters") == list(inspect.signature(cls).parameters)
+    frame = pytest.importorskip("pandas").DataFrame(load_wine().data[::4], columns=load_wine().feature_names)
+    model = cls(2).fit(frame)
+    fitted = {key for key in vars(model) if key.endswith("_")} | {"loadings_"}
+    assert set(section(cls, "Attributes")) == fitted
+
+
+def test_the_code_of_the_readme_runs(capsys):
+    (code,) = BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    names = {"X": load_digits().data[:40]}
+    exec(code, names)
+    assert names["scores"].shape == (40, 20)
+    assert names["pca"].verdict_ in capsys.readouterr().out
+
+
+def test_no_public_docstring_speaks_of_what_is_private():
+    for module in public_modules():
+        for name in module.__all__:
+            text = inspect.getdoc(getattr(module, name)) or ""
+            assert not re.search(r"attenua\._\w", text), f"{module.__name__}.{name}"

@@ -262,8 +262,8 @@ NO_STRENGTHS = {"row_tempering": 0.0, "tempering": 0.0, "attenuation": 0.0, "dam
         ({"left_out_gain_": float("-inf")}, "left_out_gain_ must be a number of at most 1"),
         ({"left_out_gain_": None}, "left_out_gain_ must be of type float"),
         ({"steps_": {}}, "steps_ must be of type list"),
-        ({"steps_": [None]}, r"steps_\[0\] is no step"),
-        ({"steps_": [{"correction": "tempering"}]}, r"steps_\[0\] is no step"),
+        ({"steps_": [None]}, r"steps_\[0\] is not a step"),
+        ({"steps_": [{"correction": "tempering"}]}, r"steps_\[0\] is not a step"),
     ],
 )
 def test_a_changed_search_is_refused(searched, change, problem):
@@ -304,7 +304,7 @@ def test_a_changed_step_is_refused(searched, change):
         header["fitted"]["steps_"][0] |= change
         return header
 
-    refused_header(searched, changed, r"steps_\[0\] is no step of a search")
+    refused_header(searched, changed, r"steps_\[0\] is not a step of a search")
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,8 @@ def pca(
 ) -> Any:
     """PCA of few cells or samples, with corrections that held-out rows choose.
 
-    It takes the place of ``scanpy.pp.pca``: scores, loadings and variances are stored under the same names,
-    so that neighbours, clusters and plots follow as before. Rows are always centred.
+    It replaces ``scanpy.pp.pca``: scores, loadings and variances are stored under the same names, so that
+    neighbours, clusters and plots work as before. Rows are always centred.
 
     Parameters
     ----------
@@ -52,8 +52,7 @@ def pca(
         Annotated data, rows by genes. X may be dense or sparse, in memory or backed. Backed rows are read
         from the file block by block.
     n_comps : int, optional
-        Number of components. By default that of `estimator`, or else 50, or as many as fewer rows or genes
-        allow.
+        Number of components. By default that of `estimator`, or else 50, or fewer if rows or genes are few.
     layer : str, optional
         Layer to use instead of X.
     mask_var : str, array-like of bool, or None
@@ -84,7 +83,7 @@ def pca(
         ``varm["PCs"]`` : ndarray of shape (n_vars, n_comps)
             Loadings; 0 for genes that were not used.
         ``uns["pca"]`` : dict
-            "variance", "variance_ratio" and "params", as of scanpy. And what `estimator` has of these:
+            "variance", "variance_ratio" and "params", as in scanpy. And what `estimator` has of these:
             "corrections" (the strength of each; all 0 is PCA), "alpha", "gain", "left_out_gain", "verdict"
             and "steps" (a data frame).
 
@@ -136,7 +135,7 @@ def _check_adata(adata: Any, copy: bool) -> None:
 def _checked_mask(
     adata: Any, mask_var: Any, use_highly_variable: bool | None
 ) -> tuple[str | NDArray[np.bool_] | None, NDArray[np.bool_] | None]:
-    """Return what the genes were said by (a column, a mask, or None for all), and the mask."""
+    """Return how the genes were named (a column, a mask, or None for all), and the mask."""
     if use_highly_variable is not None:
         if mask_var is not _NOT_SAID:
             raise ValueError("give mask_var or use_highly_variable, not both.")
@@ -160,7 +159,7 @@ def _checked_mask(
 def _column(table: Any, name: str, argument: str, where: str) -> Any:
     if name not in table:
         known = ", ".join(map(repr, table)) or "none"
-        raise ValueError(f"{argument}={name!r} is no column of adata.{where}; there are: {known}.")
+        raise ValueError(f"{argument}={name!r} is not a column of adata.{where}; there are: {known}.")
     return table[name]
 
 
@@ -168,7 +167,7 @@ def _rows(adata: Any, layer: str | None, mask: NDArray[np.bool_] | None) -> tupl
     """Return the rows in memory, or batches of them; and the number of genes."""
     if layer is not None and layer not in adata.layers:
         known = ", ".join(map(repr, adata.layers)) or "none"
-        raise ValueError(f"layer={layer!r} is no layer of adata; there are: {known}.")
+        raise ValueError(f"layer={layer!r} is not a layer of adata; there are: {known}.")
     X = adata.X if layer is None else adata.layers[layer]
     if X is None:
         raise ValueError("adata.X is None; name a layer.")

@@ -31,21 +31,19 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         T_\alpha = S - \alpha\,\mathrm{diag}(S), \qquad 0 \le \alpha \le 1,
 
     where :math:`S` is the sample covariance. Strength 0 is ordinary PCA, strength 1 is hollowed PCA. Inside
-    their subspace the components are turned so that scores are uncorrelated and ordered by variance, as a
-    user of PCA expects.
+    the subspace the components are turned so that scores are uncorrelated and ordered by variance, as in PCA.
 
     Parameters
     ----------
     n_components : int, float or None, default=None
-        Number of components; a fraction in (0, 1) asks for as many as ordinary PCA needs to explain that
-        part of the variance; None keeps ``min(n_samples, n_features)``.
+        Number of components. A fraction in (0, 1) asks for as many as ordinary PCA needs to explain that
+        part of the variance. None keeps ``min(n_samples, n_features)``.
     alpha : float, default=0.0
-        Strength of attenuation. No strength suits all data, so the default is ordinary PCA; let
-        :class:`AttenuatedPCACV` choose one. That of a mask rate is given by
-        :func:`attenua.alpha_from_mask_rate`.
+        Strength of attenuation, from 0 to 1. No strength suits all data, so the default is ordinary PCA; let
+        :class:`AttenuatedPCACV` choose one, or take that of a mask rate
+        (:func:`attenua.alpha_from_mask_rate`).
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
-        Partition of the columns. Given, the within-group blocks of S are attenuated instead of its
-        diagonal.
+        Groups of columns. If given, the covariances within groups are weakened, not only the diagonal.
     whiten : bool, default=False
         Scale the scores to unit variance.
 
@@ -58,21 +56,21 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
     explained_variance_ : ndarray of shape (n_components,)
         Variance of the scores on each component, divided by n - 1.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same as a part of the total variance.
+        The same, as a part of the total variance.
     singular_values_ : ndarray of shape (n_components,)
         Norms of the score vectors.
     noise_variance_ : float
         Mean variance of the directions left out.
     loadings_ : ndarray of shape (n_features, n_components)
-        ``components_.T * sqrt(explained_variance_)``: covariances of the reconstructed columns with scores of
-        unit variance.
+        ``components_.T * sqrt(explained_variance_)``: the covariances of the reconstructed columns with the
+        scores scaled to unit variance.
     n_components_ : int
         Number of components.
     n_samples_ : int
         Number of fitted rows.
     shortfall_ : float
-        What the subspace may lack: the best one at this strength explains at most this part of the total
-        variance more, provided that no leading direction was overlooked. 0 where LAPACK found it.
+        Bound on what the solver may have missed: the exact subspace at this strength explains at most this
+        part of the total variance more, unless a leading direction was overlooked. 0 where LAPACK was used.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -136,8 +134,8 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         Parameters
         ----------
         X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
-            A batch; one row is enough. One on a device comes to the host, where the sums are kept, and the
-            fitted arrays are numpy's.
+            A batch; one row is enough. A batch on a device is copied to the host, where the sums are kept;
+            the fitted arrays are then numpy's.
         y : ignored
             Here for scikit-learn.
         sample_weight : array-like of shape (n_samples,), optional
@@ -164,37 +162,38 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
 class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
     r"""PCA with the sample variances weakened by a strength that cross-validation chooses.
 
-    Every strength :math:`\alpha` is judged by the squared error with which the leading subspace of
+    This is the paper's method. With the covariance :math:`S` of the training rows of a split, the leading
+    subspace of
 
     .. math::
 
-        T_\alpha = S - \alpha\,\mathrm{diag}(S),
+        T_\alpha = S - \alpha\,\mathrm{diag}(S)
 
-    with the covariance :math:`S` of the training rows of a split, reconstructs the rows held out; see
-    :class:`AttenuatedPCA`. The strength of least error is refitted on all rows. Ordinary PCA, strength 0, is
-    always among the candidates. Ties go to the smallest strength. Where the refitted subspace is PCA's, the
-    answer is PCA: strength 0, gain 0.
+    reconstructs the rows held out; see :class:`AttenuatedPCA`. The strength :math:`\alpha` of least squared
+    error is refitted on all rows. Ordinary PCA, strength 0, is always among the candidates. Ties go to the
+    smallest strength. If the refitted subspace is PCA's, the answer is PCA: strength 0, gain 0.
 
     Parameters
     ----------
     n_components : int, float or None, default=None
-        Number of components, the same for every strength; a fraction in (0, 1) asks for as many as ordinary
-        PCA of all rows needs to explain that part of the variance; None keeps as many as every training
-        set allows.
+        Number of components, the same for every strength. A fraction in (0, 1) asks for as many as ordinary
+        PCA of all rows needs to explain that part of the variance. None keeps as many as every training set
+        allows.
     alphas : {"direct", "mask"} or array-like, default="direct"
         Strengths to compare: "direct" is 0, 0.05, ..., 1 with 0.49; "mask" is the part up to 0.49 that random
         input masks can reach. 0 is always included.
     cv : int, splitter or iterable, default=5
-        A number of folds (row i is held out in fold ``i % cv``; whole groups are where ``fit`` is given
-        groups), a splitter, or an iterable of (training rows, held-out rows).
+        A number of folds, a splitter, or an iterable of (training rows, held-out rows). With a number, row i
+        is held out in fold ``i % cv``; if ``fit`` is given groups, whole groups are held out instead.
     n_repeats : int, default=1
-        Repetitions of the folds, averaged before choosing. More than one shuffles each.
+        Repetitions of the folds, averaged before choosing. With more than one, each is shuffled.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
-        Partition of the columns, for block attenuation. The ``groups`` of ``fit`` are of rows.
+        Groups of columns. If given, attenuation weakens the covariances within groups, not only the diagonal.
+        (Groups of *rows* are the ``groups`` of ``fit``.)
     whiten : bool, default=False
         Scale the scores to unit variance.
     n_jobs : int or None, default=None
-        Splits that run side by side, in threads. None spreads the threads of BLAS over the splits.
+        How many splits run side by side, in threads. None spreads the threads of BLAS over the splits.
     random_state : int, RandomState or None, default=None
         Shuffles the repetitions.
 
@@ -205,11 +204,12 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
     alphas_ : ndarray of shape (n_alphas,)
         Strengths compared, increasing, 0 first.
     cv_risk_ : ndarray of shape (n_alphas,)
-        Mean squared reconstruction error over all held-out rows.
+        Risk of each strength: its mean squared reconstruction error over all held-out rows.
     cv_risk_folds_ : ndarray of shape (n_splits, n_alphas)
         The same for each split.
     gain_ : float
-        Part of PCA's cross-validated risk that the chosen strength removes.
+        Part of PCA's held-out risk that the chosen strength removes. The same splits chose it, so it
+        flatters; see :func:`paired_gain`.
     verdict_ : str
         What came out, in a sentence.
     components_ : ndarray of shape (n_components, n_features)
@@ -219,21 +219,21 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
     explained_variance_ : ndarray of shape (n_components,)
         Variance of the scores on each component, divided by n - 1.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same as a part of the total variance.
+        The same, as a part of the total variance.
     singular_values_ : ndarray of shape (n_components,)
         Norms of the score vectors.
     noise_variance_ : float
         Mean variance of the directions left out.
     loadings_ : ndarray of shape (n_features, n_components)
-        ``components_.T * sqrt(explained_variance_)``: covariances of the reconstructed columns with scores of
-        unit variance.
+        ``components_.T * sqrt(explained_variance_)``: the covariances of the reconstructed columns with the
+        scores scaled to unit variance.
     n_components_ : int
         Number of components.
     n_samples_ : int
         Number of fitted rows.
     shortfall_ : float
-        What the subspace may lack: the best one at this strength explains at most this part of the total
-        variance more, provided that no leading direction was overlooked. 0 where LAPACK found it.
+        Bound on what the solver may have missed: the exact subspace at this strength explains at most this
+        part of the total variance more, unless a leading direction was overlooked. 0 where LAPACK was used.
     folds_ : str
         Which rows were held out together, in words.
     n_features_in_ : int
@@ -243,25 +243,26 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
 
     See Also
     --------
-    AttenuatedPCA : A given strength.
+    AttenuatedPCA : The same at a strength you give.
+    CorrectedPCACV : All corrections; what we recommend.
     attenuation_path : The subspaces of all strengths.
+    paired_gain : How sure the gain is.
+    choose_rank : Chooses the number of components, which must be done first.
 
     Notes
     -----
-    The cross-validated error always falls with the number of components, so it must not be used to choose
-    ``n_components``.
+    The held-out error falls with every component, so it must not be used to choose ``n_components``.
 
-    Where all columns have the same variance, every strength gives PCA's subspace: after StandardScaler there
-    is nothing left to attenuate. If columns have different units, divide them beforehand by scales that do
-    not come from these rows, such as those of the population.
+    If all columns have the same variance, every strength gives PCA's subspace: after StandardScaler there is
+    nothing left to attenuate. If columns have different units, divide them beforehand by scales that do not
+    come from these rows, such as those of a population.
 
-    A number of folds means the same in every container: row i (from 0, over all batches or partitions in
-    order) is held out in fold ``i % cv``. It needs no count of the rows beforehand, and sorted rows are
-    spread over all folds. Neighbouring rows then fall in different folds: where they depend on each other,
-    as in time series, give groups (such as the day), or ``cv=KFold(5)`` for consecutive folds. Groups of rows
-    in memory are dealt out evenly, as by GroupKFold. Rows that come in batches or in dask partitions are
-    seen once: there the fold of a group is a fixed hash of its label, ``cv`` must be a number and
-    ``n_repeats`` 1. ``folds_`` says which of these was done.
+    A number of folds means the same in every container: row i, counted from 0 over all batches or partitions,
+    is held out in fold ``i % cv``. So sorted rows are spread over all folds, and neighbouring rows fall in
+    different ones. If neighbours depend on each other, as in time series, give groups (such as the day), or
+    ``cv=KFold(5)`` for consecutive folds. Groups of rows in memory are dealt out evenly, as by GroupKFold.
+    Batches and dask partitions are seen once: there a fixed hash of its label names the fold of a group,
+    ``cv`` must be a number and ``n_repeats`` 1. ``folds_`` says what was done.
 
     Examples
     --------
@@ -338,8 +339,8 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         Parameters
         ----------
         X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
-            A batch; one row is enough. One on a device comes to the host, where the sums are kept, and the
-            fitted arrays are numpy's.
+            A batch; one row is enough. A batch on a device is copied to the host, where the sums are kept;
+            the fitted arrays are then numpy's.
         y : ignored
             Here for scikit-learn.
         groups : array-like of shape (n_samples,), optional

@@ -1,4 +1,4 @@
-"""PCA with all corrections as scikit-learn estimators: at given strengths, and at ones that are chosen."""
+"""PCA with all corrections as scikit-learn estimators: at strengths you give, or at chosen ones."""
 
 from typing import Any, Self
 
@@ -22,7 +22,7 @@ from attenua._select.corrected_rule import CorrectedRule
 
 
 class CorrectedPCA(IncrementalFit, RuleTransformer):
-    r"""PCA of few rows, corrected by given strengths.
+    r"""PCA of few rows, with corrections at strengths you give.
 
     The components span the leading eigenvectors (algebraically largest) of a corrected covariance
 
@@ -34,30 +34,30 @@ class CorrectedPCA(IncrementalFit, RuleTransformer):
     with the standard deviations :math:`s_i` and the correlations :math:`r_{ij}` of :math:`S_k`, a covariance
     in which long rows count less. Each correction weakens one kind of noise: `row_tempering` k long rows,
     `tempering` g the sample variances inside covariances, `attenuation` a those on the diagonal (the paper's
-    correction), `damping` b small correlations, `smoothing` h differences between neighbouring columns. All
-    at 0 is ordinary PCA. Only the estimate of the matrix changes: the subspace is one of the original
+    correction), `damping` b small correlations, `smoothing` h differences between neighbouring columns. With
+    all of them at 0 this is ordinary PCA. Only the estimated matrix changes: components are in the original
     coordinates, and rows are centred, projected and reconstructed as in PCA.
 
     Parameters
     ----------
     n_components : int, float or None, default=None
-        Number of components; a fraction in (0, 1) asks for as many as ordinary PCA needs to explain that
-        part of the variance; None keeps ``min(n_samples, n_features)``.
+        Number of components. A fraction in (0, 1) asks for as many as ordinary PCA needs to explain that
+        part of the variance. None keeps ``min(n_samples, n_features)``.
     attenuation : float, default=0.0
-        Part a of the sample variances that is taken off the diagonal, from 0 to 1.
+        Strength a, from 0 to 1: the part of the sample variances that is taken off the diagonal.
     tempering : float, default=0.0
-        Strength g, from 0 to 1 (correlations instead of covariances).
+        Strength g, from 0 to 1; at 1, covariances become correlations.
     row_tempering : float, default=0.0
-        Strength k, from 0 to 1 (rows, or differences of rows, of length one).
+        Strength k, from 0 to 1; at 1, all rows (or differences of rows) count as if of length one.
     damping : float, default=0.0
-        Strength b, 0 or more; 1 turns a correlation r into r|r|. Up to 4,000 columns.
+        Strength b, 0 or more; at 1, a correlation r becomes r|r|. For up to 4,000 columns.
     smoothing : float, default=0.0
-        Standard deviation h of the kernel, counted in columns; needs `neighbours`.
+        Strength h, 0 or more: the standard deviation of the kernel, in columns. Needs `neighbours`.
     neighbours : None, "line", tuple of int, or adjacency matrix, default=None
         Which columns are neighbours: "line" (wavelengths, times), the shape of a grid such as (28, 28)
-        (pixels), or a sparse matrix of weights between columns.
+        (pixels), or a symmetric matrix of weights between columns, sparse or dense.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
-        Partition of the columns. Given, the within-group blocks are attenuated instead of the diagonal.
+        Groups of columns. If given, attenuation weakens the covariances within groups, not only the diagonal.
     whiten : bool, default=False
         Scale the scores to unit variance.
 
@@ -70,21 +70,21 @@ class CorrectedPCA(IncrementalFit, RuleTransformer):
     explained_variance_ : ndarray of shape (n_components,)
         Variance of the scores on each component, divided by n - 1.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same as a part of the total variance.
+        The same, as a part of the total variance.
     singular_values_ : ndarray of shape (n_components,)
         Norms of the score vectors.
     noise_variance_ : float
         Mean variance of the directions left out.
     loadings_ : ndarray of shape (n_features, n_components)
-        ``components_.T * sqrt(explained_variance_)``: covariances of the reconstructed columns with scores of
-        unit variance.
+        ``components_.T * sqrt(explained_variance_)``: the covariances of the reconstructed columns with the
+        scores scaled to unit variance.
     n_components_ : int
         Number of components.
     n_samples_ : int
         Number of fitted rows.
     shortfall_ : float
-        What the subspace may lack: the best one at these strengths explains at most this part of the total
-        of T more, provided that no leading direction was overlooked. 0 where LAPACK found it.
+        Bound on what the solver may have missed: the exact subspace explains at most this part of the total
+        of T more, unless a leading direction was overlooked. 0 where LAPACK was used.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -97,8 +97,8 @@ class CorrectedPCA(IncrementalFit, RuleTransformer):
 
     Notes
     -----
-    Up to 1,000 rows, row tempering weighs every pair of rows by its distance; above that, every row by its
-    distance from the mean. It reads the rows a second time, so an iterator cannot be given with it.
+    Row tempering weighs every pair of rows by its distance, or, above 1,000 rows, every row by its distance
+    from the mean. It reads the rows twice, so it cannot be used with an iterator.
 
     Examples
     --------
@@ -155,7 +155,7 @@ class CorrectedPCA(IncrementalFit, RuleTransformer):
         return super().fit(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Add a batch of rows to those seen so far; not with row tempering, which reads the rows twice.
+        """Add a batch of rows to those seen so far. It works without row tempering only.
 
         The subspace of all rows so far is computed when it is next used, so many batches cost no more
         eigenproblems than one. A batch that is refused leaves the estimator as it was. After a ``fit`` to
@@ -164,8 +164,8 @@ class CorrectedPCA(IncrementalFit, RuleTransformer):
         Parameters
         ----------
         X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
-            A batch; one row is enough. One on a device comes to the host, where the sums are kept, and the
-            fitted arrays are numpy's.
+            A batch; one row is enough. A batch on a device is copied to the host, where the sums are kept;
+            the fitted arrays are then numpy's.
         y : ignored
             Here for scikit-learn.
         sample_weight : array-like of shape (n_samples,), optional
@@ -177,7 +177,7 @@ class CorrectedPCA(IncrementalFit, RuleTransformer):
         """
         if self._strengths().row_tempering:
             raise ValueError(
-                "row_tempering needs all rows at once, so that partial_fit needs row_tempering=0."
+                "row_tempering reads the rows twice, which partial_fit cannot do; set row_tempering=0."
             )
         self._add_batch(X, 1, sample_weight=sample_weight)
         return self
@@ -220,64 +220,67 @@ class CorrectedPCACV(IncrementalFit, StepwiseCV):
     r"""PCA of few rows, with up to five corrections whose strengths held-out rows choose.
 
     PCA of few rows is noisy in several ways. Each correction weakens one of them by a strength; see
-    :class:`CorrectedPCA`. From ordinary PCA on, one correction after another is tried (smoothing, row
-    tempering, tempering, attenuation, damping). Its strengths are compared from 0 upwards, as long as rows
-    that were held out are reconstructed better, and the best is taken if its gain clearly exceeds the noise
-    of the comparison. PCA as the answer is normal.
+    :class:`CorrectedPCA`. Starting from ordinary PCA, the search tries one correction after another:
+    smoothing, row tempering, tempering, attenuation, damping. It raises the strength from 0 as long as
+    held-out rows are reconstructed better, and keeps the best one if its gain exceeds `guard` standard
+    errors. Often no correction does, and the answer is PCA.
 
-    The choice is made once for every split, each time without it. Each choice is fitted to all rows, and the
-    components span the leading subspace of the mean of their projectors. A choice that hangs on single rows
-    is thereby taken in part.
+    The whole choice is made again without each split. Each of these choices is fitted to all rows, and the
+    components span the leading subspace of the mean of their projectors. So a choice that hangs on a few rows
+    is taken only in part.
 
     Parameters
     ----------
     n_components : int, float or None, default=None
-        Number of components, the same for every candidate; a fraction in (0, 1) asks for as many as ordinary
-        PCA of all rows needs to explain that part of the variance; None keeps as many as every training
-        set allows.
+        Number of components, the same for every candidate. A fraction in (0, 1) asks for as many as ordinary
+        PCA of all rows needs to explain that part of the variance. None keeps as many as every training set
+        allows.
     corrections : "auto", list of str, or dict, default="auto"
-        Which corrections are tried: all, those of a list of names, or those of a dict of names and strengths
-        to compare (0 is always included).
+        What to try: "auto" is all corrections, a list names some, and a dict also gives the strengths to
+        compare, such as ``{"smoothing": [1, 3, 9]}``. 0 is always included.
     neighbours : None, "line", tuple of int, or adjacency matrix, default=None
         Which columns are neighbours: "line" (wavelengths, times), the shape of a grid such as (28, 28)
-        (pixels), or a sparse matrix of weights between columns. Smoothing is tried only where this is given.
+        (pixels), or a symmetric matrix of weights between columns, sparse or dense. Smoothing is tried only
+        if this is given.
     cv : int, splitter or iterable, default=5
-        A number of folds (row i is held out in fold ``i % cv``; whole groups are where ``fit`` is given
-        groups), a splitter, or an iterable of (training rows, held-out rows).
+        A number of folds, a splitter, or an iterable of (training rows, held-out rows). With a number, row i
+        is held out in fold ``i % cv``; if ``fit`` is given groups, whole groups are held out instead.
     n_repeats : int, default=1
-        Repetitions of the folds. More than one shuffles each, and makes the choice steadier, at their cost.
+        Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
     guard : float, default=1.0
-        How many standard errors a gain must exceed; 0 takes the least risk.
+        How many standard errors a gain must exceed; 0 takes the least risk. Tempering and attenuation need
+        less where sampling noise explains why the variances differ.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
-        Partition of the columns, for block attenuation. The ``groups`` of ``fit`` are of rows.
+        Groups of columns. If given, attenuation weakens the covariances within groups, not only the diagonal.
+        (Groups of *rows* are the ``groups`` of ``fit``.)
     whiten : bool, default=False
         Scale the scores to unit variance.
     n_jobs : int or None, default=None
-        Splits that run side by side, in threads. None spreads the threads of BLAS over the splits.
+        How many splits run side by side, in threads. None spreads the threads of BLAS over the splits.
     random_state : int, RandomState or None, default=None
         Shuffles the repetitions.
 
     Attributes
     ----------
     corrections_ : dict of str to float
-        Strength of each correction, chosen by all splits; all 0 is ordinary PCA.
+        Strength of each correction that all splits together choose; all 0 is ordinary PCA.
     choices_ : list of dict
-        The choice without each of the splits: what is averaged. Alike where the rows speak clearly.
+        The choice without each split. These are averaged; if they differ, the rows do not speak clearly.
     steps_ : Steps
         What each step compared: strengths, risks, gain, standard error, whether it was taken and why. It
         prints as a table, and ``pandas.DataFrame(steps_)`` is one.
     verdict_ : str
         What came out, in a sentence.
     gain_ : float
-        Part of PCA's held-out risk that ``corrections_`` removes.
+        Part of PCA's held-out risk that ``corrections_`` removes. The same splits chose it, so it flatters.
     left_out_gain_ : float
-        The same, but with every split judged by the choice made without it: less flattering. With repeated
-        folds it still flatters, since the rows of a split are held out in other repetitions too. Of two
-        splits or fewer none can be left out, and this is ``gain_``.
+        The same, with every split judged by the choice made without it: what to expect of new rows. With
+        repeated folds it still flatters, since the rows of a split are held out in other repetitions too.
+        With two splits or fewer it equals ``gain_``.
     candidates_ : ndarray of shape (n_candidates, 5)
-        Strengths of all candidates compared, in the order of ``corrections_``; PCA first.
+        Strengths of all candidates that were compared, PCA first; columns in the order of ``corrections_``.
     cv_risk_ : ndarray of shape (n_candidates,)
-        Mean squared reconstruction error of each over all held-out rows.
+        Risk of each candidate: its mean squared reconstruction error over all held-out rows.
     cv_risk_folds_ : ndarray of shape (n_splits, n_candidates)
         The same for each split.
     components_ : ndarray of shape (n_components, n_features)
@@ -287,21 +290,21 @@ class CorrectedPCACV(IncrementalFit, StepwiseCV):
     explained_variance_ : ndarray of shape (n_components,)
         Variance of the scores on each component, divided by n - 1.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same as a part of the total variance.
+        The same, as a part of the total variance.
     singular_values_ : ndarray of shape (n_components,)
         Norms of the score vectors.
     noise_variance_ : float
         Mean variance of the directions left out.
     loadings_ : ndarray of shape (n_features, n_components)
-        ``components_.T * sqrt(explained_variance_)``: covariances of the reconstructed columns with scores of
-        unit variance.
+        ``components_.T * sqrt(explained_variance_)``: the covariances of the reconstructed columns with the
+        scores scaled to unit variance.
     n_components_ : int
         Number of components.
     n_samples_ : int
         Number of fitted rows.
     shortfall_ : float
-        What the fitted choices may lack: the best subspace at the same strengths explains at most this part
-        of the total more, provided that no leading direction was overlooked. 0 where LAPACK found them.
+        Bound on what the solver may have missed: exact subspaces at the same strengths explain at most this
+        part of the total more, unless a leading direction was overlooked. 0 where LAPACK was used.
     folds_ : str
         Which rows were held out together, in words.
     n_features_in_ : int
@@ -311,20 +314,21 @@ class CorrectedPCACV(IncrementalFit, StepwiseCV):
 
     See Also
     --------
-    CorrectedPCA : Given strengths.
+    CorrectedPCA : The same corrections at strengths you give.
     AttenuatedPCACV : The paper's correction alone.
+    choose_rank : Chooses the number of components, which must be done first.
 
     Notes
     -----
-    Risks are always those of the held-out rows as they are, around the mean of the training rows. They fall
-    with the number of components, so they must not be used to choose ``n_components``.
+    Risks are those of the held-out rows as they are, around the mean of the training rows. They fall with
+    every component, so they must not be used to choose ``n_components``.
 
-    Rows are divided into folds as by :class:`AttenuatedPCACV`. Row tempering reads the rows a second time.
-    Rows that come from an iterator can be read once, so that it is left out, with a warning. Damping needs
-    every correlation, and is left out above 4,000 columns. ``steps_`` says what was left out.
+    Rows are divided into folds as by :class:`AttenuatedPCACV`. Row tempering reads the rows twice, so it is
+    left out, with a warning, if they come from an iterator. Damping needs every correlation, and is left out
+    above 4,000 columns. ``steps_`` says what was left out.
 
-    Columns of different units are better divided by scales that do not come from these rows, such as those of
-    the population, than by their own standard deviations; or leave them, and let tempering decide.
+    If columns have different units, divide them by scales that do not come from these rows, such as those of
+    a population, rather than by their own standard deviations; or leave them, and let tempering decide.
 
     Examples
     --------
@@ -395,8 +399,8 @@ class CorrectedPCACV(IncrementalFit, StepwiseCV):
         Parameters
         ----------
         X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
-            A batch; one row is enough. One on a device comes to the host, where the sums are kept, and the
-            fitted arrays are numpy's.
+            A batch; one row is enough. A batch on a device is copied to the host, where the sums are kept;
+            the fitted arrays are then numpy's.
         y : ignored
             Here for scikit-learn.
         groups : array-like of shape (n_samples,), optional

@@ -181,7 +181,7 @@ def _plain(value: Any) -> Any:
 
 
 def _as_json(value: Any) -> Any:
-    """Return a fitted attribute that is no array as JSON can hold it; an error that is NaN is null there."""
+    """Return a fitted attribute that is not an array, as JSON can hold it; an error of NaN is null there."""
     if not isinstance(value, Steps):
         return value
     return [
@@ -305,7 +305,7 @@ def _check_search(fitted: dict[str, Any], arrays: dict[str, NDArray[Any]], requi
     fits = len(choices) == (n_splits if n_splits > 2 else 1) and all(map(is_candidate, choices))
     require(fits, "choices_ must be one of candidates_ for every split, by names")
     for number, step in enumerate(fitted["steps_"]):
-        require(_is_step(step), f"steps_[{number}] is no step of a search")
+        require(_is_step(step), f"steps_[{number}] is not a step of a search")
 
 
 def _is_step(step: Any) -> bool:

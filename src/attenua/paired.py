@@ -96,10 +96,10 @@ class PairedGain:
 def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
     """Return how sure the cross-validated gain of a fitted `AttenuatedPCACV` is.
 
-    The gain is that of the chosen strength; or of `alpha`, a strength that was compared but not chosen on
-    these splits, so that its gain is also the crossed one.
+    The gain is that of the chosen strength, or of `alpha`, another strength that was compared. Nothing chose
+    `alpha`, so its crossed gain is its gain.
 
-    Splits count equally here, also where folds hold unequal numbers of rows. The number of folds is read
+    Splits count equally here, even if folds hold unequal numbers of rows. The number of folds is read
     from ``estimator.cv``; a splitter's splits are taken to be one repetition.
 
     Parameters

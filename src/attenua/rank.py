@@ -26,7 +26,7 @@ class RankChoice:
     rank : int
         Number of components; 0 where nothing stands out of the noise.
     method : {"bcv", "parallel", "threshold"}
-        What was asked.
+        How it was chosen.
     ranks : ndarray of int
         What was compared: 0, 1, ... by ``"bcv"``, 1, 2, ... by the others.
     errors : ndarray of shape (n_repeats, n_ranks) or None
@@ -86,7 +86,7 @@ def choose_rank(
     n_repeats: int | None = None,
     random_state: Any = None,
 ) -> RankChoice:
-    r"""Choose a number of components of PCA.
+    r"""Choose the number of components of PCA.
 
     There are three methods, which ask different questions:
 
@@ -94,22 +94,22 @@ def choose_rank(
       column are held out? Rows and columns are split in halves at random, so that
       :math:`X = \begin{pmatrix} A & B \\ C & D \end{pmatrix}`. The error of rank :math:`k` is the squared
       norm of :math:`A - B \hat D_k^+ C`, with :math:`\hat D_k` the leading part of :math:`D`. Each block is
-      :math:`A` once [1]_. The smallest rank is chosen that is not clearly worse than the best, by more than
-      a standard deviation of the difference over partitions.
+      :math:`A` once [1]_. The choice is the smallest rank that is not clearly worse than the best: by no
+      more than a standard deviation of the difference over partitions.
     - ``"parallel"``, parallel analysis: which components explain more than those of the same columns, each
-      shuffled on its own? More than the 95% quantile, from the first to the last before one that fails [2]_.
+      shuffled on its own? A component counts if it and all before it exceed the 95% quantile [2]_.
     - ``"threshold"``: which components bring more signal than noise, if the noise is equal in all columns and
       the median singular value is noise [3]_? Nothing is drawn at random.
 
     All take noise to be independent from column to column. Where neighbouring columns vary together, they
-    count noise as components. The guide, "How many components", compares them.
+    count noise as components. The page "How many components" of the guide compares them.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        At least 4 rows and 2 columns that vary. Scale the columns as you will for PCA.
+        Dense rows in memory: at least 4, with 2 columns that vary. Scale the columns as you will for PCA.
     method : {"bcv", "parallel", "threshold"}, default="bcv"
-        What is asked.
+        Which of these questions to ask.
     max_rank : int, default=None
         The largest rank compared; by default the largest possible. For ``"bcv"`` that is about half of what
         PCA can have, since half of the rows and columns are held out.
@@ -121,7 +121,7 @@ def choose_rank(
     Returns
     -------
     RankChoice
-        Prints as a sentence; :class:`attenua.display.RankDisplay` draws it.
+        Its ``rank`` is the number. It prints as a sentence; :class:`attenua.display.RankDisplay` draws it.
 
     References
     ----------

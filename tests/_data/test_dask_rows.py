@@ -136,7 +136,7 @@ def test_bad_dask_input():
         AttenuatedPCACV(2).fit(unknown_chunks(X), groups=GROUPS)
     with pytest.raises(ValueError, match="groups has 7 partitions, but X has 4"):
         AttenuatedPCACV(2).fit(unknown_chunks(X), groups=dd.from_pandas(pd.Series(GROUPS), npartitions=7))
-    with pytest.raises(ValueError, match="groups='subject' is no column of X"):
+    with pytest.raises(ValueError, match="groups='subject' is not a column of X"):
         AttenuatedPCACV(2).fit(data, groups="subject")
     with pytest.raises(ValueError, match="X must have two dimensions"):
         AttenuatedPCA(2, alpha=0.5).fit(data[:, 0])

@@ -331,7 +331,7 @@ def test_bad_batches_of_arrow():
         AttenuatedPCA(2, alpha=0.5).fit(table)
     with pytest.raises(ValueError, match="column 'name' holds string, not numbers"):
         AttenuatedPCA(2, alpha=0.5).fit(arrow_table(name=["x"] * 203))
-    with pytest.raises(ValueError, match="'subject' is no column of the data"):
+    with pytest.raises(ValueError, match="'subject' is not a column of the data"):
         AttenuatedPCACV(2).fit(arrow_table(), groups="subject")
     model = AttenuatedPCA(2, alpha=0.5).fit(arrow_table())
     with pytest.raises(ValueError, match=r"feature names should match .* got 'b' where 'a' was fitted"):

@@ -191,13 +191,13 @@ def test_intensity_against_the_formula_pair_by_pair(shape, container):
     n, p = shape
     X = spiked_rows(n, p, rank=1, seed=1)
     X[:, 6:] = 0.0  # keeps the slow version short; columns without variance add nothing
-    assert shrinkage_intensity(HostRows(container(X))) == pytest.approx(slow_intensity(X[:, :6]), rel=1e-8)
+    assert shrinkage_intensity(container(X)) == pytest.approx(slow_intensity(X[:, :6]), rel=1e-8)
 
 
 def test_intensity_of_frequencies_is_that_of_repeated_rows():
     X = spiked_rows(20, 6)
     w = np.random.default_rng(0).integers(1, 4, 20)
-    weighted = shrinkage_intensity(HostRows(X, w.astype(float)))
+    weighted = shrinkage_intensity(X, w)
     assert weighted == pytest.approx(slow_intensity(np.repeat(X, w, axis=0)), rel=1e-10)
 
 
@@ -206,8 +206,8 @@ def test_intensity_is_one_where_nothing_is_correlated():
     design = np.array(list(itertools.product([-1.0, 1.0], repeat=4)))
     design[0, 0] += 0.01
     assert slow_intensity(design) == 1.0
-    assert shrinkage_intensity(HostRows(design)) == 1.0
-    assert shrinkage_intensity(HostRows(np.ones((5, 4)))) == 1.0
+    assert shrinkage_intensity(design) == 1.0
+    assert shrinkage_intensity(np.ones((5, 4))) == 1.0
 
 
 @pytest.mark.parametrize("shape", SHAPES)

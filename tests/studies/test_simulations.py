@@ -271,7 +271,7 @@ def test_predictions_of_a_run_are_the_theorys(tiny):
 def test_settings_say_what_they_leave_out():
     assert FULL.left_out() == ""
     words = TINY.left_out()
-    for part in ("40 samples", "3,000", "5,000", "no samples of 1024 rows", "2,000 rows in place of 150,000"):
+    for part in ("40 samples", "3,000", "5,000", "no samples of 1024 rows", "2,000 rows instead of 150,000"):
         assert part in words
 
 

@@ -368,7 +368,7 @@ def test_bad_arguments_are_refused():
         population.asymptotic_oracle(path="both")
     with pytest.raises(ValueError, match="corrections names 'magic'"):
         population.oracle(10, ["magic"])
-    with pytest.raises(TypeError, match="'magic' is no correction; the corrections are row_tempering"):
+    with pytest.raises(TypeError, match="'magic' is not a correction; the corrections are row_tempering"):
         population.bias(magic=0.1)
     with pytest.raises(ValueError, match="smoothing needs neighbours"):
         population.bias(smoothing=1.0)

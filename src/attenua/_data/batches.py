@@ -147,7 +147,7 @@ def arrow_batch(table: Any, label_column: str | None = None) -> Batch:
     labels = None
     if label_column is not None:
         if label_column not in names:
-            raise ValueError(f"{label_column!r} is no column of the data; they are {names}.")
+            raise ValueError(f"{label_column!r} is not a column of the data; they are {names}.")
         labels = _column(table, label_column)
         names.remove(label_column)
     for name in names:

@@ -43,7 +43,7 @@ def matrix_requirements() -> dict[str, Any]:
 
 @contextmanager
 def naming_text_columns(X: Any) -> Iterator[None]:
-    """Name the columns of a data frame that are no numbers, where reading it as numbers fails."""
+    """Name the columns of a data frame that are not numbers, where reading it as numbers fails."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -110,7 +110,9 @@ def checked_batch_weights(sample_weight: ArrayLike | None, n_samples: int) -> Ar
     except (TypeError, ValueError):
         raise ValueError("sample_weight must be an array of numbers.") from None
     if weights.ndim != 1:
-        raise ValueError(f"sample_weight must be 1D array or scalar, one number a row; got {weights.ndim}D.")
+        raise ValueError(
+            f"sample_weight must be 1D array or scalar, one number per row; got {weights.ndim}D."
+        )
     if len(weights) != n_samples:
         raise ValueError(f"sample_weight has {len(weights)} entries, but X has {n_samples} rows.")
     if not np.isfinite(weights).all() or (weights < 0).any():

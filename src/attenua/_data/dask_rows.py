@@ -130,7 +130,7 @@ def _without_label_column(X: Any, labels: Any, argument: str) -> tuple[Any, Any]
     if not isinstance(labels, str):
         return X, labels
     if labels not in list(getattr(X, "columns", [])):
-        raise ValueError(f"{argument}={labels!r} is no column of X.")
+        raise ValueError(f"{argument}={labels!r} is not a column of X.")
     return X.drop(columns=[labels]), X[labels]
 
 

@@ -139,7 +139,7 @@ def folds_by_group(groups: ArrayLike, n_folds: int) -> NDArray[np.intp]:
     """
     labels = np.asarray(groups)
     if labels.ndim != 1:
-        raise ValueError(f"groups must hold one label a row; got shape {labels.shape}.")
+        raise ValueError(f"groups must hold one label per row; got shape {labels.shape}.")
     if labels.dtype.kind in "iub":
         return _folds_of_numbers(labels, n_folds)
     if labels.dtype.kind == "f":

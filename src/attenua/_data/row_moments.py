@@ -31,7 +31,7 @@ class RowMoments(Moments):
     r"""Moments of weighted rows that are kept as rows; the covariance is only ever multiplied by.
 
     With the centred rows times the roots of their shares as the matrix A, :math:`S = A^\top A`, and the
-    image of V is A V. Where pairs of rows have weights, a mixing matrix takes the place of the roots.
+    image of V is A V. Where pairs of rows have weights, a mixing matrix replaces the roots.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The columns of some rows, noted as an estimator notes them, for functions that are no estimators."""
+"""The columns of some rows, noted as an estimator notes them, for functions that are not estimators."""
 
 from sklearn.base import BaseEstimator
 

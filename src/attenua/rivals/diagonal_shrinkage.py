@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua._correct.family import MatrixFamily
+from attenua._data.checks import checked_matrix, checked_weights
 from attenua._data.moments import Moments
 from attenua._data.opening import open_rows
 from attenua._data.rows import HostRows
@@ -56,7 +57,7 @@ def _largest_variances(variances: Array, rank: int) -> Subspace:
     return cut(variances[order], axes, rank, float(variances.max()))
 
 
-def shrinkage_intensity(rows: HostRows) -> float:
+def shrinkage_intensity(X: Any, sample_weight: ArrayLike | None = None) -> float:
     r"""Return Schaefer and Strimmer's intensity of shrinkage toward the diagonal.
 
     .. math::
@@ -66,22 +67,37 @@ def shrinkage_intensity(rows: HostRows) -> float:
         \widehat{\mathrm{Var}}(s_{ij}) = \frac{n}{(n-1)^3} \sum_k (w_{kij} - \bar w_{ij})^2,
 
     with :math:`w_{kij} = (x_{ki} - \bar x_i)(x_{kj} - \bar x_j)` and the unbiased
-    :math:`s_{ij} = \frac{n}{n-1} \bar w_{ij}`. It depends on fourth moments, so the rows themselves are
-    read once more. No p-by-p matrix is needed beyond what the moments hold: over all pairs,
-    :math:`\sum_{ij} w_{kij}^2 = \|x_k - \bar x\|^4`.
+    :math:`s_{ij} = \frac{n}{n-1} \bar w_{ij}`. It is the intensity of
+    ``DiagonalShrinkagePCA(intensity="auto")``.
 
     Parameters
     ----------
-    rows : HostRows
-        The data.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows.
+    sample_weight : array-like of shape (n_samples,), optional
+        Frequencies: a row of weight 2 counts as two rows.
+
+    Returns
+    -------
+    float
+        From 0 (no shrinkage) to 1 (the diagonal alone).
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from attenua._data.rows import HostRows
     >>> from attenua.rivals import shrinkage_intensity
-    >>> round(shrinkage_intensity(HostRows(load_iris().data[:20])), 4)
+    >>> round(shrinkage_intensity(load_iris().data[:20]), 4)
     0.0922
+    """
+    matrix, names = checked_matrix(X)
+    return _intensity_of(HostRows(matrix, checked_weights(sample_weight, matrix.shape[0]), names))
+
+
+def _intensity_of(rows: HostRows) -> float:
+    r"""Return the intensity of opened rows, which are read once more for their fourth moments.
+
+    No p-by-p matrix is needed beyond what the moments hold: over all pairs,
+    :math:`\sum_{ij} w_{kij}^2 = \|x_k - \bar x\|^4`.
     """
     moments = rows.moments()
     n = moments.weight
@@ -174,7 +190,7 @@ class DiagonalShrinkagePCA(SubspaceTransformer):
 
     def _intensity(self, rows: HostRows) -> float:
         if isinstance(self.intensity, str) and self.intensity == "auto":
-            return shrinkage_intensity(rows)
+            return _intensity_of(rows)
         is_number = isinstance(self.intensity, (int, float, np.number)) and not isinstance(
             self.intensity, bool
         )

@@ -73,7 +73,7 @@ def as_candidates(strengths: Mapping[str, ArrayLike]) -> tuple[tuple[int, ...], 
     """Return the shape that strengths broadcast to, and one `Strengths` for each place in it."""
     unknown = [name for name in strengths if name not in CORRECTIONS]
     if unknown:
-        raise TypeError(f"{unknown[0]!r} is no correction; the corrections are {', '.join(CORRECTIONS)}.")
+        raise TypeError(f"{unknown[0]!r} is not a correction; the corrections are {', '.join(CORRECTIONS)}.")
     arrays = {}
     for name, given in strengths.items():
         try:

@@ -1,6 +1,6 @@
 r"""Laws of the rows: what their fourth moments, with or without row tempering, add to the risk.
 
-Row tempering by :math:`\kappa` puts :math:`y = |x|^{-\kappa} x` in place of the row x. For *elliptical* rows,
+Row tempering by :math:`\kappa` puts :math:`y = |x|^{-\kappa} x` instead of the row x. For *elliptical* rows,
 :math:`x = \sqrt\tau\, g` with Gaussian g and an independent :math:`\tau \ge 0`, the covariance of y keeps the
 eigenvectors, and all moments are one-dimensional integrals (see :func:`shortened_gaussian`). For other rows
 there is no such shortcut; give the rows themselves.
@@ -194,7 +194,7 @@ class Gaussian(Elliptical):
 class StudentT(Elliptical):
     r"""Multivariate t: :math:`\tau = \nu / \chi^2_\nu`, scaled to the covariance where there is one.
 
-    With 2 degrees of freedom or fewer there is no covariance, and the matrix given in its place is a multiple
+    With 2 degrees of freedom or fewer there is no covariance, and the matrix given instead is a multiple
     of the scatter matrix. The noise is finite where :math:`\nu > 4 (1 - \kappa)`: with 4 or fewer, PCA's risk
     falls more slowly than 1/n, and row tempering mends it.
 

@@ -9,7 +9,7 @@ and its two variances,
 
 with :math:`\alpha_{ij} = \alpha` where i and j are in one group (on the diagonal, without groups) and 0
 elsewhere; on the diagonal that is :math:`(1 - \alpha) S_{ii}^{1 - \gamma}`. Smoothing is
-:math:`T = K_h F K_h`. Row tempering is no map of S: it has a place among the laws of the rows.
+:math:`T = K_h F K_h`. Row tempering is not a map of S: it is with the laws of the rows.
 """
 
 from collections.abc import Callable

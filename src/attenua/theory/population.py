@@ -353,7 +353,7 @@ class Population(Geometry):
         return float(np.mean(sizes < n**-0.5)) if sizes.size else 0.0
 
     def asymptotic_oracle(self, path: str = "direct") -> float:
-        r"""Return :math:`\min(C_\Sigma / V_\Sigma, 1)`, or 1/2 in place of 1 for "mask" (eq. two-oracles).
+        r"""Return :math:`\min(C_\Sigma / V_\Sigma, 1)`, or 1/2 instead of 1 for "mask" (eq. two-oracles).
 
         The attenuation with the smallest leading risk under balanced marginals, at every sample size.
         """

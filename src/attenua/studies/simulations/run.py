@@ -58,16 +58,16 @@ class Settings:
         """Say what of the paper's simulations these settings leave out; nothing of the full ones."""
         full, words = Settings(), []
         if self.replicates < full.replicates:
-            words.append(f"{self.replicates:,} samples a population in place of {full.replicates:,}")
+            words.append(f"{self.replicates:,} samples per population instead of {full.replicates:,}")
         if self.audit_replicates < full.audit_replicates:
             words.append(
-                f"{self.audit_replicates:,} samples a law beyond Gaussian rows in place of "
+                f"{self.audit_replicates:,} samples per law beyond Gaussian rows instead of "
                 f"{full.audit_replicates:,}"
             )
         if missing := sorted(set(full.audit_sizes) - set(self.audit_sizes)):
             words.append(f"no samples of {' and '.join(map(str, missing))} rows there")
         if self.pilot_rows < full.pilot_rows:
-            words.append(f"pilots of {self.pilot_rows:,} rows in place of {full.pilot_rows:,}")
+            words.append(f"pilots of {self.pilot_rows:,} rows instead of {full.pilot_rows:,}")
         return "; ".join(words)
 
 

@@ -7,8 +7,8 @@ because a larger subspace reconstructs every row better, new or not. :func:`atte
 """
 
 # %%
-# Three directions in twelve coordinates, the rest noise; 80 rows. A search by the error of held-out rows
-# takes as many components as it may.
+# Eighty rows with three directions in twelve coordinates; the rest is noise. A search by the error of
+# held-out rows takes as many components as it may.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -58,11 +58,12 @@ for method, ax in zip(("bcv", "parallel"), axes, strict=True):
     print(f"{method}: {found}")
 
 # %%
-# More rows can tell more components from noise: the number is one of the sample, not only of the population.
+# With more rows, more components can be told from noise: the number describes the sample as well as the
+# population.
 
 for n in (100, 300, 1000):
     print(f"{n} rows: {choose_rank(load_digits().data[:n], random_state=0).rank} components by bcv")
 
 # %%
-# Choose the number first, then let held-out rows choose the strengths at that number: the guide,
-# :doc:`/guide/rank`, compares the methods on populations whose rank is known.
+# Choose the number first, then let held-out rows choose the strengths at that number. :doc:`/guide/rank`
+# compares the methods on populations whose rank is known.
