@@ -54,7 +54,7 @@ def test_the_cells_of_a_notebook_run_and_show_something(notebook, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.stem)
 def test_a_kernel_runs_the_notebook(notebook, monkeypatch):
-    nbclient = pytest.importorskip("nbclient", reason="runs notebooks in a kernel")
+    nbclient = pytest.importorskip("nbclient", reason="no nbclient: pip install nbclient ipykernel")
     pytest.importorskip("ipykernel", reason="is the kernel")
     nbformat = pytest.importorskip("nbformat", reason="reads notebooks")
     monkeypatch.delenv("MPLBACKEND", raising=False)  # the kernel's own draws into the notebook

@@ -85,7 +85,7 @@ class AnnData:
 
 
 def real_anndata():
-    anndata = pytest.importorskip("anndata", reason="it has an environment of its own: make test-h5ad")
+    anndata = pytest.importorskip("anndata", reason="no anndata")
     return anndata.AnnData(ROWS)
 
 

@@ -140,7 +140,8 @@ def test_the_page_is_given_colours_and_names_of_rows(frame, monkeypatch):
         assert list(options["row_names"]) == list(frame["who"])
         assert list(options["colour_by"]) == list(frame["site"])
         assert "--colour-by site" in options["code"]
-        assert "colour_by=table.colours, row_names=table.ids" in options["code"]
+        assert options["colour_name"] == "site"
+        assert "row_names=table.ids, colour_by=table.colours, colour_name='site'" in options["code"]
     assert len(given) == 2
 
 
