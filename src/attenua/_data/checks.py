@@ -61,13 +61,10 @@ def as_numbers(rows: Any) -> Any:
 def refusal_of_text(columns: list[str]) -> str:
     """Return what an error says of columns that hold no numbers."""
     names = ", ".join(columns[:_MOST_NAMES]) + (", ..." if len(columns) > _MOST_NAMES else "")
-    if len(columns) == 1:
-        return (
-            f"X has a column of values that are not numbers: {names}. Leave it out, or encode it as numbers."
-        )
+    number = "a column" if len(columns) == 1 else f"{len(columns)} columns"
     return (
-        f"X has {len(columns)} columns of values that are not numbers: {names}. Leave them out, or encode them "
-        "as numbers."
+        f"X has {number} with values that are not numbers: {names}. Leave out such columns, or encode them as "
+        "numbers."
     )
 
 
