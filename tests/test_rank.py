@@ -188,6 +188,19 @@ def test_display_of_eigenvalues_on_given_axes(method):
     assert display.partition_lines_ == []
 
 
+@pytest.mark.parametrize("method", ["parallel", "threshold"])
+@pytest.mark.parametrize("noise", [0, 1])
+def test_percentages_are_written_without_powers_of_ten(method, noise):
+    choice = choose_rank(signal_and_noise(40, 20, 2, noise), method=method, random_state=0)
+    display = RankDisplay.from_choice(choice)
+    display.figure_.canvas.draw()
+    labels = [
+        label.get_text() for which in ("major", "minor") for label in display.ax_.get_yticklabels(which=which)
+    ]
+    assert {"2", "10", "50"} <= set(labels)
+    assert not any("10^" in label for label in labels)
+
+
 def test_display_wants_a_choice():
     with pytest.raises(TypeError, match="choice must be a RankChoice"):
         RankDisplay.from_choice(3)

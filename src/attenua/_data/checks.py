@@ -63,8 +63,8 @@ def refusal_of_text(columns: list[str]) -> str:
     names = ", ".join(columns[:_MOST_NAMES]) + (", ..." if len(columns) > _MOST_NAMES else "")
     number = "a column" if len(columns) == 1 else f"{len(columns)} columns"
     return (
-        f"X has {number} with values that are not numbers: {names}. Leave out such columns, or encode them as "
-        "numbers."
+        f"X has {number} with values that are not numbers: {names}. Leave out such columns, or encode them "
+        "as numbers."
     )
 
 
