@@ -123,6 +123,7 @@ def report(
     if path is not None:
         _checked_path(path)
     about = {"feature_names": feature_names, "groups": groups, "random_state": random_state}
+    found: SearchFindings | Findings
     with threads_for(getattr(estimator, "n_features_in_", 0)):
         if isinstance(estimator, CorrectedPCA | CorrectedPCACV):
             template, label = "corrected.html", "corrected"

@@ -1,6 +1,6 @@
 """When is each correction expected to help, and how much: for a covariance, or for a sample."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
@@ -241,7 +241,7 @@ class _Search:
         return [*alone, together]
 
     @staticmethod
-    def _candidates(name: str, grid: Sequence[float]) -> list[Strengths]:
+    def _candidates(name: str, grid: Iterable[float]) -> list[Strengths]:
         return [Strengths(**{name: float(strength)}) for strength in grid]
 
     def _best(self, name: str, candidates: Sequence[Strengths]) -> Expectation:
