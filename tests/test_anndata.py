@@ -327,7 +327,7 @@ def test_the_gene_of_a_missing_value_is_named(form, backed, tmp_path):
     if backed:
         adata.write_h5ad(tmp_path / "nan.h5ad")
         adata = anndata.read_h5ad(tmp_path / "nan.h5ad", backed="r")
-    with pytest.raises(ValueError, match="NaN in column 2 .'gene7'"):
+    with pytest.raises(ValueError, match=r"NaN in column 2 .'gene7'"):
         pca(adata, 3, mask_var="late")
     assert not adata.uns
 
