@@ -97,9 +97,8 @@ def choose_rank(
       column are held out? Rows and columns are split in halves at random, so that
       :math:`X = \begin{pmatrix} A & B \\ C & D \end{pmatrix}`. The error of rank :math:`k` is the squared
       norm of :math:`A - B \hat D_k^+ C`, with :math:`\hat D_k` the leading part of :math:`D`. Each block is
-      :math:`A` once [1]_. Beyond the true rank the error hardly rises at first, so the rank of the least
-      error is often too large. The smallest rank is taken whose error is larger than the least by at most
-      one standard deviation of the difference over partitions.
+      :math:`A` once [1]_. The smallest rank is chosen that is not clearly worse than the best, by more than
+      a standard deviation of the difference over partitions.
     - ``"parallel"``, parallel analysis: which components explain more than those of the same columns, each
       shuffled on its own? More than the 95% quantile, from the first to the last before one that fails [2]_.
     - ``"threshold"``: which components bring more signal than noise, if the noise is equal in all columns and
@@ -127,6 +126,12 @@ def choose_rank(
     -------
     RankChoice
         Prints as a sentence; :class:`attenua.display.RankDisplay` draws it.
+
+    Notes
+    -----
+    Why ``"bcv"`` steps back from the least error: beyond the true rank the error hardly rises at first, so
+    chance often puts the least one too far. Partitions share their rows, so the standard deviation of the
+    difference is not divided by the root of their number.
 
     References
     ----------
