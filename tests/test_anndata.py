@@ -286,7 +286,11 @@ def test_the_papers_estimator_stores_its_strength():
         ({"groups": "donor", "estimator": CorrectedPCA()}, ValueError, "CorrectedPCA holds out none"),
         ({"estimator": "auto"}, TypeError, r"such as CorrectedPCACV\(\); got str"),
         ({"estimator": CorrectedPCACV}, TypeError, r"such as CorrectedPCACV\(\); got CorrectedPCACV"),
-        ({"n_comps": 31}, ValueError, "n_components=31 must be between 1 and 30"),
+        ({"n_comps": 31}, ValueError, "n_comps must be an integer from 1 to 30; got 31"),
+        ({"n_comps": 0.9}, ValueError, "n_comps must be an integer from 1 to 30; got 0.9"),
+        ({"dtype": "int32"}, ValueError, "dtype must be a type of real numbers"),
+        ({"dtype": "float33"}, ValueError, "dtype must be a type of real numbers"),
+        ({"key_added": 3}, ValueError, "key_added must be a string or None; got 3"),
     ],
 )
 def test_errors_name_the_argument_and_store_nothing(options, error, words):
@@ -308,6 +312,24 @@ def test_missing_labels_and_a_missing_matrix_are_named():
         pca(adata, groups="donor")
     with pytest.raises(ValueError, match=r"adata.X is None; name a layer"):
         pca(anndata.AnnData(obs=adata.obs, var=adata.var))
+
+
+@needs_anndata
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_matrix])
+@pytest.mark.parametrize("backed", [False, True])
+def test_the_gene_of_a_missing_value_is_named(form, backed, tmp_path):
+    import anndata
+
+    adata = annotated()
+    adata.X[3, 7] = np.nan
+    adata.X = form(adata.X)
+    adata.var["late"] = np.arange(P) > 4  # the third of these
+    if backed:
+        adata.write_h5ad(tmp_path / "nan.h5ad")
+        adata = anndata.read_h5ad(tmp_path / "nan.h5ad", backed="r")
+    with pytest.raises(ValueError, match=r"NaN in column 2 .'gene7'"):
+        pca(adata, 3, mask_var="late")
+    assert not adata.uns
 
 
 @needs_scanpy

@@ -8,11 +8,12 @@ mpl.use("Agg")
 
 from matplotlib import pyplot as plt
 
-from attenua import AttenuatedPCACV, CorrectedPCACV, display
+from attenua import AttenuatedPCACV, CorrectedPCACV, choose_rank, display
 from attenua.display import (
     AnglesToPCADisplay,
     AttenuationPathDisplay,
     ExpectationsDisplay,
+    RankDisplay,
     RiskCurveDisplay,
     StepsDisplay,
     ValidationCurveDisplay,
@@ -31,7 +32,7 @@ def close_figures():
 
 
 def drawn_on(axes):
-    """Draw one display on each of six axes."""
+    """Draw one display on each of seven axes."""
     model = AttenuatedPCACV(2).fit(X)
     search = CorrectedPCACV(2, corrections=["tempering", "damping"]).fit(X)
     return [
@@ -41,23 +42,24 @@ def drawn_on(axes):
         ExpectationsDisplay.from_covariance(
             COVARIANCE, 1, 30, corrections=["attenuation"], n_simulations=0, ax=axes[3]
         ),
-        StepsDisplay.from_estimator(search, ax=axes[4]),
-        AttenuationPathDisplay.from_estimator(model, X, ax=axes[5]),
+        RankDisplay.from_choice(choose_rank(X, random_state=0), ax=axes[4]),
+        StepsDisplay.from_estimator(search, ax=axes[5]),
+        AttenuationPathDisplay.from_estimator(model, X, ax=axes[6]),
     ]
 
 
 def test_all_displays_share_a_figure_that_keeps_its_size():
-    figure, axes = plt.subplots(2, 3, figsize=(15, 7), layout="constrained")
+    figure, axes = plt.subplots(2, 4, figsize=(15, 7), layout="constrained")
     drawn = drawn_on(axes.ravel())
-    assert {type(each).__name__ for each in drawn} <= set(display.__all__)
+    assert {type(each).__name__ for each in drawn} == set(display.__all__)
     assert all(each.figure_ is figure for each in drawn)
     assert plt.get_fignums() == [figure.number]
     assert figure.get_size_inches().tolist() == [15, 7]
-    for each, ax in zip(drawn[:4], axes.ravel()[:4], strict=True):
+    for each, ax in zip(drawn[:5], axes.ravel()[:5], strict=True):
         assert each.ax_ is ax
     figure.canvas.draw()
     # A subplot that was divided is hidden, and its panels stand inside its place.
-    for each, whole in zip(drawn[4:], axes.ravel()[4:], strict=True):
+    for each, whole in zip(drawn[5:], axes.ravel()[5:7], strict=True):
         assert len(each.axes_) == 2
         assert not whole.axison
         for panel in each.axes_:
@@ -76,7 +78,7 @@ def test_subfigures_take_displays_too():
 
 
 def test_every_display_says_where_it_was_drawn():
-    figure, axes = plt.subplots(2, 3)
+    figure, axes = plt.subplots(2, 4)
     for each in drawn_on(axes.ravel()):
         assert hasattr(each, "ax_") or hasattr(each, "axes_")
         again = each.plot()

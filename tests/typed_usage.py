@@ -16,11 +16,15 @@ from attenua import (
     CorrectedPCA,
     CorrectedPCACV,
     PairedGain,
+    RankChoice,
     attenuation_path,
+    choose_rank,
     expected_gain,
     paired_gain,
     save_model,
 )
+from attenua.display import RankDisplay, RiskCurveDisplay
+from attenua.theory import Population
 
 
 def right(X: NDArray[np.float64]) -> None:
@@ -44,6 +48,11 @@ def right(X: NDArray[np.float64]) -> None:
     assert_type(AttenuatedPCA(2).partial_fit(X), AttenuatedPCA)
     assert_type(attenuation_path(X, 2, alphas="direct"), AttenuationPath)
     assert_type(paired_gain(AttenuatedPCACV(2).fit(X)), PairedGain)
+    choice = choose_rank(X, method="parallel", max_rank=5, random_state=np.random.RandomState(0))
+    assert_type(choice, RankChoice)
+    assert_type(choice.rank, int)
+    assert_type(RankDisplay.from_choice(choice).plot(), RankDisplay)
+    assert_type(RiskCurveDisplay.from_population(Population(X.T @ X, 2), 30).plot(), RiskCurveDisplay)
     rows, columns = fitted.loadings_.shape
     print(fitted.components_ @ fitted.loadings_, fitted.set_output(transform="pandas").fit_transform(X))
     print(rows, columns, fitted.score_samples(X), fitted.cv_risk_folds_.mean())
@@ -65,5 +74,7 @@ def wrong(X: NDArray[np.float64]) -> None:
     CorrectedPCA(2, tempring=0.5)  # type: ignore[call-arg]
     CorrectedPCA(2).set_output(transform="panda")  # type: ignore[arg-type]
     attenuation_path(X, 2, alphas="wild")  # type: ignore[arg-type]
+    choose_rank(X, method="elbow")  # type: ignore[arg-type]
+    choose_rank(X, random_state="a")  # type: ignore[arg-type]
     expected_gain(X, 2, neighbours="grid")  # type: ignore[arg-type]
     CorrectedPCACV(2).fit(X).gain_ = "much"  # type: ignore[assignment]

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from attenua._data.blocks import row_blocks
-from attenua._data.checks import encode_labels
+from attenua._data.blocks import magnitude, row_blocks
+from attenua._data.checks import checked_count, encode_labels
 from attenua._data.folds import folds_by_group, is_number_of_folds, make_splits
 from attenua._estimate.transformer import SubspaceTransformer
 from attenua.corrected import CorrectedPCACV
@@ -100,10 +101,12 @@ def pca(
     >>> sc.pp.neighbors(adata)  # doctest: +SKIP
     """
     _check_adata(adata, copy)
+    _check_form(dtype, key_added)
     mask_said, mask = _checked_mask(adata, mask_var, use_highly_variable)
-    rows, n_vars = _rows(adata, layer, mask)
+    genes = adata.var_names if mask is None else adata.var_names[mask]
+    rows = _rows(adata, layer, mask, genes)
     labels = _checked_groups(adata, groups)
-    estimator = _ready(estimator, n_comps, (adata.n_obs, n_vars), labels)
+    estimator = _ready(estimator, n_comps, (adata.n_obs, len(genes)), labels)
     _fit(estimator, rows, labels)
     scores = _scores(estimator, rows).astype(dtype, copy=False)
 
@@ -130,6 +133,17 @@ def _check_adata(adata: Any, copy: bool) -> None:
     if adata.isbacked and (adata.is_view or copy):
         what = "adata is a view of backed data" if adata.is_view else "copy=True was given with backed data"
         raise ValueError(f"{what}, to which results cannot be added; use adata.to_memory() first.")
+
+
+def _check_form(dtype: Any, key_added: Any) -> None:
+    try:
+        is_real = np.dtype(dtype).kind == "f"
+    except TypeError:
+        is_real = False
+    if not is_real:
+        raise ValueError(f"dtype must be a type of real numbers, such as 'float32'; got {dtype!r}.")
+    if key_added is not None and not isinstance(key_added, str):
+        raise ValueError(f"key_added must be a string or None; got {key_added!r}.")
 
 
 def _checked_mask(
@@ -163,18 +177,26 @@ def _column(table: Any, name: str, argument: str, where: str) -> Any:
     return table[name]
 
 
-def _rows(adata: Any, layer: str | None, mask: NDArray[np.bool_] | None) -> tuple[Any, int]:
-    """Return the rows in memory, or batches of them; and the number of genes."""
+def _rows(adata: Any, layer: str | None, mask: NDArray[np.bool_] | None, genes: Any) -> Any:
+    """Return the rows in memory, or batches of them."""
     if layer is not None and layer not in adata.layers:
         known = ", ".join(map(repr, adata.layers)) or "none"
         raise ValueError(f"layer={layer!r} is not a layer of adata; there are: {known}.")
     X = adata.X if layer is None else adata.layers[layer]
     if X is None:
         raise ValueError("adata.X is None; name a layer.")
-    n_vars = adata.n_vars if mask is None else int(mask.sum())
     if adata.isbacked and layer is None:
-        return _BackedRows(X, mask), n_vars
-    return X if mask is None else X[:, mask], n_vars
+        return _BackedRows(X, mask, genes)
+    return _chosen(X, mask, genes)
+
+
+def _chosen(X: Any, mask: NDArray[np.bool_] | None, genes: Any) -> Any:
+    """Return the genes to use, or raise if one has a value that is not finite: a fit knows no names."""
+    X = X if mask is None else X[:, mask]
+    X = X.tocsr() if sp.issparse(X) else X
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        magnitude(X, genes)
+    return X
 
 
 class _BackedRows:
@@ -183,13 +205,12 @@ class _BackedRows:
     Blocks of rows are read whole, since h5py is slow to pick columns.
     """
 
-    def __init__(self, X: Any, mask: NDArray[np.bool_] | None):
-        self._X, self._mask = X, mask
+    def __init__(self, X: Any, mask: NDArray[np.bool_] | None, genes: Any):
+        self._X, self._mask, self._genes = X, mask, genes
 
     def __iter__(self) -> Iterator[Any]:
         for block in row_blocks(*self._X.shape):
-            rows = self._X[block]
-            yield rows if self._mask is None else rows[:, self._mask]
+            yield _chosen(self._X[block], self._mask, self._genes)
 
 
 def _checked_groups(adata: Any, groups: Any) -> NDArray[np.intp] | None:
@@ -227,7 +248,9 @@ def _ready(estimator: Any, n_comps: Any, shape: tuple[int, int], labels: Any) ->
         raise ValueError(
             f"groups says which rows are held out together, but {type(estimator).__name__} holds out none."
         )
-    if n_comps is None:
+    if n_comps is not None:
+        n_comps = checked_count(n_comps, "n_comps", most=min(shape))
+    else:
         n_comps = estimator.n_components
     if n_comps is None:
         n_comps = _default_n_comps(estimator, *shape, labels)
@@ -258,13 +281,10 @@ def _spread(labels: NDArray[np.intp], n_folds: int) -> NDArray[np.intp]:
     """Return labels by which batches are divided as rows in memory are.
 
     Batches are divided by a hash of the label, since labels to come are not known. That leaves folds empty
-    where donors are few. All labels are known here: every fold gets a label that its hash puts there.
+    where donors are few. All labels are known here: every fold gets a label that its hash puts there, of so
+    many that each fold has some.
     """
-    label_of_fold: dict[int, int] = {}
-    candidate = 0
-    while len(label_of_fold) < n_folds:
-        label_of_fold.setdefault(int(folds_by_group([candidate], n_folds)[0]), candidate)
-        candidate += 1
+    _, label_of_fold = np.unique(folds_by_group(np.arange(50 * n_folds), n_folds), return_index=True)
     spread = np.empty_like(labels)
     for fold, (_, held_out) in enumerate(make_splits(n_folds, len(labels), groups=labels)):
         spread[held_out] = label_of_fold[fold]

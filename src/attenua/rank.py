@@ -1,13 +1,16 @@
 """How many components stand out of the noise."""
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 
+from attenua._data.blocks import magnitude
+from attenua._data.checks import checked_count, checked_random, naming_text_columns
+from attenua._data.namespace import check_host
+from attenua._estimate.options import RandomState
 from attenua._select.bi_cross_validation import guarded_least_error, least_error, partition_errors
 from attenua._select.noise_thresholds import hard_threshold, shuffled_thresholds, spectrum
 
@@ -84,7 +87,7 @@ def choose_rank(
     method: Method = "bcv",
     max_rank: int | None = None,
     n_repeats: int | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> RankChoice:
     r"""Choose the number of components of PCA.
 
@@ -115,6 +118,7 @@ def choose_rank(
         PCA can have, since half of the rows and columns are held out.
     n_repeats : int, default=None
         Random partitions of ``"bcv"``, by default 10, or shuffled copies of ``"parallel"``, by default 40.
+        One partition has no standard deviation: the rank of its least error is taken.
     random_state : int, RandomState or None, default=None
         Draws partitions and shuffles.
 
@@ -122,6 +126,12 @@ def choose_rank(
     -------
     RankChoice
         Its ``rank`` is the number. It prints as a sentence; :class:`attenua.display.RankDisplay` draws it.
+
+    Notes
+    -----
+    Why ``"bcv"`` steps back from the least error: beyond the true rank the error hardly rises at first, so
+    chance often puts the least one too far. Partitions share their rows, so the standard deviation of the
+    difference is not divided by the root of their number.
 
     References
     ----------
@@ -146,13 +156,11 @@ def choose_rank(
     if method not in get_args(Method):
         raise ValueError(f"method must be {_listed(get_args(Method))}; got {method!r}.")
     n_repeats = _checked_repeats(n_repeats, method)
-    rows = _varying_columns(
-        check_array(X, dtype=np.float64, ensure_min_samples=4, ensure_min_features=2, input_name="X")
-    )
+    rows = _varying_columns(_checked_rows(X))
     n, p = rows.shape
     limit = min(n // 2 - 1, p // 2) if method == "bcv" else min(n - 1, p)
-    max_rank = limit if max_rank is None else _whole("max_rank", max_rank, limit)
-    random = np.random.default_rng(check_random_state(random_state).randint(2**31))
+    max_rank = limit if max_rank is None else checked_count(max_rank, "max_rank", most=limit)
+    random = np.random.default_rng(checked_random(random_state).randint(2**31))
     if method == "bcv":
         return _by_bcv(rows, max_rank, n_repeats, random)
     if method == "parallel":
@@ -172,6 +180,22 @@ def _by_bcv(rows: Array, max_rank: int, n_repeats: int, random: np.random.Genera
     return RankChoice(guarded_least_error(errors), "bcv", np.arange(max_rank + 1), errors=errors)
 
 
+def _checked_rows(X: Any) -> Array:
+    check_host(X, "choose_rank")
+    with naming_text_columns(X):
+        rows: Array = check_array(
+            X,
+            dtype=np.float64,
+            ensure_all_finite=False,  # magnitude names the column
+            ensure_min_samples=4,
+            ensure_min_features=2,
+            estimator="choose_rank",
+            input_name="X",
+        )
+    magnitude(rows, getattr(X, "columns", None))
+    return rows
+
+
 def _varying_columns(X: Array) -> Array:
     """Return centred columns, without those that do not vary, in a unit in which no square overflows."""
     scaled = X / (np.abs(X).max() or 1.0)
@@ -187,15 +211,7 @@ def _checked_repeats(n_repeats: int | None, method: str) -> int:
         return DEFAULT_REPEATS.get(method, 0)
     if method not in DEFAULT_REPEATS:
         raise ValueError(f"n_repeats is for {_listed(DEFAULT_REPEATS)}; {method!r} draws nothing at random.")
-    return _whole("n_repeats", n_repeats)
-
-
-def _whole(name: str, value: Any, limit: int | None = None) -> int:
-    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_whole or value < 1 or (limit is not None and value > limit):
-        span = "of at least 1" if limit is None else f"from 1 to {limit}"
-        raise ValueError(f"{name} must be a whole number {span}; got {value!r}.")
-    return int(value)
+    return checked_count(n_repeats, "n_repeats")
 
 
 def _listed(names: Any) -> str:

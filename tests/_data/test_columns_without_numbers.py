@@ -53,7 +53,7 @@ def test_a_text_column_is_named(estimator, frame):
 @pytest.mark.parametrize("frame", [pandas_frame, polars_frame])
 def test_all_text_columns_are_named_with_a_value_of_each(frame):
     text = frame(city=CITIES, land=["IT", "NO"] * 20)
-    with pytest.raises(ValueError, match=r"2 columns that are not numbers: 'city' \('Rome', ...\), 'land'"):
+    with pytest.raises(ValueError, match=r"2 columns with values .* 'city' \('Rome', ...\), 'land'"):
         AttenuatedPCA(2).fit(text)
     with pytest.raises(ValueError, match="'city'"):
         attenuation_path(text, 2)
@@ -67,11 +67,17 @@ def test_objects_that_are_numbers_are_numbers():
     np.testing.assert_array_equal(found, AttenuatedPCA(2).fit(frame).components_)
 
 
+def test_the_value_shown_is_the_one_that_is_no_number():
+    mixed = np.array([*range(39), "many"], dtype=object)
+    with pytest.raises(ValueError, match=r"'count' \('many', ...\)"):
+        AttenuatedPCA(2).fit(pandas_frame(count=mixed))
+
+
 def test_python_objects_in_dask_are_named_by_the_worker():
     dask = pytest.importorskip("dask", reason="frames of dask")
     with dask.config.set({"dataframe.convert-string": False}):
         frame = dask_frame(city=np.array([*CITIES[:-1], 3], dtype=object))
-        with pytest.raises(ValueError, match=r"1 column that are not numbers: 'city' \('Rome'"):
+        with pytest.raises(ValueError, match=r"a column with values that are not numbers: 'city' \('Rome'"):
             AttenuatedPCA(2).fit(frame)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 
 from attenua._data.namespace import check_host
 
@@ -61,9 +61,10 @@ def as_numbers(rows: Any) -> Any:
 def refusal_of_text(columns: list[str]) -> str:
     """Return what an error says of columns that hold no numbers."""
     names = ", ".join(columns[:_MOST_NAMES]) + (", ..." if len(columns) > _MOST_NAMES else "")
+    number = "a column" if len(columns) == 1 else f"{len(columns)} columns"
     return (
-        f"X has {len(columns)} {'column' if len(columns) == 1 else 'columns'} that are not numbers: {names}. "
-        "Leave them out, or encode them as numbers."
+        f"X has {number} with values that are not numbers: {names}. Leave out such columns, or encode them "
+        "as numbers."
     )
 
 
@@ -77,8 +78,18 @@ def _text_columns(X: Any) -> list[str]:
         try:
             np.asarray(values, dtype=float)
         except (TypeError, ValueError):
-            found.append(f"{name!r} ({next(iter(values))!r}, ...)")
+            found.append(f"{name!r} ({_first_text(values)!r}, ...)")
     return found
+
+
+def _first_text(values: Any) -> Any:
+    """Return the first value that is no number, or the first of all where each alone is one."""
+    for value in values:
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return value
+    return next(iter(values))
 
 
 def encode_labels(labels: NDArray[Any], name: str) -> NDArray[np.intp]:
@@ -151,11 +162,25 @@ def check_names(estimator: Any, names: list[str], *, reset: bool) -> None:
         )
 
 
-def checked_count(value: Any, name: str, least: int = 1) -> int:
-    """Return an integer of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}.")
+def checked_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
+    """Return an integer of at least `least`, and at most `most` where that is given."""
+    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_whole or value < least or (most is not None and value > most):
+        span = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name} must be an integer {span}; got {value!r}.")
     return int(value)
+
+
+def checked_random(random_state: Any) -> np.random.RandomState:
+    """Return what draws at random, by scikit-learn's conventions."""
+    try:
+        random: np.random.RandomState = check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            f"random_state must be an integer from 0 to 2**32 - 1, a numpy RandomState or None; got "
+            f"{random_state!r}."
+        ) from None
+    return random
 
 
 def checked_positive(value: Any, name: str) -> float:

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import GroupKFold, KFold
-from sklearn.utils import check_random_state
 
-from attenua._data.checks import encode_labels
+from attenua._data.checks import checked_random, encode_labels
 
 Indices = NDArray[np.intp]
 Split = tuple[Indices, Indices]
@@ -88,7 +87,7 @@ def repeated_splits(
         Shuffles the others.
     """
     splits = make_splits(KFold(n_folds) if groups is None else n_folds, n_samples, groups=groups)
-    random = check_random_state(random_state)
+    random = checked_random(random_state)
     for _ in range(n_repeats - 1):
         # make_splits shuffles two repetitions or more; the second of each pair goes unused.
         splits += make_splits(n_folds, n_samples, groups=groups, n_repeats=2, random_state=random)[:n_folds]
@@ -191,7 +190,7 @@ def _folds(
     splitter = KFold if labels is None else GroupKFold
     if n_repeats == 1:
         return list(splitter(n_folds).split(np.empty(n_samples), groups=labels))
-    random = check_random_state(random_state)
+    random = checked_random(random_state)
     seeds = random.randint(np.iinfo(np.int32).max, size=n_repeats)
     repetitions = (splitter(n_folds, shuffle=True, random_state=int(seed)) for seed in seeds)
     return [split for r in repetitions for split in r.split(np.empty(n_samples), groups=labels)]

@@ -13,6 +13,8 @@ QUANTILE = 0.95
 def spectrum(X: Array) -> Array:
     """Return the eigenvalues of the covariance of centred rows, largest first, as parts of their sum.
 
+    Those of rounding size are 0.
+
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
@@ -23,8 +25,9 @@ def spectrum(X: Array) -> Array:
     ndarray of shape (min(n_samples, n_features),)
     """
     gram = X @ X.T if len(X) < X.shape[1] else X.T @ X
-    values: Array = np.maximum(np.linalg.eigvalsh(gram)[::-1], 0)
-    return values / float(np.trace(gram))
+    values: Array = np.linalg.eigvalsh(gram)[::-1] / float(np.trace(gram))
+    # Eigenvalues that are rounding only would stand out of one another.
+    return np.where(values > len(gram) * np.finfo(float).eps, values, 0.0)
 
 
 def shuffled_thresholds(X: Array, n_repeats: int, random: np.random.Generator) -> Array:

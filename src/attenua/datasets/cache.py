@@ -15,7 +15,7 @@ from attenua._data.files import write_whole
 Layout = Mapping[str, tuple[str, tuple[int, ...]]]
 
 
-def write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+def write(path: Path, arrays: Mapping[str, Any]) -> None:
     """Write arrays to an npz file that appears under its name only when it is complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = io.BytesIO()

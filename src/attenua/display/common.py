@@ -44,16 +44,14 @@ def panels(ax: Any, count: int, *, size: tuple[float, float], share_y: bool = Fa
         Whether panels that are made here share their vertical axis.
     """
     if ax is None:
-        _, made = pyplot().subplots(
-            1, count, figsize=size, sharey=share_y, squeeze=False, layout="constrained"
-        )
-        return made.ravel()
-    given = np.atleast_1d(ax).ravel()
+        figure = pyplot().figure(figsize=size, layout="constrained")
+        return np.ravel(figure.subplots(1, count, sharey=share_y, squeeze=False))
+    given = np.ravel(ax)
     if len(given) == 1 and count > 1 and given[0].get_subplotspec() is not None:
         (whole,) = given
         whole.set_axis_off()
-        made = whole.get_subplotspec().subgridspec(1, count).subplots(sharey=share_y, squeeze=False)
-        return made.ravel()
+        parts = whole.get_subplotspec().subgridspec(1, count)
+        return np.ravel(parts.subplots(sharey=share_y, squeeze=False))
     if len(given) != count:
         raise ValueError(f"ax must be one subplot, or {count} axes, one for each panel; got {len(given)}.")
     return given

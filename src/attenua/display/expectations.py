@@ -126,7 +126,8 @@ class ExpectationsDisplay:
         self.ax_, self.figure_, n = ax, ax.figure, self.expectations.n
         self.zero_line_ = ax.axhline(0, color="0.6", lw=0.8, zorder=1)
         self.size_line_ = ax.axvline(n, color="0.8", lw=0.8, zorder=0)
-        self.lines_, self.error_bars_ = {}, {}
+        self.lines_: dict[str, Any] = {}
+        self.error_bars_: dict[str, Any] = {}
         # The strongest first: the legend has the order of the lines at n.
         ordered = sorted(self.expectations, key=_shown_gain, reverse=True)
         simulated = [e for e in ordered if any(e.strengths) and np.isfinite(e.simulated_gain)]

@@ -165,7 +165,9 @@ class AttenuationPathDisplay:
             )
         left.axhline(0, color="0.6", lw=0.8, zorder=1)
         left.set_ylabel(f"loading on component {component + 1}")
-        left.legend(handles=[self.loading_lines_[i] for i in named], frameon=False, fontsize="small")
+        # Lines are everywhere, so the names have a ground of their own.
+        handles = [self.loading_lines_[i] for i in named]
+        left.legend(handles=handles, framealpha=0.9, edgecolor="none", fontsize="small")
         (self.captured_line_,) = right.plot(self.alphas, 100 * self.captured, color=ACCENT, lw=2.2)
         right.set_ylabel("variance captured, %")
         for axis in axes:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.display.common import ACCENT, SHADES, axes_or_new
+from attenua.display.common import ACCENT, SHADES, axes_or_new, open_frame
 from attenua.rank import RankChoice
 
 Array = NDArray[np.float64]
@@ -94,8 +94,7 @@ class RankDisplay:
             self._draw_eigenvalues(100 * self.choice.eigenvalues, 100 * self.choice.thresholds)
         self.ax_.xaxis.get_major_locator().set_params(integer=True)
         self.ax_.legend(frameon=False, fontsize="small")
-        for side in ("top", "right"):
-            self.ax_.spines[side].set_visible(False)
+        open_frame(self.ax_)
         return self
 
     def _draw_errors(self, errors: Array) -> None:
@@ -105,7 +104,7 @@ class RankDisplay:
         self.partition_lines_[0].set_label("random partitions")
         (self.line_,) = self.ax_.plot(ranks, mean, "o-", ms=3.5, color=SHADES[1], zorder=3, label="mean")
         # The errors of large ranks grow without bound and would flatten what matters.
-        self.ax_.set_ylim(0, 1.15 * max(mean[0], mean[self.choice.rank]))
+        self.ax_.set_ylim(0, 1.3 * max(mean[0], mean[self.choice.rank]))
         self.ax_.set_xlabel("components")
         self.ax_.set_ylabel("error of held-out entries, % of none")
 
@@ -115,10 +114,11 @@ class RankDisplay:
             ranks, eigenvalues, "o-", ms=3.5, color=SHADES[1], zorder=3, label="your rows"
         )
         (self.threshold_line_,) = self.ax_.plot(ranks, thresholds, "--", color="0.45", zorder=2, label=noise)
-        self.ax_.set_yscale("log")
+        self.ax_.set_yscale("log", subs=(2, 5))
         self.ax_.yaxis.set_major_formatter("{x:g}")
+        self.ax_.yaxis.set_minor_formatter("{x:g}")
         # Beyond the noise there may be zeros, which a logarithm cannot show.
-        if thresholds[0] > 0:
-            self.ax_.set_ylim(min(thresholds[0], eigenvalues[0]) / 50, None)
+        lowest = min(thresholds[0], eigenvalues[0]) if thresholds[0] > 0 else eigenvalues[0]
+        self.ax_.set_ylim(lowest / 50, None)
         self.ax_.set_xlabel("component")
         self.ax_.set_ylabel("variance explained, %")

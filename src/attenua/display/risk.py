@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua.display.common import SHADES, axes_or_new, finish_strength_axis, shade_mask_range
+from attenua.display.common import ACCENT, SHADES, axes_or_new, finish_strength_axis, shade_mask_range
 from attenua.theory import PlugInReport, Population
 
 
@@ -118,7 +118,9 @@ class RiskCurveDisplay:
             band=None if report.bootstrap is None else report.band,
         ).plot(ax=ax, **options)
 
-    def plot(self, ax: Any = None, *, parts: bool | None = None, relative: bool | None = None) -> Any:
+    def plot(
+        self, ax: Any = None, *, parts: bool | None = None, relative: bool | None = None
+    ) -> "RiskCurveDisplay":
         """Draw the curves.
 
         Parameters
@@ -144,7 +146,9 @@ class RiskCurveDisplay:
         ax = axes_or_new(ax)
         self.ax_, self.figure_ = ax, ax.figure
         self.mask_range_ = shade_mask_range(ax)
-        self.risk_lines_, self.sampling_lines_, self.oracle_markers_ = [], [], []
+        self.risk_lines_: list[Any] = []
+        self.sampling_lines_: list[Any] = []
+        self.oracle_markers_: list[Any] = []
         self.bias_line_ = self.band_ = None
         for index, size in enumerate(self.sample_sizes):
             self._draw_curve(index, size, parts, relative)
@@ -152,13 +156,9 @@ class RiskCurveDisplay:
         finish_strength_axis(ax, self.alphas)
         ax.set_ylabel("expected excess risk" + (" / PCA's" if relative else ""))
         self._set_height(relative)
-        extras = [line for line in (self.bias_line_, *self.sampling_lines_[:1]) if line is not None]
-        band = [] if self.band_ is None else [self.band_]
-        ax.legend(
-            handles=[*self.risk_lines_, *extras, *self.oracle_markers_[:2], *band],
-            frameon=False,
-            fontsize="small",
-        )
+        shown = [*self.risk_lines_, self.bias_line_, *self.sampling_lines_[:1]]
+        shown += [*self.oracle_markers_[:2], self.band_]
+        ax.legend(handles=[some for some in shown if some is not None], frameon=False, fontsize="small")
         return self
 
     def _set_height(self, relative: bool) -> None:
@@ -183,7 +183,7 @@ class RiskCurveDisplay:
         self.risk_lines_ += ax.plot(self.alphas, risk / unit, color=shade, ls=dashes, lw=2.2, label=label)
         if parts:
             (self.bias_line_,) = ax.plot(
-                self.alphas, self.bias / unit, color="#b5541c", ls="--", lw=1.5, label="bias part"
+                self.alphas, self.bias / unit, color=ACCENT, ls="--", lw=1.5, label="bias part"
             )
             self.sampling_lines_ += ax.plot(
                 self.alphas,

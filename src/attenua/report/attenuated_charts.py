@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from attenua.report.attenuated import Findings
 from attenua.report.charts import MOST_COLUMNS, Chart, loadings, profiles, series, short, signed
+from attenua.theory import PlugInReport
 
 
 def all_charts(found: Findings) -> dict[str, Chart]:
@@ -20,7 +21,7 @@ def all_charts(found: Findings) -> dict[str, Chart]:
         profiles(found.examples, found.names, found.variances, label),
     ]
     if found.theory is not None:
-        charts.append(_theory(found))
+        charts.append(_theory(found.theory))
     return {chart.key: chart for chart in charts}
 
 
@@ -121,8 +122,7 @@ def _leakage(found: Findings) -> Chart:
     return Chart("leakage", summary, [view], head, rows)
 
 
-def _theory(found: Findings) -> Chart:
-    theory = found.theory
+def _theory(theory: PlugInReport) -> Chart:
     alphas, risk = theory.alphas, theory.risk
     drawn, low, high = [], np.full_like(risk, np.nan), np.full_like(risk, np.nan)
     if theory.bootstrap is not None:

@@ -168,7 +168,8 @@ def _search_for(estimator: CorrectedPCA, X: Any, groups: Any) -> CorrectedPCACV:
 def _stages(estimator: Any, strengths: Mapping[str, float]) -> list[CorrectedPCA]:
     """Return PCA, and what it becomes by one correction after another."""
     common = {"neighbours": estimator.neighbours, "feature_groups": estimator.feature_groups}
-    stages, so_far = [CorrectedPCA(int(estimator.n_components_), **common)], {}
+    stages = [CorrectedPCA(int(estimator.n_components_), **common)]
+    so_far: dict[str, Any] = {}
     for name in SEARCH_ORDER:
         if strengths[name]:
             so_far[name] = strengths[name]

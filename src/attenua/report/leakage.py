@@ -1,5 +1,6 @@
 """Which coordinates' variances tilt the subspace: an exact division of the leakage among them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,6 +57,7 @@ def leakage(moments: Moments, basis: Array, labels: NDArray[np.intp] | None = No
     U, variances = basis, moments.variances
     # Centred first, which keeps the digits of small differences between large variances.
     centre = variances.mean()
+    within: Callable[[Array], Array]
     within = (lambda V: variances[:, None] * V) if labels is None else moments.within(labels)
     DU = within(U) - centre * U
     LU = DU - U @ (U.T @ DU)  # L = LU @ U.T

@@ -120,10 +120,8 @@ def colour_of(
 
     Texts and a few whole numbers are labels; other numbers are a scale.
     """
-    if colour_by is None and groups is None:
-        return None
     if colour_by is None:
-        return _labels(one_per_row(groups, n, "groups"), colour_name or "group")
+        return None if groups is None else _labels(one_per_row(groups, n, "groups"), colour_name or "group")
     values = one_per_row(colour_by, n, "colour_by")
     name = str(colour_name or getattr(colour_by, "name", None) or "colour")
     if values.dtype.kind not in "iuf" or _are_few_whole(values):

@@ -8,6 +8,7 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import attenua
 from attenua import CorrectedPCA, CorrectedPCACV
+from attenua._data.checks import checked_count
 from attenua._data.extras import how_to_install
 from attenua._data.files import write_all_whole
 from attenua.report.answer import Answer, Evidence, answer_from
@@ -120,9 +122,11 @@ def report(
     """
     # What is wrong is said before the work.
     environment = _environment()
+    checked_count(random_state, "random_state", least=0)
     if path is not None:
         _checked_path(path)
     about = {"feature_names": feature_names, "groups": groups, "random_state": random_state}
+    found: SearchFindings | Findings
     with threads_for(getattr(estimator, "n_features_in_", 0)):
         if isinstance(estimator, CorrectedPCA | CorrectedPCACV):
             template, label = "corrected.html", "corrected"
@@ -212,6 +216,9 @@ def _image_shape(given: tuple[int, int] | None, names: list[str], neighbours: An
     if given is None:
         is_grid = isinstance(neighbours, tuple | list) and len(neighbours) == 2
         return tuple(neighbours) if is_grid else shape_from_names(names)
+    is_pair = isinstance(given, Sequence) and len(given) == 2
+    if not is_pair or not all(isinstance(side, Integral) and side > 0 for side in given):
+        raise ValueError(f"image_shape must be two whole numbers above 0; got {given!r}.")
     height, width = given
     if height * width != len(names):
         raise ValueError(f"image_shape {height} x {width} does not fit {len(names)} columns.")

@@ -47,6 +47,7 @@ class LinearMap(NamedTuple):
     convergence: Convergence | None = None
 
 
+@dataclass(frozen=True)
 class MapRule:
     """Moments in, one linear map per mask rate out, and its range as a subspace.
 
@@ -75,8 +76,6 @@ class MapRule:
 @dataclass(frozen=True)
 class AsymmetricRule(MapRule):
     r"""The best map of rank at most d, :math:`P_{S V^{-1} S}\, S V^{-1}` (eq. untied-ae-projector-form)."""
-
-    strengths: Array
 
     def maps(self, moments: Moments, rank: int) -> Iterator[tuple[int, LinearMap]]:
         """Yield ``(i, map at strengths[i])``."""
@@ -171,9 +170,9 @@ class LinearAutoencoder(RowsTransformer):
         rank = resolve_rank(self.n_components, data.moments, data.n_samples)
         ((_, found),) = rule.maps(moments, rank)
         dtype = data.dtype
-        self.encoder_ = found.encoder.T.astype(dtype)
-        self.decoder_ = found.decoder.T.astype(dtype)
-        self.components_ = found.range.T.astype(dtype)
+        self.encoder_: NDArray[Any] = found.encoder.T.astype(dtype)
+        self.decoder_: NDArray[Any] = found.decoder.T.astype(dtype)
+        self.components_: NDArray[Any] = found.range.T.astype(dtype)
         self.mean_ = (moments.mean * moments.unit).astype(dtype)
         self.n_components_ = rank
         self.n_samples_ = data.n_samples

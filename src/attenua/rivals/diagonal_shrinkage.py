@@ -188,7 +188,7 @@ class DiagonalShrinkagePCA(SubspaceTransformer):
         self._store(moments, subspace, rows.n_samples, rows.dtype)
         return self
 
-    def _intensity(self, rows: HostRows) -> float:
+    def _intensity(self, rows: Any) -> float:
         if isinstance(self.intensity, str) and self.intensity == "auto":
             return _intensity_of(rows)
         is_number = isinstance(self.intensity, (int, float, np.number)) and not isinstance(

@@ -49,11 +49,11 @@ class HeteroRule(OneCandidate):
         converged, n_iter = False, 0
         while not converged and n_iter < self.max_iter:
             imputed = vectors[:, :rank] ** 2 @ values[:rank]
-            change = np.linalg.norm(imputed - diagonal)
+            change = float(np.linalg.norm(imputed - diagonal))
             diagonal = imputed
             values, vectors = solve(diagonal, vectors)
             noise = rounding(size, abs(values[0]))
-            converged = bool(change <= max(self.tol * np.linalg.norm(diagonal), noise))
+            converged = change <= max(self.tol * float(np.linalg.norm(diagonal)), noise)
             n_iter += 1
         gap = float(abs(values[rank - 1]) - abs(values[rank])) if rank < size else np.inf
         yield (

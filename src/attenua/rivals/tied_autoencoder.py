@@ -104,7 +104,6 @@ class TiedRule(MapRule):
         When to stop; see :func:`attenua.rivals.manifold.minimise`.
     """
 
-    strengths: Array
     n_random: int = 5
     seed: int = 0
     max_iter: int = MAX_ITER

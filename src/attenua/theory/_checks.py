@@ -44,12 +44,13 @@ def as_rank(n_components: Any, n_features: int) -> int:
     """Return the rank d of the target, 1 <= d < p: there must be something to retain and to omit."""
     if not isinstance(n_components, Integral) or isinstance(n_components, bool):
         raise ValueError(f"n_components must be an integer; got {n_components!r}.")
-    if not 1 <= n_components < n_features:
+    rank = int(n_components)
+    if not 1 <= rank < n_features:
         raise ValueError(
             f"n_components must be at least 1 and below the number of features, {n_features}, so that "
-            f"directions are both retained and omitted; got {n_components}."
+            f"directions are both retained and omitted; got {rank}."
         )
-    return int(n_components)
+    return rank
 
 
 def as_strengths(alpha: ArrayLike, name: str = "alpha") -> NDArray[np.float64]:
@@ -96,14 +97,14 @@ def as_candidates(strengths: Mapping[str, ArrayLike]) -> tuple[tuple[int, ...], 
 
 def as_sample_size(n: Any, name: str = "n") -> float:
     """Return a sample size: a finite number of at least 1."""
-    if not isinstance(n, Real) or isinstance(n, bool) or not np.isfinite(n) or n < 1:
+    if not isinstance(n, Real) or isinstance(n, bool) or not 1 <= float(n) < np.inf:
         raise ValueError(f"{name} must be a sample size, a number of at least 1; got {n!r}.")
     return float(n)
 
 
 def as_mask_rate(mask_rate: Any) -> float:
     """Return a mask rate m with 0 < m < 1, the range of the masked objectives."""
-    if not isinstance(mask_rate, Real) or isinstance(mask_rate, bool) or not 0 < mask_rate < 1:
+    if not isinstance(mask_rate, Real) or isinstance(mask_rate, bool) or not 0 < float(mask_rate) < 1:
         raise ValueError(f"mask_rate must be a number strictly between 0 and 1; got {mask_rate!r}.")
     return float(mask_rate)
 
@@ -128,7 +129,7 @@ def over_candidates(
 ) -> Any:
     """Evaluate `function` at every candidate; the answer has the shape that the strengths broadcast to."""
     shape, candidates = as_candidates(strengths)
-    answers = np.array([function(candidate) for candidate in candidates], dtype=dtype)
+    answers: NDArray[Any] = np.array([function(candidate) for candidate in candidates], dtype=dtype)
     answers = answers.reshape(shape + answers.shape[1:])
     return answers.item() if answers.ndim == 0 else answers
 

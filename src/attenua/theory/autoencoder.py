@@ -170,7 +170,7 @@ def _regression(population: Population, mask_rate: float) -> Array:
         raise ValueError(
             "covariance has a coordinate of variance 0; the autoencoder needs positive variances."
         )
-    return np.linalg.solve(_metric(population, q), population.scaled).T
+    return np.linalg.solve(_metric(population, q), population.scaled).T.astype(float, copy=False)
 
 
 def _quotients(population: Population, U: ArrayLike, mask_rate: float) -> tuple[Array, Array]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +64,7 @@ def cut(matrix: Array, n_components: int) -> Cutoff:
     return Cutoff(values[:d], values[d:], vectors[:, :d], vectors[:, d:])
 
 
-def resolution(eigenvalues: Array) -> float:
+def resolution(eigenvalues: NDArray[np.floating[Any]]) -> float:
     """Difference below which two computed eigenvalues cannot be told apart: a few rounding errors."""
     return 4 * max(len(eigenvalues), 16) * np.finfo(float).eps * float(np.abs(eigenvalues).max())
 

@@ -105,8 +105,8 @@ class Elliptical(Law):
         if row_tempering == 0:
             if not np.isfinite(factor):
                 return RowNoise(covariance, is_finite=False)
-            matrices = ((factor - 1, covariance),) if factor != 1 else ()
-            return RowNoise(covariance, crossed=((factor, covariance),), matrices=matrices)
+            excess = ((factor - 1, covariance),) if factor != 1 else ()
+            return RowNoise(covariance, crossed=((factor, covariance),), matrices=excess)
         values, vectors = np.linalg.eigh(covariance)
         values = np.clip(values, 0, None)
         varies = np.diag(covariance) > 0

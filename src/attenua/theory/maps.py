@@ -121,7 +121,8 @@ class CorrectionMap:
         # A column without variance has no error: dividing by infinity gives it no response.
         response = to_variances / np.where(tempered > 0, 2 * tempered, np.inf)[:, None]
         has_factors = self.strengths.damping or (self.strengths.attenuation and self.labels is not None)
-        factors = drift = to_itself = None
+        factors = drift = None
+        to_itself: Any = None  # where something depends on it
         if has_factors or not self.is_linear:
             to_itself = self._entrywise(S, 1 - unit)[1]
         if has_factors:

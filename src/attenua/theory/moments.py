@@ -100,7 +100,7 @@ def moment_constants(
     (2000, 1.0)
     """
     population.require_balance("The moment version")
-    batches = rows() if callable(rows) else rows
+    batches: Any = rows() if callable(rows) else rows
     if hasattr(batches, "ndim") or (isinstance(batches, (list, tuple)) and np.ndim(batches[0]) == 1):
         batches = [batches]
     count, mean, scatter = 0, np.zeros(3), np.zeros((3, 3))
@@ -118,7 +118,8 @@ def moment_constants(
     if count < 2:
         raise ValueError(f"rows must hold at least 2 rows to estimate a spread; got {count}.")
     unit = population.unit
-    return MomentConstants(*(mean * unit).tolist(), scatter / (count - 1) / count * unit**2, count)
+    first, second, third = (mean * unit).tolist()
+    return MomentConstants(first, second, third, scatter / (count - 1) / count * unit**2, count)
 
 
 def _row_values(target: Cutoff, variances: Array, rows: Array) -> Array:

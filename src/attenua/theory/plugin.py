@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from attenua._correct.corrections import Strengths
+from attenua._data.checks import checked_random
 from attenua._estimate.html import result_html
 from attenua.theory._checks import as_rank, as_rows, as_strengths
 from attenua.theory._threads import threads_for
@@ -284,7 +284,7 @@ def _bootstrap(
     population: Population, n: int, strengths: Array, repeats: int, random_state: Any
 ) -> Bootstrap:
     """Draw Gaussian samples of size n from the population, with all figures in its unit."""
-    rng, p, d = check_random_state(random_state), population.n_features, population.n_components
+    rng, p, d = checked_random(random_state), population.n_features, population.n_components
     at, law = population.cutoff, as_law("gaussian")
     values = np.concatenate([at.retained_values, at.omitted_values])
     root = population.eigenvectors * np.sqrt(np.clip(values, 0, None))

@@ -203,7 +203,8 @@ class Population(Geometry):
         target moves, since the theorem says nothing there.
         """
         _, candidates = as_candidates(strengths)
-        kept = np.ravel(self.preserves_target(law=law, **strengths))
+        options: dict[str, Any] = {"law": law, **strengths}
+        kept = np.ravel(self.preserves_target(**options))
         if not kept.all():
             raise ValueError(
                 "this coefficient is defined where the target is preserved; it moves at "

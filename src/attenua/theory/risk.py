@@ -153,7 +153,8 @@ def _crossed_part(f: _Frames, C: Array) -> float:
     """
     C = C * f.correction.scales[:, None] * f.correction.scales
     p, d = f.V1.shape
-    forms = _PlainForms(f, C) if f.correction.factors is None else _WeightedForms(f, C)
+    factors = f.correction.factors
+    forms = _PlainForms(f, C) if factors is None else _WeightedForms(f, C, factors)
     step = max(1, VALUES_AT_ONCE // (p * (p - d)))
     squared = C * C
     chosen = (slice(start, start + step) for start in range(0, d, step))
@@ -209,8 +210,8 @@ class _WeightedForms:
         E[f(b)_i E_{ll}] = 2 (C \circ R_b)_{il} .
     """
 
-    def __init__(self, f: _Frames, C: Array) -> None:
-        self.f, self.C, self.A = f, C, f.correction.factors
+    def __init__(self, f: _Frames, C: Array, A: Array) -> None:
+        self.f, self.C, self.A = f, C, A
         self.R1 = [self.A @ (v[:, None] * C) for v in f.V1.T]
         self.RP = [self.A @ (v[:, None] * C) for v in f.P.T]
         # Axes (variance, j, k).

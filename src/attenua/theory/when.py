@@ -1,6 +1,6 @@
 """When is each correction expected to help, and how much: for a covariance, or for a sample."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from attenua._correct.corrections import GRIDS, SEARCH_ORDER, Strengths
+from attenua._data.checks import checked_random
 from attenua._data.reweighting import FEW_ROWS
 from attenua.theory._checks import INPUT_TOLERANCE, as_rank, as_rows, as_sample_size
 from attenua.theory._threads import threads_for
@@ -141,7 +141,7 @@ def when(
     grids = _grids(population, law, corrections)
     if n * population.n_features > _MOST_VALUES or not law.can_draw:
         n_simulations = 0
-    seeds = check_random_state(random_state).randint(2**31 - 1, size=n_simulations)
+    seeds = checked_random(random_state).randint(2**31 - 1, size=n_simulations)
     with threads_for(population.n_features):
         search = _Search(population, law, n, grids, advance or (lambda: None))
         found = search.expectations(seeds)
@@ -241,7 +241,7 @@ class _Search:
         return [*alone, together]
 
     @staticmethod
-    def _candidates(name: str, grid: Sequence[float]) -> list[Strengths]:
+    def _candidates(name: str, grid: Iterable[float]) -> list[Strengths]:
         return [Strengths(**{name: float(strength)}) for strength in grid]
 
     def _best(self, name: str, candidates: Sequence[Strengths]) -> Expectation:
