@@ -133,3 +133,16 @@ def test_a_row_of_text_and_numbers_is_a_header_but_said(tmp_path):
 def test_a_first_row_with_a_missing_cell_is_data(tmp_path):
     (tmp_path / "x.csv").write_text("1,NA,3\n4,5,6\n7,8,9\n")
     assert read_table(tmp_path / "x.csv", missing="drop-rows").X.tolist() == [[4, 5, 6], [7, 8, 9]]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "-1.7e308,-1e308,-1e307,0,1e307,2e307,3e307,4e307,1e308,1.7e308",
+        "1e-310,2e-310,4e-310,5e-310,6e-310,7e-310,8e-310,9e-310,95e-311,98e-311",
+    ],
+)
+def test_a_first_row_beyond_what_can_be_judged_is_data(tmp_path, first):
+    """Without a warning of numpy, which would be an error here."""
+    (tmp_path / "x.csv").write_text(f"{first}\n" + "1,2,1,2,1,2,1,2,1,3\n" * 9)
+    assert read_table(tmp_path / "x.csv").X.shape == (10, 10)

@@ -127,7 +127,7 @@ def test_drop_is_all_but(frame, path):
         read_table(path, drop=["d"])
     with pytest.raises(TableError, match="--drop names column 'a' twice"):
         read_table(path, drop=["a,a"])
-    with pytest.raises(TableError, match="has no column of numbers"):
+    with pytest.raises(TableError, match="has no column left to use as numbers"):
         read_table(path, drop=[":"])
 
 

@@ -13,7 +13,7 @@ from attenua.cli.readers.labels import Labels, as_colours, as_groups, as_texts, 
 from attenua.cli.readers.missing import WAYS, without_missing
 from attenua.cli.readers.opening import open_source
 from attenua.cli.readers.row_names import first_column_of_labels, suspected_id
-from attenua.cli.readers.source import Source, Table, TableError
+from attenua.cli.readers.source import Source, Table, TableError, counted
 
 
 def read_table(
@@ -107,7 +107,8 @@ def read_table(
     X, kept, done = without_missing(source, X, positions, missing, means)
     if X.shape[0] < least_rows:
         raise TableError(
-            f"{source.source} has {X.shape[0]} rows without missing cells; at least {least_rows} are needed."
+            f"{source.source} has {counted(X.shape[0], 'row')} without missing cells; "
+            f"at least {least_rows} are needed."
         )
     return Table(
         X,
@@ -136,7 +137,7 @@ def _named(source: Source, names: Sequence[str]) -> list[int]:
 
 def _numbers(source: Source, positions: list[int], least_rows: int, means: ArrayLike | None) -> Any:
     if not positions:
-        raise TableError(f"{source.source} has no column of numbers.")
+        raise TableError(f"{source.source} has no column left to use as numbers.")
     refuse_same_names(source, positions)
     n_fitted = len(positions) if means is None else np.size(means)
     if len(positions) != n_fitted:
@@ -146,5 +147,7 @@ def _numbers(source: Source, positions: list[int], least_rows: int, means: Array
         )
     X = source.numbers(positions)
     if X.shape[0] < least_rows:
-        raise TableError(f"{source.source} has {X.shape[0]} rows; at least {least_rows} are needed.")
+        raise TableError(
+            f"{source.source} has {counted(X.shape[0], 'row')}; at least {least_rows} are needed."
+        )
     return X
