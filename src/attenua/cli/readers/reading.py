@@ -95,14 +95,7 @@ def read_table(
     positions = [position for position in positions if position not in dropped]
     X = _numbers(source, positions, least_rows, means)
     asked = bool(columns) or names is not None
-    notes = list(source.notes)
-    if first is not None and 0 not in positions:
-        labels, sentence = first
-        # Who names the columns has left this one out already.
-        notes += [sentence] if labels is not None or not asked else []
-        ids = ids or (None if labels is None else Labels("id", labels, 0))
-    if ids is None and source.row_names is not None:
-        ids = Labels(*source.row_names, None)
+    ids, said = _row_names(source, ids, None if 0 in positions else first, asked)
     suspicion = None if asked else suspected_id(source, X, positions)
     X, kept, done = without_missing(source, X, positions, missing, means)
     if X.shape[0] < least_rows:
@@ -118,7 +111,7 @@ def read_table(
         None if ids is None else as_texts(ids.values[kept]),
         "id" if ids is None else ids.name,
         None if colours is None else as_colours(colours.values[kept]),
-        tuple(note for note in (*notes, suspicion, done) if note),
+        tuple(note for note in (*source.notes, said, suspicion, done) if note),
     )
 
 
@@ -133,6 +126,19 @@ def _named(source: Source, names: Sequence[str]) -> list[int]:
             )
         positions.append(one_column(source, name))
     return positions
+
+
+def _row_names(
+    source: Source, ids: Labels | None, first: tuple[Any, str] | None, asked: bool
+) -> tuple[Labels | None, str | None]:
+    """Return the names of the rows, and what to say of a first column that is left out."""
+    labels, sentence = first or (None, None)
+    if ids is None and labels is not None:
+        return Labels("id", labels, 0), sentence
+    if ids is None and source.row_names is not None:
+        ids = Labels(*source.row_names, None)
+    # Who names the columns, or the rows by another one, has left the first out already.
+    return ids, None if asked or labels is not None else sentence
 
 
 def _numbers(source: Source, positions: list[int], least_rows: int, means: ArrayLike | None) -> Any:
