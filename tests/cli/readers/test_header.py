@@ -120,6 +120,14 @@ def test_what_cannot_be_told_is_data_and_said(tmp_path):
     assert told.notes == ()
 
 
+@pytest.mark.parametrize("n_columns", [3, 8])
+def test_a_count_of_the_columns_is_never_read_as_data_in_silence(tmp_path, n_columns):
+    rows = np.random.default_rng(7).integers(-2000, 2000, (20, n_columns))
+    found = table(tmp_path, rows, np.arange(n_columns))
+    assert found.names is None
+    assert found.notes[0].startswith("the first row, 0, 1, 2, ..., is read as data; ")
+
+
 def test_a_row_of_text_and_numbers_is_a_header_but_said(tmp_path):
     (tmp_path / "x.csv").write_text("s1,2.5,1.5,3\ns2,3.5,4.5,1\ns3,1.0,2.0,1\n")
     found = read_table(tmp_path / "x.csv", id_column="1")

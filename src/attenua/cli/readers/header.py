@@ -57,20 +57,26 @@ def _judge(first: Sequence[str], below: NDArray[np.float64], decimal: str) -> tu
     """Judge a first row of numbers by the rows below it, where NaN is a cell that is missing or a text."""
     row = np.array([number(cell, decimal) for cell in first])
     below = np.where(np.isfinite(below), below, np.nan)
-    seen = ~np.isnan(below).all(axis=0)
-    below = below[:, seen]
-    if below.shape[1] < _LEAST_EVEN or len(below) < 2 or not np.isfinite(row).all() or not _runs(row):
+    if len(below) < 2 or not np.isfinite(row).all() or not _runs(row):
         return False, None
+    seen = ~np.isnan(below).all(axis=0)
     alone, long, counts = not any(map(_nearly_runs, below)), row.size >= _LEAST_CURVED, _counts_columns(row)
-    unlike = _far_from(row[seen], below)
-    if alone and (long or counts):
-        unlike |= _of_another_kind(row[seen], below) or _outside_all(row[seen], below)
+    unlike = _is_unlike(row[seen], below[:, seen], surely_alone=alone and (long or counts))
     shown = _start_of(first)
     if unlike and (counts or _is_axis(first, row, decimal)):
         return True, f"the first row looks like a header of numbers: {shown}; --no-header reads it as data."
-    if long and alone:
+    if counts or (long and alone):
         return False, f"the first row, {shown}, is read as data; if it is a header of numbers, give --header."
     return False, None
+
+
+def _is_unlike(row: NDArray[np.float64], below: NDArray[np.float64], *, surely_alone: bool) -> bool:
+    """Return whether the row cannot be one of those below; where it alone runs, less is asked."""
+    if row.size < _LEAST_EVEN:
+        return False
+    if surely_alone and (_of_another_kind(row, below) or _outside_all(row, below)):
+        return True
+    return _far_from(row, below)
 
 
 def _runs(row: NDArray[np.float64]) -> bool:
@@ -86,7 +92,7 @@ def _nearly_runs(row: NDArray[np.float64]) -> bool:
 
 def _counts_columns(row: NDArray[np.float64]) -> bool:
     """Return whether the row is 0, 1, 2, ... or 1, 2, 3, ..., which stand where there are no names."""
-    return row[0] in (0, 1) and bool((np.diff(row) == 1).all())
+    return row.size > 2 and row[0] in (0, 1) and bool((np.diff(row) == 1).all())
 
 
 def _is_axis(cells: Sequence[str], row: NDArray[np.float64], decimal: str) -> bool:
