@@ -1,5 +1,6 @@
 """The command ``attenua``, also as ``python -m attenua``."""
 
+import os
 import sys
 
 
@@ -11,7 +12,14 @@ def main() -> None:
         if error.name not in ("typer", "rich"):
             raise
         sys.exit(str(error))
-    app(prog_name="attenua")
+    try:
+        app(prog_name="attenua")
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        # What is left in the buffer would fail again, with a traceback, when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(f"Error: standard output cannot be written: {error.strerror}.")
 
 
 if __name__ == "__main__":

@@ -247,9 +247,9 @@ def test_an_output_folder_that_cannot_be_made(frame):
 
 
 def test_data_problems_end_with_1_and_a_sentence(frame):
-    frame.astype(object).map(str).mask(frame.index.to_series().eq(16), "n/a").to_csv("bad.csv", index=False)
+    frame.astype(object).map(str).mask(frame.index.to_series().eq(16), "low").to_csv("bad.csv", index=False)
     for arguments, sentence in (
-        (["bad.csv"], "bad.csv: row 17 (line 18), column 'x0' holds 'n/a'"),
+        (["bad.csv"], "bad.csv: row 17 (line 18), column 'x0' holds 'low'"),
         (["none.csv"], "none.csv does not exist."),
         (["data.csv", "--columns", "y"], "data.csv has no column 'y'"),
         (["data.csv", "--group-column", "y"], "data.csv has no column 'y' for --group-column"),

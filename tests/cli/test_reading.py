@@ -197,9 +197,63 @@ def test_a_standard_output_that_is_full_is_a_sentence(frame):
     for command in (
         "fit numbers.csv -k 2 --method pca --json --out other",
         "transform attenua-fit/model.npz numbers.csv --out -",
+        "--version",
+        "fit --help",
     ):
         result = subprocess.run(
             ["bash", "-c", f"{attenua} {command} > /dev/full"], capture_output=True, text=True
         )
         assert result.returncode == 1
         assert result.stderr == "Error: standard output cannot be written: No space left on device.\n"
+
+
+@pytest.mark.slow
+def test_a_standard_input_or_output_that_is_closed(frame):
+    attenua = shutil.which("attenua", path=os.path.dirname(sys.executable))
+    frame[list("abcde")].to_csv("numbers.csv", index=False)
+    command = f"{attenua} fit numbers.csv -k 2 --method pca >&- && {attenua} fit - --force <&-"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert result.stderr == "Error: standard input is empty.\n"
+    assert Path("attenua-fit/scores.csv").exists()
+
+
+@pytest.mark.parametrize("command", [["fit"], ["fit", "--json"], ["report"]])
+def test_numbers_too_large_for_variances_are_told_by_the_names_of_columns(frame, command):
+    frame.loc[3, "b"] = 1e300
+    frame.to_csv("large.csv", index=False)
+    np.save("large.npy", frame[list("abcde")].to_numpy())
+    for arguments, column in ((["large.csv", "--drop", "who,site"], "'b'"), (["large.npy"], "'column_2'")):
+        result = run(*command, *arguments, *PCA)
+        assert result.exit_code == 1
+        assert result.stderr.startswith(
+            f"Error: {arguments[0]} holds numbers too large for variances in float64"
+        )
+        assert f" in column {column}. Look for wrong values" in result.stderr
+        assert result.stderr.count("\n") == 1
+
+
+def test_rows_too_large_for_scores_are_counted_from_1(frame):
+    run("fit", "data.csv", *PCA, "--drop", "who,site")
+    first = pd.read_csv("attenua-fit/components.csv", index_col=0).iloc[0]
+    frame.loc[3, list("abcde")] = 1.7e308 * np.sign(first)
+    frame.to_csv("large.csv", index=False)
+    result = run("transform", "attenua-fit/model.npz", "large.csv")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: large.csv holds numbers in row 4 that are too large")
+    assert not Path("scores.csv").exists()
+
+
+def test_options_of_texts_are_refused_by_their_own_names(frame):
+    np.save("data.npy", frame[list("abcde")].to_numpy())
+    for option in ("--header", "--no-header"):
+        result = run("fit", "data.npy", option)
+        assert result.exit_code == 1
+        assert result.stderr == f"Error: data.npy: {option} needs a CSV or Excel file.\n"
+
+
+def test_one_row_is_not_said_to_be_rows(frame):
+    run("fit", "data.csv", *PCA, "--drop", "who,site")
+    frame.head(1).to_csv("one.csv", index=False)
+    result = run("transform", "attenua-fit/model.npz", "one.csv")
+    assert result.stdout == "one.csv: scores of 1 row on 2 components written to scores.csv\n"
+    assert "one.csv has 1 row; at least 2 are needed." in run("report", "one.csv", "--columns", "a:e").stderr

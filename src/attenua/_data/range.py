@@ -4,6 +4,7 @@ Inside, rows are counted in a unit of their own, so that nothing overflows there
 data's units: of values such as 1e200 no variance can be given, and no risk compared with another.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,24 @@ from attenua._data.namespace import array_namespace, to_host
 # as large as those about the mean of all.
 _ROOM = 8.0
 _MOST_NAMES = 5
+
+
+class OutOfRangeError(ValueError):
+    """Numbers too large or too small to compute with.
+
+    Parameters
+    ----------
+    sentence : str
+        What ``X holds``, with ``{where}`` for the columns or rows.
+    positions : sequence of int
+        These columns or rows, counted from 0: who calls them something else can say the sentence again.
+    where : str
+        What they are called in the message.
+    """
+
+    def __init__(self, sentence: str, positions: Sequence[int], where: str):
+        super().__init__("X holds " + sentence.format(where=where))
+        self.sentence, self.positions = sentence, positions
 
 
 def check_range(moments: Moments, dtype: type, names: Any = None) -> None:
@@ -63,23 +82,33 @@ def check_scores(values: Any, method: str) -> Any:
     if bool(xp.all(xp.isfinite(values))):
         return values
     row = int(xp.argmax(xp.astype(~xp.all(xp.isfinite(values), axis=1), xp.int8)))
-    raise ValueError(
-        f"X holds numbers in row {row} that are too large: what {method} gives for them is beyond the range "
-        f"of {values.dtype}. Look for wrong values, or divide by a constant what is fitted and what is given."
+    raise OutOfRangeError(
+        f"numbers in {{where}} that are too large: what {method} gives for them is beyond the range of "
+        f"{values.dtype}. Look for wrong values, or divide by a constant what is fitted and what is given.",
+        [row],
+        f"row {row}",
     )
 
 
 def _refuse(
     size: str, verb: str, refused: NDArray[np.bool_], moments: Moments, dtype: type, names: Any
 ) -> None:
-    columns = np.flatnonzero(refused)
-    named = [str(column) if names is None else f"{column} ({names[column]!r})" for column in columns]
-    listed = f"column{'s' if len(named) > 1 else ''} {', '.join(named[:_MOST_NAMES])}"
-    listed += f" and {len(named) - _MOST_NAMES} more" if len(named) > _MOST_NAMES else ""
+    columns = np.flatnonzero(refused).tolist()
+    listed = list_columns(
+        [str(column) if names is None else f"{column} ({names[column]!r})" for column in columns]
+    )
     wider = ", or give X as float64" if dtype is np.float32 else ""
     largest = float(_spreads(moments).max()) * moments.unit
-    raise ValueError(
-        f"X holds numbers too {size} for variances in {np.dtype(dtype).name}: the standard deviation is up "
-        f"to {largest:.1e} in {listed}. Look for wrong values, or scale: {verb} these columns, or all, by a "
-        f"constant{wider}."
+    raise OutOfRangeError(
+        f"numbers too {size} for variances in {np.dtype(dtype).name}: the standard deviation is up to "
+        f"{largest:.1e} in {{where}}. Look for wrong values, or scale: {verb} these columns, or all, by a "
+        f"constant{wider}.",
+        columns,
+        listed,
     )
+
+
+def list_columns(called: Sequence[str]) -> str:
+    """Return some columns in words, the first few of many."""
+    more = f" and {len(called) - _MOST_NAMES} more" if len(called) > _MOST_NAMES else ""
+    return f"column{'s' if len(called) > 1 else ''} {', '.join(called[:_MOST_NAMES])}{more}"

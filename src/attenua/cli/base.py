@@ -1,6 +1,5 @@
 """What every command shares: the application, the console, and how a command fails."""
 
-import os
 import sys
 from typing import Annotated, NoReturn
 
@@ -34,7 +33,7 @@ console = Console()
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        console.print(f"attenua {__version__}", highlight=False)
+        print_plain(f"attenua {__version__}")
         raise typer.Exit
 
 
@@ -49,15 +48,9 @@ def _options(
 
 def print_plain(text: str, end: str = "\n") -> None:
     """Print text as it is: no colours, no markup, no wrapping."""
-    try:
-        typer.echo(text + end, nl=False)
+    typer.echo(text + end, nl=False)
+    if sys.stdout is not None:  # None where it is closed
         sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        # What is left in the buffer would fail again, with a traceback, when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        fail(f"standard output cannot be written: {error.strerror}.")
 
 
 def fail(sentence: str) -> NoReturn:

@@ -106,7 +106,7 @@ def fit(
     table = load_rows(request)
     model = fit_rows(table, request)
     contents: list[Any] = [
-        components_csv(model, table.names),
+        components_csv(model, table),
         scores_csv(scores_of(model, table), table),
         model_bytes(model),
     ]

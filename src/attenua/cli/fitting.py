@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_digits
 
+from attenua._data.range import OutOfRangeError, list_columns
 from attenua.cli.base import fail, warn
 from attenua.cli.methods import Method, Request
+from attenua.cli.output import column_names
 from attenua.cli.readers import Table, TableError
+from attenua.cli.readers.source import shortened
 
 
 def load_rows(request: Request, names: Sequence[str] | None = None) -> Table:
@@ -36,6 +39,10 @@ def fit_rows(table: Table, request: Request) -> Any:
         warnings.simplefilter("always")
         try:
             model.fit(table.X, **groups)
+        except OutOfRangeError as error:
+            names = column_names(table)
+            listed = list_columns([shortened(names[position]) for position in error.positions])
+            fail(f"{table.source} holds {error.sentence.format(where=listed)}")
         except ValueError as error:
             fail(f"{table.source}: {error}")
         except MemoryError:
@@ -52,4 +59,7 @@ def scores_of(model: Any, table: Table) -> Any:
     with warnings.catch_warnings():
         # The names were compared when the table was read; its matrix carries none.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        return model.transform(table.X)
+        try:
+            return model.transform(table.X)
+        except OutOfRangeError as error:
+            fail(f"{table.source} holds {error.sentence.format(where=f'row {error.positions[0] + 1}')}")

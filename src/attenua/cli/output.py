@@ -10,12 +10,17 @@ import numpy as np
 from attenua.cli.readers import Table
 
 
-def components_csv(model: Any, names: Sequence[str] | None) -> bytes:
+def column_names(table: Table) -> Sequence[str]:
+    """Return the names of the columns; those without one are counted."""
+    if table.names is not None:
+        return table.names
+    return [f"column_{number}" for number in range(1, table.X.shape[1] + 1)]
+
+
+def components_csv(model: Any, table: Table) -> bytes:
     """Return the components as CSV: one row each, one column per column of the data."""
-    p = model.n_features_in_
-    columns = [f"column_{number}" for number in range(1, p + 1)] if names is None else names
     rows = ([number, *_digits(row)] for number, row in enumerate(model.components_, start=1))
-    return _csv(["component", *columns], rows)
+    return _csv(["component", *column_names(table)], rows)
 
 
 def scores_csv(scores: Any, table: Table) -> bytes:

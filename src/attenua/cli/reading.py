@@ -74,8 +74,8 @@ MissingCells = Annotated[
     Missing,
     typer.Option(
         "--missing",
-        help="With missing cells (empty, NA, NaN, nan, null, N/A): fail, leave out their rows, or fill them "
-        "with the means of their columns.",
+        help="With missing cells (empty, or a word such as NA, NaN, null, None): fail, leave out their rows, "
+        "or fill them with the means of their columns.",
     ),
 ]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file. By default the first.")]

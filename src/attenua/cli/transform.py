@@ -10,6 +10,7 @@ from attenua.cli.fitting import scores_of
 from attenua.cli.options import AsJson, Force
 from attenua.cli.output import scores_csv, scores_npy
 from attenua.cli.readers import TableError
+from attenua.cli.readers.source import counted
 from attenua.cli.reading import (
     COLUMNS_HELP,
     DecimalSign,
@@ -28,11 +29,12 @@ from attenua.model_files import ModelFileError, load_model
 @app.command(epilog=EXIT_CODES)
 def transform(
     context: typer.Context,
-    model: Annotated[Path, typer.Argument(help="A model.npz that attenua fit wrote.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model.npz that attenua fit wrote.")],
     data: Annotated[
         str,
         typer.Argument(
-            help="Rows with the columns of the fit, in any format of attenua fit; - is CSV on standard input."
+            metavar="DATA",
+            help="Rows with the columns of the fit, in any format of fit; - is CSV on standard input.",
         ),
     ],
     columns: Annotated[
@@ -97,4 +99,5 @@ def transform(
         record = {"data": table.source, "n_rows": n_rows, "n_components": rank, "notes": list(table.notes)}
         print_plain(dump(record | {"files": [str(out)]}))
     else:
-        print_plain(f"{table.source}: scores of {n_rows:,} rows on {rank} components written to {out}")
+        size = f"{counted(n_rows, 'row')} on {counted(rank, 'component')}"
+        print_plain(f"{table.source}: scores of {size} written to {out}")

@@ -7,14 +7,15 @@ from typing import Any
 from attenua import AttenuatedPCACV, CorrectedPCACV, paired_gain
 from attenua._correct.corrections import CORRECTIONS
 from attenua.cli.readers import Table
+from attenua.cli.readers.source import counted
 
 
 def describe(table: Table, model: Any) -> str:
     """Say in a few lines what was fitted, what it gains and how sure that is."""
     n, p = table.X.shape
     size = (
-        f"{table.source}: {n:,} rows, {p:,} columns, {model.n_components_} "
-        f"{'component' if model.n_components_ == 1 else 'components'}."
+        f"{table.source}: {counted(n, 'row')}, {counted(p, 'column')}, "
+        f"{counted(model.n_components_, 'component')}."
     )
     if isinstance(model, CorrectedPCACV):
         return f"{size}\n{_search_in_words(model)}"

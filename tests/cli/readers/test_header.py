@@ -120,6 +120,14 @@ def test_what_cannot_be_told_is_data_and_said(tmp_path):
     assert told.notes == ()
 
 
+@pytest.mark.parametrize("n_columns", [3, 8])
+def test_a_count_of_the_columns_is_never_read_as_data_in_silence(tmp_path, n_columns):
+    rows = np.random.default_rng(7).integers(-2000, 2000, (20, n_columns))
+    found = table(tmp_path, rows, np.arange(n_columns))
+    assert found.names is None
+    assert found.notes[0].startswith("the first row, 0, 1, 2, ..., is read as data; ")
+
+
 def test_a_row_of_text_and_numbers_is_a_header_but_said(tmp_path):
     (tmp_path / "x.csv").write_text("s1,2.5,1.5,3\ns2,3.5,4.5,1\ns3,1.0,2.0,1\n")
     found = read_table(tmp_path / "x.csv", id_column="1")
@@ -133,3 +141,16 @@ def test_a_row_of_text_and_numbers_is_a_header_but_said(tmp_path):
 def test_a_first_row_with_a_missing_cell_is_data(tmp_path):
     (tmp_path / "x.csv").write_text("1,NA,3\n4,5,6\n7,8,9\n")
     assert read_table(tmp_path / "x.csv", missing="drop-rows").X.tolist() == [[4, 5, 6], [7, 8, 9]]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "-1.7e308,-1e308,-1e307,0,1e307,2e307,3e307,4e307,1e308,1.7e308",
+        "1e-310,2e-310,4e-310,5e-310,6e-310,7e-310,8e-310,9e-310,95e-311,98e-311",
+    ],
+)
+def test_a_first_row_beyond_what_can_be_judged_is_data(tmp_path, first):
+    """Without a warning of numpy, which would be an error here."""
+    (tmp_path / "x.csv").write_text(f"{first}\n" + "1,2,1,2,1,2,1,2,1,3\n" * 9)
+    assert read_table(tmp_path / "x.csv").X.shape == (10, 10)

@@ -8,7 +8,7 @@ from sklearn.impute import SimpleImputer
 
 from attenua.cli.readers import TableError, read_table
 
-WORDS = ["", "NA", "NaN", "nan", "null", "N/A"]
+WORDS = ["", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>", "#N/A", "#NA"]
 
 
 @pytest.fixture
@@ -63,13 +63,13 @@ def test_refused_counted_dropped_and_filled(rows, tmp_path, ending):
 
 def test_the_words_for_nothing(tmp_path):
     lines = [
-        f"{number},{word}" for number, word in enumerate([*WORDS, *[f" {word} " for word in WORDS], "1.5"])
+        f"{number},{word}" for number, word in enumerate([*WORDS, *[f"   {word} " for word in WORDS], "1.5"])
     ]
     (tmp_path / "x.csv").write_text("a,b\n" + "\n".join([*lines, "0.5,2.5"]))
-    with pytest.raises(TableError, match="12 cells are missing, in 12 of 14 rows and 1 of 2 columns"):
+    with pytest.raises(TableError, match="24 cells are missing, in 24 of 26 rows and 1 of 2 columns"):
         read_table(tmp_path / "x.csv")
     np.testing.assert_array_equal(
-        read_table(tmp_path / "x.csv", missing="drop-rows").X, [[12, 1.5], [0.5, 2.5]]
+        read_table(tmp_path / "x.csv", missing="drop-rows").X, [[24, 1.5], [0.5, 2.5]]
     )
 
 
@@ -100,3 +100,19 @@ def test_what_cannot_be_filled_or_left_out(tmp_path):
         read_table(tmp_path / "x.csv", missing="drop-rows")
     with pytest.raises(ValueError, match="missing must be one of fail, drop-rows, mean; got 'zero'"):
         read_table(tmp_path / "x.csv", missing="zero")
+
+
+def test_cells_too_large_for_a_mean(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n1,1.7e308\n2,1.7e308\n3,\n")
+    with pytest.raises(TableError, match="column 'b' holds numbers too large for a mean"):
+        read_table(tmp_path / "x.csv", missing="mean")
+
+
+def test_the_error_says_whose_means_would_be_taken(rows, tmp_path):
+    path = saved(rows, tmp_path / "x.csv")
+    with pytest.raises(
+        TableError, match="mean fills the cells with the means of their columns in these rows"
+    ):
+        read_table(path)
+    with pytest.raises(TableError, match="mean fills the cells with the means of the model"):
+        read_table(path, means=[10, 20, 30, 40])

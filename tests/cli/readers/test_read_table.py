@@ -116,17 +116,21 @@ def rows_with(cell, at=17, n=5_000):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (rows_with("n/a"), r"row 17 \(line 18\), column 'age' holds 'n/a', which is not a number"),
-        (rows_with("n/a", at=4_500), r"row 4500 \(line 4501\), column 'age' holds 'n/a'"),
+        (rows_with("low"), r"row 17 \(line 18\), column 'age' holds 'low', which is not a number"),
+        (rows_with("low", at=4_500), r"row 4500 \(line 4501\), column 'age' holds 'low'"),
         (rows_with('"1\n"'), r"row 17 \(line 19\), column 'age' holds '1\\n', which is not a number"),
-        (rows_with("NA  "), r"row 17 \(line 18\), column 'age' holds 'NA  ', which is not a number"),
+        (rows_with("x" * 999), r"column 'age' holds 'x{60}\.\.\.', which is not a number"),
+        (rows_with("NA  "), r"1 cell is missing, .* the first is row 17 \(line 18\), column 'age'\."),
         (rows_with("1_000"), r"row 17 \(line 18\), column 'age' holds '1_000', which is not a number"),
         (rows_with(""), r"1 cell is missing, .* the first is row 17 \(line 18\), column 'age'\."),
         (rows_with("nan"), r"1 cell is missing, .* the first is row 17 \(line 18\), column 'age'\."),
         (rows_with("inf"), r"row 17 \(line 18\), column 'age' is inf, which is not a finite number"),
         (rows_with("1e400"), r"row 17 \(line 18\), column 'age' is inf, which is not a finite number"),
-        ("a,b\n1,2\n3\n", r"row 2 \(line 3\) has 1 cells, but the first row has 2"),
+        ("a,b\n1,2\n3\n", r"row 2 \(line 3\) has 1 cell, but the first row has 2"),
         ("a,a\n1,2\n3,4\n", "two columns are called 'a'; give each its own name, or leave one out"),
+        ("a,b,\n1,2,3\n4,5,x\n", r"row 2 \(line 3\), column 3 holds 'x'"),
+        ("a b\n1 2\n3 4\n", "separated by commas, semicolons or tabs; here a row is one cell"),
+        ("a," + "b" * 140_000 + "\n1,2\n3,4\n", "the first row is not valid CSV: field larger than"),
         ("", "is empty"),
         ("a,b\n", "has 0 rows; at least 2 are needed"),
         ('a,b\n1,"2\n3,4\n', r"line \d is not valid CSV"),
@@ -228,3 +232,12 @@ def test_a_missing_library_is_named(tmp_path, monkeypatch, module, ending):
     (tmp_path / f"x.{ending}").touch()
     with pytest.raises(TableError, match=f"need {module}: pip install"):
         read_table(tmp_path / f"x.{ending}")
+
+
+@pytest.mark.parametrize("ending", ["npy", "npz"])
+def test_a_file_that_is_no_array_is_not_taken_for_a_pickle(tmp_path, ending):
+    path = tmp_path / f"x.{ending}"
+    path.write_text("no array")
+    with pytest.raises(TableError, match=f"cannot be read as {ending}: ") as caught:
+        read_table(path)
+    assert "pickle" not in str(caught.value)

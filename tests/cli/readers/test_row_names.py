@@ -127,7 +127,7 @@ def test_drop_is_all_but(frame, path):
         read_table(path, drop=["d"])
     with pytest.raises(TableError, match="--drop names column 'a' twice"):
         read_table(path, drop=["a,a"])
-    with pytest.raises(TableError, match="has no column of numbers"):
+    with pytest.raises(TableError, match="has no column left to use as numbers"):
         read_table(path, drop=[":"])
 
 
@@ -143,3 +143,12 @@ def test_colours_are_numbers_or_texts_and_left_out_of_the_numbers(frame, path):
     assert read_table(path, colour_by="b", columns=["a:c"]).names == ["a", "b", "c"]
     with pytest.raises(TableError, match="no column 'sex' for --colour-by"):
         read_table(path, colour_by="sex")
+
+
+def test_names_of_rows_from_another_column_are_not_said_to_be_the_first(frame, path):
+    frame["who"] = list("stuvwxyz")
+    frame.set_axis([f"r{number}" for number in range(8)]).to_csv(path)
+    table = read_table(path, id_column="who")
+    assert list(table.ids) == list("stuvwxyz")
+    assert table.names == ["a", "b", "c"]
+    assert table.notes == ()

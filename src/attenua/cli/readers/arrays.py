@@ -46,15 +46,16 @@ class MatrixSource(Source):
 def npy_source(path: Path, source: str) -> MatrixSource:
     """Open an npy file without reading it into memory."""
     try:
-        return MatrixSource(np.load(path, mmap_mode="r", allow_pickle=False), source)
+        X = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, EOFError) as error:
-        if isinstance(error, TableError):
-            raise
         raise TableError(f"{source} cannot be read as npy: {first_line(error)}.") from None
+    return MatrixSource(X, source)
 
 
 def npz_source(path: Path, source: str) -> MatrixSource:
     """Open the matrix of an npz file: the only one, or the one called X; or a scipy sparse matrix."""
+    if not zipfile.is_zipfile(path):  # numpy would take it for a pickle
+        raise TableError(f"{source} cannot be read as npz: it is not a zip file.")
     try:
         with np.load(path, allow_pickle=False) as archive:
             names = archive.files

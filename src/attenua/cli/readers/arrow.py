@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._data.extras import how_to_install
-from attenua.cli.readers.source import Source, TableError, first_line
+from attenua.cli.readers.source import NOT_NUMBERS, Source, TableError, first_line
 
 
 class ArrowSource(Source):
@@ -57,8 +57,7 @@ class ArrowSource(Source):
             for is_kind in (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal)
         ):
             raise TableError(
-                f"{self.source}: {self.called(position)} holds {kind}, not numbers. Leave it out with "
-                "--drop, or choose the columns to use with --columns."
+                f"{self.source}: {self.called(position)} holds {kind}, not numbers. {NOT_NUMBERS}"
             )
         # In a column of decimals an empty cell is None, which as a number is NaN as well.
         return column.to_numpy().astype(float)

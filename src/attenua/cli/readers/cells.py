@@ -1,10 +1,10 @@
 """Cells of a text: which are numbers, and which are missing."""
 
 import re
+from collections.abc import Iterable
 
-# Words that stand for a missing cell. Spaces around commas are common; pyarrow takes cells as they are.
-MISSING = ("", "NA", "NaN", "nan", "null", "N/A")
-MISSING_CELLS = [before + word + after for word in MISSING for before in ("", " ") for after in ("", " ")]
+# Words that stand for a missing cell: those of pandas, Excel and R.
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>", "#N/A", "#NA")
 
 _NUMBER = re.compile(
     r"[+-]?(?:\d+[.]?\d*|[.]\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|infinity|nan)", re.IGNORECASE | re.ASCII
@@ -13,7 +13,7 @@ _NUMBER = re.compile(
 
 def is_missing(cell: str) -> bool:
     """Return whether a cell holds nothing, or a word for nothing."""
-    return cell in MISSING_CELLS
+    return cell.strip(" \t") in MISSING
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:
@@ -29,3 +29,11 @@ def is_number(cell: str, decimal: str = ".") -> bool:
 def number(cell: str, decimal: str) -> float:
     """Return the number in a cell."""
     return float(cell.replace(decimal, "."))
+
+
+def counts_rows(cells: Iterable[object]) -> bool:
+    """Return whether some cells count the rows, from 0 or from 1."""
+    texts = [str(cell).strip() for cell in cells]
+    return bool(texts) and any(
+        texts == [str(number + start) for number in range(len(texts))] for start in (0, 1)
+    )

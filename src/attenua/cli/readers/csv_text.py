@@ -2,16 +2,18 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attenua._data.extras import how_to_install
-from attenua.cli.readers.cells import MISSING_CELLS, is_missing, is_number
+from attenua.cli.readers.cells import MISSING, is_missing, is_number
 from attenua.cli.readers.form import Wishes, find_form
-from attenua.cli.readers.source import Source, TableError, first_line
+from attenua.cli.readers.source import NOT_NUMBERS, Source, TableError, counted, first_line, shortened
+
+_ONE_COLUMN = "Cells must be separated by commas, semicolons or tabs; here a row is one cell."
 
 
 class CsvSource(Source):
@@ -36,7 +38,10 @@ class CsvSource(Source):
             raise TableError(
                 f"{source}: CSV files need pyarrow: {how_to_install('cli')} ({error})."
             ) from None
-        form = find_form(self._lines, wishes)
+        try:
+            form = find_form(self._lines, wishes)
+        except csv.Error as error:
+            raise TableError(f"{source}: the first row is not valid CSV: {error}.") from None
         if form is None:
             raise TableError(f"{source} is empty.")
         self._form, self.names, self.n_columns = form, form.names, form.width
@@ -73,7 +78,7 @@ class CsvSource(Source):
         column = self._parse([position], pa.string()).column(0)
         return np.array([text.strip() for text in column.to_pylist()], dtype=str)
 
-    def _parse(self, positions: list[int], kind: Any) -> Any:
+    def _parse(self, positions: list[int], kind: Any, missing: Sequence[str] = MISSING) -> Any:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -97,12 +102,15 @@ class CsvSource(Source):
                 arrow_csv.ConvertOptions(
                     include_columns=wanted,
                     column_types=dict.fromkeys(wanted, kind),
-                    null_values=MISSING_CELLS,
+                    null_values=list(missing),
                     decimal_point=self._form.decimal,
                 ),
             )
         except pa.ArrowInvalid as error:
-            self._refuse(positions if kind == pa.float64() else [])
+            # pyarrow takes cells as they are: a word for nothing with spaces around it is read here.
+            padded = self._check_cells(positions if kind == pa.float64() else [])
+            if padded.difference(missing):
+                return self._parse(positions, kind, [*MISSING, *padded])
             raise TableError(f"{self.source} cannot be read as CSV: {first_line(error)}.") from None
 
     def _data_rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -116,19 +124,25 @@ class CsvSource(Source):
         except csv.Error as error:
             raise TableError(f"{self.source}: line {reader.line_num} is not valid CSV: {error}.") from None
 
-    def _refuse(self, positions: list[int]) -> None:
-        """Raise an error that names the first row of another length, or the first cell that is no number."""
+    def _check_cells(self, positions: list[int]) -> set[str]:
+        """Return the missing cells as they are written; a row of another length or a text is an error."""
+        missing = set()
         for number, (line, cells) in enumerate(self._data_rows(), start=1):
             place = f"{self.source}: row {number} (line {line})"
             if len(cells) != self.n_columns:
-                raise TableError(f"{place} has {len(cells)} cells, but the first row has {self.n_columns}.")
+                raise TableError(
+                    f"{place} has {counted(len(cells), 'cell')}, but the first row has {self.n_columns}."
+                )
             for position in positions:
                 cell = cells[position]
-                if not is_missing(cell) and not is_number(cell, self._form.decimal):
+                if is_missing(cell):
+                    missing.add(cell)
+                elif not is_number(cell, self._form.decimal):
                     raise TableError(
-                        f"{place}, {self.called(position)} holds {cell!r}, which is not a number. Leave the "
-                        "column out with --drop, or choose the columns to use with --columns."
+                        f"{place}, {self.called(position)} holds {shortened(cell)}, which is not a number. "
+                        f"{NOT_NUMBERS if self.n_columns > 1 else _ONE_COLUMN}"
                     )
+        return missing
 
     def place(self, row: int) -> str:
         """Return where a row is: counted from 1, with its line."""

@@ -7,11 +7,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from attenua.cli.readers.cells import is_missing, is_number, number
-from attenua.cli.readers.header import Finding, judge
+from attenua.cli.readers.cells import is_missing, is_number
+from attenua.cli.readers.header import find_header
 
 _ROWS, _CELLS = 200, 200_000
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*", re.ASCII)
@@ -76,7 +73,7 @@ def find_form(lines: Any, wishes: Wishes) -> Form | None:
     if header is None and wishes.names is not None:
         header = set(wishes.names) <= {cell.strip() for cell in rows[0]} or None
     if header is None:
-        header, sentence = _header(rows, decimal)
+        header, sentence = find_header(rows, decimal)
         notes += [sentence] if sentence else []
     names = [cell.strip() for cell in rows[0]] if header else None
     return Form(delimiter, decimal, names, len(rows[0]), notes)
@@ -107,7 +104,8 @@ def _first_rows(lines: Iterator[str], delimiter: str) -> list[list[str]]:
             if len(found) > 4 and len(found) * len(row) > _CELLS:
                 break
     except csv.Error:  # said with its line when the numbers are read
-        pass
+        if not found:
+            raise
     return found
 
 
@@ -119,54 +117,3 @@ def _decimal(rows: list[list[str]], delimiter: str) -> str:
     with_comma = any(_DECIMAL_COMMA.fullmatch(cell) for cell in cells)
     with_point = any("." in cell and is_number(cell) for cell in cells[len(rows[0]) :])
     return "," if with_comma and not with_point else "."
-
-
-def _header(rows: list[list[str]], decimal: str) -> tuple[bool, str | None]:
-    """Return whether the first row is a header, and what to say about it."""
-    first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
-    numeric = [is_number(cell, decimal) for cell in first]
-    if not all(numeric) and any(not is_number(cell, decimal) and not is_missing(cell) for cell in first):
-        return True, _doubt(first, numeric, decimal)
-    if not all(numeric[1:]) or not below:
-        return False, None
-    # A blank first cell is the name that pandas and R give to the labels of rows.
-    start = 0 if numeric[0] else 1
-    if start and first[0].strip() == "" and counts_rows([row[0] for row in below]):
-        return True, None
-    finding = judge(first[start:], _numbers([row[start:] for row in below], decimal), decimal)
-    shown = ", ".join(cell.strip() for cell in first[start : start + 3])
-    if finding is Finding.HEADER:
-        return (
-            True,
-            f"the first row looks like a header of numbers: {shown}, ...; --no-header reads it as data.",
-        )
-    if finding is Finding.SUSPECT:
-        return (
-            False,
-            f"the first row, {shown}, ..., is read as data; if it is a header of numbers, give --header.",
-        )
-    return False, None
-
-
-def _doubt(first: list[str], numeric: list[bool], decimal: str) -> str | None:
-    """Return what to say of a header that holds numbers in no order, as a row of data would."""
-    values = [number(cell, decimal) for cell, is_numeric in zip(first, numeric, strict=True) if is_numeric]
-    steps = np.diff(values)
-    if len(values) < 2 or (steps > 0).all() or (steps < 0).all():
-        return None
-    shown = ", ".join(cell.strip() for cell in first[:3])
-    return f"the first row is read as the header: {shown}, ...; --no-header reads it as data."
-
-
-def counts_rows(cells: Any) -> bool:
-    """Return whether some cells count the rows, from 0 or from 1."""
-    texts = [str(cell).strip() for cell in cells]
-    return bool(texts) and any(
-        texts == [str(number + start) for number in range(len(texts))] for start in (0, 1)
-    )
-
-
-def _numbers(rows: list[list[str]], decimal: str) -> NDArray[np.float64]:
-    """Return cells as numbers, NaN where a cell is none."""
-    values = [[number(cell, decimal) if is_number(cell, decimal) else np.nan for cell in row] for row in rows]
-    return np.array(values, dtype=float)

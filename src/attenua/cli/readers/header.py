@@ -1,56 +1,82 @@
-"""Is a first row of numbers a header? Wavelengths, times and the 0, 1, 2, ... of pandas are.
+"""Is the first row a header? One with a text in it is; one of numbers is if it is an axis.
 
-A row of data must almost never be taken for a header, so two things are asked. The row must be an axis:
-numbers that run up or down, smooth to their last printed digit. And it must be unlike the rows below it.
+Wavelengths, years and the 0, 1, 2, ... of pandas are. A row of data must almost never be taken for a header,
+so two things are asked. The row must be an axis: numbers that run up or down, smooth to their last printed
+digit, or that count the columns. And it must be unlike the rows below it.
 """
 
 from collections.abc import Sequence
-from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.cli.readers.cells import number
+from attenua.cli.readers.cells import counts_rows, is_missing, is_number, number
 
-# Fewer numbers than this may run evenly by chance.
+# Fewer numbers than this may run evenly by chance, or smoothly.
 _LEAST_EVEN, _LEAST_CURVED = 5, 10
 # What holds for nearly all columns.
 _MOST_COLUMNS = 0.9
 
 
-class Finding(Enum):
-    """What the first row of numbers is taken for."""
+def find_header(rows: list[list[str]], decimal: str) -> tuple[bool, str | None]:
+    """Return whether the first of some rows is a header, and what to say about it."""
+    first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
+    numeric = [is_number(cell, decimal) for cell in first]
+    if any(not is_number(cell, decimal) and not is_missing(cell) for cell in first):
+        return True, _doubt(first, numeric, decimal)
+    if not all(numeric[1:]) or not below:
+        return False, None
+    # A blank first cell is the name that pandas and R give to the labels of rows.
+    start = 0 if numeric[0] else 1
+    if start and first[0].strip() == "" and counts_rows(row[0] for row in below):
+        return True, None
+    return _judge(first[start:], _numbers([row[start:] for row in below], decimal), decimal)
 
-    DATA = "data"
-    SUSPECT = "suspect"
-    HEADER = "header"
+
+def _doubt(first: list[str], numeric: list[bool], decimal: str) -> str | None:
+    """Return what to say of a header that holds numbers in no order, as a row of data would."""
+    values = [number(cell, decimal) for cell, is_numeric in zip(first, numeric, strict=True) if is_numeric]
+    if len(values) < 2 or _runs(np.array(values)):
+        return None
+    return f"the first row is read as the header: {_start_of(first)}; --no-header reads it as data."
 
 
-def judge(first: Sequence[str], below: NDArray[np.float64], decimal: str = ".") -> Finding:
-    """Judge a first row of numbers by the rows below it.
+def _start_of(cells: Sequence[str]) -> str:
+    return ", ".join(cell.strip() for cell in cells[:3]) + ", ..."
 
-    Parameters
-    ----------
-    first : sequence of str
-        Cells of the first row, all numbers.
-    below : ndarray of shape (n_rows, n_columns)
-        Some rows below it; NaN where a cell is missing or a text.
-    decimal : str
-        The decimal point or comma.
-    """
+
+def _numbers(rows: list[list[str]], decimal: str) -> NDArray[np.float64]:
+    """Return cells as numbers, NaN where a cell is none."""
+    values = [[number(cell, decimal) if is_number(cell, decimal) else np.nan for cell in row] for row in rows]
+    return np.array(values, dtype=float)
+
+
+# Numbers near the largest or the least double are no axis, whatever their differences come to.
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
+def _judge(first: Sequence[str], below: NDArray[np.float64], decimal: str) -> tuple[bool, str | None]:
+    """Judge a first row of numbers by the rows below it, where NaN is a cell that is missing or a text."""
     row = np.array([number(cell, decimal) for cell in first])
     below = np.where(np.isfinite(below), below, np.nan)
+    if len(below) < 2 or not np.isfinite(row).all() or not _runs(row):
+        return False, None
     seen = ~np.isnan(below).all(axis=0)
-    below = below[:, seen]
-    if below.shape[1] < _LEAST_EVEN or len(below) < 2 or not np.isfinite(row).all() or not _runs(row):
-        return Finding.DATA
-    alone, long = not any(_nearly_runs(other) for other in below), row.size >= _LEAST_CURVED
-    another_kind = alone and _of_another_kind(row[seen], below)
-    if _counts_columns(row) and (another_kind or (alone and _outside_all(row[seen], below))):
-        return Finding.HEADER
-    if _is_axis(first, row, decimal) and ((long and another_kind) or _far_from(row[seen], below)):
-        return Finding.HEADER
-    return Finding.SUSPECT if long and alone else Finding.DATA
+    alone, long, counts = not any(map(_nearly_runs, below)), row.size >= _LEAST_CURVED, _counts_columns(row)
+    unlike = _is_unlike(row[seen], below[:, seen], surely_alone=alone and (long or counts))
+    shown = _start_of(first)
+    if unlike and (counts or _is_axis(first, row, decimal)):
+        return True, f"the first row looks like a header of numbers: {shown}; --no-header reads it as data."
+    if counts or (long and alone):
+        return False, f"the first row, {shown}, is read as data; if it is a header of numbers, give --header."
+    return False, None
+
+
+def _is_unlike(row: NDArray[np.float64], below: NDArray[np.float64], *, surely_alone: bool) -> bool:
+    """Return whether the row cannot be one of those below; where it alone runs, less is asked."""
+    if row.size < _LEAST_EVEN:
+        return False
+    if surely_alone and (_of_another_kind(row, below) or _outside_all(row, below)):
+        return True
+    return _far_from(row, below)
 
 
 def _runs(row: NDArray[np.float64]) -> bool:
@@ -66,7 +92,7 @@ def _nearly_runs(row: NDArray[np.float64]) -> bool:
 
 def _counts_columns(row: NDArray[np.float64]) -> bool:
     """Return whether the row is 0, 1, 2, ... or 1, 2, 3, ..., which stand where there are no names."""
-    return row[0] in (0, 1) and bool((np.diff(row) == 1).all())
+    return row.size > 2 and row[0] in (0, 1) and bool((np.diff(row) == 1).all())
 
 
 def _is_axis(cells: Sequence[str], row: NDArray[np.float64], decimal: str) -> bool:
@@ -82,6 +108,8 @@ def _is_axis(cells: Sequence[str], row: NDArray[np.float64], decimal: str) -> bo
     place = np.linspace(-1, 1, row.size)
     degree = 3 if row.size >= _LEAST_CURVED else 1
     for form, slope in forms:
+        if not np.isfinite([*form, *(last_digit * slope)]).all():
+            continue
         smooth = np.polynomial.Polynomial.fit(place, form, degree)(place)
         if (np.abs(form - smooth) <= last_digit * slope).all():
             return True

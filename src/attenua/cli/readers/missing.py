@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from attenua.cli.readers.source import Source, TableError
+from attenua.cli.readers.source import Source, TableError, counted
 
 WAYS = ("fail", "drop-rows", "mean")
 # Cells looked at in one go.
@@ -42,18 +42,18 @@ def without_missing(
     if not rows.size:
         return X, slice(None), None
     n_rows = np.unique(rows).size
-    of_rows = f"{n_rows:,} of {X.shape[0]:,} rows"
+    of_rows = f"{n_rows:,} of {counted(X.shape[0], 'row')}"
+    whose = "of their columns in these rows" if means is None else "of the model"
     if way == "fail":
         raise TableError(
-            f"{source.source}: {_count(rows.size, 'cell')} missing, in {of_rows} and "
-            f"{np.unique(columns).size:,} of {X.shape[1]:,} columns; the first is {source.place(rows[0])}, "
+            f"{source.source}: {_are(rows.size)} missing, in {of_rows} and {np.unique(columns).size:,} of "
+            f"{counted(X.shape[1], 'column')}; the first is {source.place(rows[0])}, "
             f"{source.called(positions[columns[0]])}. --missing drop-rows leaves these rows out, --missing "
-            "mean fills the cells with the means of their columns."
+            f"mean fills the cells with the means {whose}."
         )
     if way == "drop-rows":
         kept = np.setdiff1d(np.arange(X.shape[0]), rows)
-        return X[kept], kept, f"{of_rows} left out, because {_count(rows.size, 'cell')} missing in them."
-    whose = "of their columns in these rows" if means is None else "of the model"
+        return X[kept], kept, f"{of_rows} left out, because {_are(rows.size)} missing in them."
     note = f"missing cells ({rows.size:,}, in {of_rows}) filled with the means {whose}."
     return _filled(source, X, positions, rows, columns, means), slice(None), note
 
@@ -69,7 +69,11 @@ def _filled(
         if not n_there.all():
             empty = source.called(positions[int(np.argmin(n_there))])
             raise TableError(f"{source.source}: {empty} holds no number at all; leave it out with --drop.")
-        means = np.asarray(X.sum(axis=0)).ravel() / n_there
+        with np.errstate(over="ignore"):
+            means = np.asarray(X.sum(axis=0)).ravel() / n_there
+        if not np.isfinite(means).all():
+            large = source.called(positions[int(np.argmin(np.isfinite(means)))])
+            raise TableError(f"{source.source}: {large} holds numbers too large for a mean.")
     X[rows, columns] = np.asarray(means)[columns]
     return X
 
@@ -87,5 +91,5 @@ def _not_finite(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any
     return rows, columns, np.asarray(X[rows, columns])
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun} is" if number == 1 else f"{number:,} {noun}s are"
+def _are(n_cells: int) -> str:
+    return f"{counted(n_cells, 'cell')} {'is' if n_cells == 1 else 'are'}"

@@ -33,7 +33,8 @@ def open_source(path: str | Path, wishes: Wishes, sheet: str | None) -> Source:
     """Open a file, or standard input for ``-``."""
     if str(path) == "-":
         _refuse_given("standard input", "an Excel file", {"--sheet": sheet})
-        return CsvSource(sys.stdin.buffer.read(), "standard input", wishes)
+        content = sys.stdin.buffer.read() if sys.stdin is not None else b""  # None where it is closed
+        return CsvSource(content, "standard input", wishes)
     path = Path(path)
     if path.is_dir():
         raise TableError(f"{path} is a folder; give the name of a file.")
@@ -63,7 +64,9 @@ def _open(path: Path, source: str, wishes: Wishes, sheet: str | None) -> Source:
             f"{path} has the ending {path.suffix!r}; known are {known}, and texts packed as "
             f"{', '.join(_TEXTS[0] + ending for ending in _UNPACKERS)}."
         )
-    _refuse_given(source, "a CSV file", {"--decimal": wishes.decimal, "--header": wishes.header})
+    header = "--header" if wishes.header else "--no-header"
+    _refuse_given(source, "a CSV file", {"--decimal": wishes.decimal})
+    _refuse_given(source, "a CSV or Excel file", {header: wishes.header})
     return opener(path, source)
 
 

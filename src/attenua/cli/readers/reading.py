@@ -13,7 +13,7 @@ from attenua.cli.readers.labels import Labels, as_colours, as_groups, as_texts, 
 from attenua.cli.readers.missing import WAYS, without_missing
 from attenua.cli.readers.opening import open_source
 from attenua.cli.readers.row_names import first_column_of_labels, suspected_id
-from attenua.cli.readers.source import Source, Table, TableError
+from attenua.cli.readers.source import Source, Table, TableError, counted
 
 
 def read_table(
@@ -95,19 +95,13 @@ def read_table(
     positions = [position for position in positions if position not in dropped]
     X = _numbers(source, positions, least_rows, means)
     asked = bool(columns) or names is not None
-    notes = list(source.notes)
-    if first is not None and 0 not in positions:
-        labels, sentence = first
-        # Who names the columns has left this one out already.
-        notes += [sentence] if labels is not None or not asked else []
-        ids = ids or (None if labels is None else Labels("id", labels, 0))
-    if ids is None and source.row_names is not None:
-        ids = Labels(*source.row_names, None)
+    ids, said = _row_names(source, ids, None if 0 in positions else first, asked)
     suspicion = None if asked else suspected_id(source, X, positions)
     X, kept, done = without_missing(source, X, positions, missing, means)
     if X.shape[0] < least_rows:
         raise TableError(
-            f"{source.source} has {X.shape[0]} rows without missing cells; at least {least_rows} are needed."
+            f"{source.source} has {counted(X.shape[0], 'row')} without missing cells; "
+            f"at least {least_rows} are needed."
         )
     return Table(
         X,
@@ -117,7 +111,7 @@ def read_table(
         None if ids is None else as_texts(ids.values[kept]),
         "id" if ids is None else ids.name,
         None if colours is None else as_colours(colours.values[kept]),
-        tuple(note for note in (*notes, suspicion, done) if note),
+        tuple(note for note in (*source.notes, said, suspicion, done) if note),
     )
 
 
@@ -134,9 +128,22 @@ def _named(source: Source, names: Sequence[str]) -> list[int]:
     return positions
 
 
+def _row_names(
+    source: Source, ids: Labels | None, first: tuple[Any, str] | None, asked: bool
+) -> tuple[Labels | None, str | None]:
+    """Return the names of the rows, and what to say of a first column that is left out."""
+    labels, sentence = first or (None, None)
+    if ids is None and labels is not None:
+        return Labels("id", labels, 0), sentence
+    if ids is None and source.row_names is not None:
+        ids = Labels(*source.row_names, None)
+    # Who names the columns, or the rows by another one, has left the first out already.
+    return ids, None if asked or labels is not None else sentence
+
+
 def _numbers(source: Source, positions: list[int], least_rows: int, means: ArrayLike | None) -> Any:
     if not positions:
-        raise TableError(f"{source.source} has no column of numbers.")
+        raise TableError(f"{source.source} has no column left to use as numbers.")
     refuse_same_names(source, positions)
     n_fitted = len(positions) if means is None else np.size(means)
     if len(positions) != n_fitted:
@@ -146,5 +153,7 @@ def _numbers(source: Source, positions: list[int], least_rows: int, means: Array
         )
     X = source.numbers(positions)
     if X.shape[0] < least_rows:
-        raise TableError(f"{source.source} has {X.shape[0]} rows; at least {least_rows} are needed.")
+        raise TableError(
+            f"{source.source} has {counted(X.shape[0], 'row')}; at least {least_rows} are needed."
+        )
     return X

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from attenua.cli.readers.form import counts_rows
+from attenua.cli.readers.cells import counts_rows
 from attenua.cli.readers.source import Source
 
 _NAMES_OF_IDS = re.compile(
@@ -63,7 +63,9 @@ def suspected_id(source: Source, X: Any, positions: list[int]) -> str | None:
 
 def _looks_like_id(source: Source, column: Any, position: int) -> bool:
     column = np.asarray(column, dtype=float)
-    if (np.diff(column) == 1).all():
+    with np.errstate(over="ignore"):
+        counts = (np.diff(column) == 1).all()
+    if counts:
         return True
     named = source.names is not None and _NAMES_OF_IDS.fullmatch(source.names[position].strip())
     whole = (column == np.round(column)).all()

@@ -7,6 +7,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+# What to do about a column that holds something else.
+NOT_NUMBERS = (
+    "Leave the column out with --drop, take it as the names of the rows with --id-column, or choose the "
+    "columns to use with --columns."
+)
+_LONGEST = 60
+
 
 class TableError(ValueError):
     """A sentence that says what is wrong with a file, and where in it."""
@@ -71,7 +78,9 @@ class Source(ABC):
 
     def called(self, position: int) -> str:
         """Return what to call a column in a message."""
-        return f"column {position + 1}" if self.names is None else f"column {self.names[position]!r}"
+        if self.names is None or not self.names[position]:
+            return f"column {position + 1}"
+        return f"column {shortened(self.names[position])}"
 
     def place(self, row: int) -> str:
         """Return where a row is, for a message."""
@@ -81,3 +90,13 @@ class Source(ABC):
 def first_line(error: Exception) -> str:
     """Return the first line of what a library says, to be put into a sentence."""
     return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def shortened(text: str) -> str:
+    """Return a text in quotes for a message, cut where it is long."""
+    return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things: 1 row, 1,000 rows."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
