@@ -9,7 +9,7 @@ from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA
 from attenua.report import report
 from attenua.report.answer import NO_TURN, Evidence, answer_from
 from tests.helpers import spiked_rows
-from tests.report.test_corrected import word_of
+from tests.report.conftest import word_of
 
 CLEAR = Evidence("It removes 5%.", is_pca=False, turn=20.0, gain=0.05, expected=0.04, is_clear=True)
 

@@ -133,7 +133,7 @@ def report(
             template, label = "attenuated.html", "attenuated"
             found = find(estimator, X, **about)
             charts, context = all_charts(found), _attenuated_context(found)
-            compared = (found.pca.components, found.attenuated.components if found.shown else None)
+            compared = found.loadings
             pca_ratio = found.pca.explained_variance_ratio
         colour = colour_of(colour_by, colour_name, groups, found.n_rows)
         overview = find_overview(
