@@ -67,8 +67,8 @@ class SearchFindings:
     """Everything the page shows.
 
     ``strengths`` are those of the fit, ``search`` the fit itself or, where the strengths were given, one made
-    for the page. ``other`` are the loadings of the fit, a row for each component, and ``pca`` those of PCA in the
-    signs of the fit's.
+    for the page. ``other`` are the loadings of the fit, a row for each component, and ``pca`` those of PCA in
+    the signs of the fit's.
     """
 
     search: CorrectedPCACV
@@ -95,6 +95,12 @@ class SearchFindings:
         """Whether the fit is ordinary PCA: no correction, in none of the choices that are averaged."""
         averaged = self.search.choices_ if self.chosen_by_cv else [self.strengths]
         return not any(strength for choice in averaged for strength in choice.values())
+
+    @property
+    def expected(self) -> float | None:
+        """Gain to expect of new rows; None where too few parts were held out to choose without one."""
+        judged = len(self.search.choices_) > 1 or not any(self.search.corrections_.values())
+        return self.search.left_out_gain_ if judged else None
 
 
 def find_search(

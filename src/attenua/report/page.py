@@ -236,7 +236,7 @@ def _attenuated_answer(found: Findings) -> Answer:
             is_pca=found.alpha == 0,
             turn=found.angles[0],
             gain=paired.gain,
-            expected=paired.crossed_gain,
+            expected=paired.crossed_gain if paired.n_splits > 1 else None,
             is_clear=paired.verdict == "clear",
         )
     )
