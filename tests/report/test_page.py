@@ -20,7 +20,7 @@ from attenua.report.page import script_safe_json
 from tests.helpers import spiked_rows
 from tests.report.conftest import HOSTILE, word_of
 
-WORDS = ("Yes", "No", "Perhaps", "Perhaps not", "No: use ordinary PCA")
+WORDS = ("Yes", "No", "Perhaps", "Perhaps not", "No: use ordinary PCA", "It makes no difference")
 
 
 class Elements(HTMLParser):
