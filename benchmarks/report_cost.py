@@ -4,7 +4,7 @@ Each size and method has a process of its own. Seconds are of the clock, the lea
 ratio is against the same page with all threads of BLAS, made in turn with it, so that a busy machine counts
 for both.
 
-python benchmarks/report_cost.py [--sizes 1797x64 500x128] [--repeats 3]
+python benchmarks/report_cost.py [--sizes 1797x64 500x128] [--repeats 1]
 """
 
 import argparse
@@ -60,7 +60,7 @@ def measure(method: str, n: int, p: int, repeats: int) -> tuple[int, float, floa
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", nargs="*", default=SIZES, metavar="NxP", help="rows and columns")
-    parser.add_argument("--repeats", type=int, default=3, help="pages of each kind; the fastest counts")
+    parser.add_argument("--repeats", type=int, default=1, help="pages of each kind; the fastest counts")
     options = parser.parse_args(arguments)
     print("| method | rows | columns | threads | fit, s | page, s | all threads / limited |")
     print("|---|---|---|---|---|---|---|")

@@ -9,7 +9,14 @@ from attenua._correct.corrections import checked_strength_of
 from attenua._correct.feature_groups import column_labels
 from attenua._correct.strengths import checked_strengths
 from attenua._data.folds import checked_stream_folds
-from attenua._estimate.answer import Answer, gain_in_words, given_answer, size_of_fit, strengths_in_words
+from attenua._estimate.answer import (
+    Answer,
+    gain_in_words,
+    given_answer,
+    percent_of,
+    size_of_fit,
+    strengths_in_words,
+)
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import RuleTransformer, RuleTransformerCV
 from attenua._estimate.incremental import IncrementalFit
@@ -366,7 +373,7 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         if paired.n_splits > 1:
             expected = gain_in_words(paired.crossed_gain, paired.crossed_error)
             facts.append(("to expect of new rows", expected))
-        return Answer(f"{words}, gain {self.gain_:.1%}", self.verdict_, (*facts, size))
+        return Answer(f"{words}, gain {percent_of(self.gain_)}", self.verdict_, (*facts, size))
 
     def _rule(self, n_features: int) -> AttenuationRule:
         return AttenuationRule(self._strengths(), column_labels(self.feature_groups, n_features))

@@ -73,8 +73,8 @@ class PairedGain:
     def advice(self) -> str:
         """The verdict in a sentence."""
         return {
-            "pca": "Ordinary PCA is the choice here: attenuation gains nothing that stands out of the noise.",
-            "clear": "Worth using here: the gain stands clear of its noise.",
+            "pca": "Ordinary PCA: strength 0 gains and loses nothing.",
+            "clear": "The gain stands clear of its noise.",
             "unclear": "The gain does not stand clear of its noise; ordinary PCA may serve as well here.",
         }[self.verdict]
 

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, load_model, save_model
-from attenua._estimate.answer import choices_in_words
+from attenua._estimate.answer import choices_in_words, percent_of
 from tests.helpers import spiked_rows
 
 X = spiked_rows(40, 6)
@@ -130,3 +130,9 @@ def test_a_loaded_model_shows_the_same(tmp_path):
     model = CorrectedPCACV(1, guard=0).fit(NOISY)
     save_model(model, tmp_path / "model.zip")
     assert shown(load_model(tmp_path / "model.zip")) == shown(model)
+
+
+def test_a_small_gain_does_not_read_as_none_and_one_component_is_one():
+    assert [percent_of(gain) for gain in (0.0, 0.0004, 0.0005, 0.058)] == ["0.0%", "0.04%", "0.1%", "5.8%"]
+    _, facts = shown(CorrectedPCA(1).fit(X))
+    assert facts["fitted"].startswith("1 component, ")

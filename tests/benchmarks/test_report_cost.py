@@ -9,6 +9,7 @@ pytest.importorskip("jinja2", reason="the report needs jinja2")
 from report_cost import LIMITED, METHODS, main
 
 
+@pytest.mark.slow  # each method has a process of its own
 def test_a_table_is_printed(capsys):
     main(["--sizes", "30x4", "--repeats", "1"])
     lines = capsys.readouterr().out.splitlines()

@@ -1,4 +1,5 @@
 import os
+import re
 
 import numpy as np
 import pandas as pd
@@ -51,3 +52,8 @@ def corrected_model(unequal_frame):
 @pytest.fixture(scope="session")
 def corrected_page(corrected_model, unequal_frame):
     return report(corrected_model, unequal_frame, source=HOSTILE_SOURCE)
+
+
+def word_of(page):
+    """Return the answer of a page in a word or two."""
+    return re.search(r'class="word">([^<]+)<', page.html)[1]

@@ -1,15 +1,18 @@
 """The answer: one word for every state of the evidence, and none that its own figures contradict."""
 
 import itertools
+import re
+from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, paired_gain
 from attenua.report import report
 from attenua.report.answer import NO_TURN, Evidence, answer_from
 from tests.helpers import spiked_rows
-from tests.report.test_corrected import word_of
+from tests.report.conftest import word_of
 
 CLEAR = Evidence("It removes 5%.", is_pca=False, turn=20.0, gain=0.05, expected=0.04, is_clear=True)
 
@@ -19,8 +22,8 @@ CLEAR = Evidence("It removes 5%.", is_pca=False, turn=20.0, gain=0.05, expected=
     [
         ({}, "Yes"),
         ({"turn": NO_TURN}, "Yes"),
-        ({"turn": np.nextafter(NO_TURN, 0)}, "No: use ordinary PCA"),
-        ({"turn": 0.0}, "No: use ordinary PCA"),
+        ({"turn": np.nextafter(NO_TURN, 0)}, "It makes no difference"),
+        ({"turn": 0.0}, "It makes no difference"),
         ({"is_pca": True}, "No: use ordinary PCA"),
         ({"is_clear": False}, "Perhaps"),
         ({"gain": -0.05}, "No"),
@@ -30,6 +33,8 @@ CLEAR = Evidence("It removes 5%.", is_pca=False, turn=20.0, gain=0.05, expected=
         ({"expected": 0.0}, "Perhaps not"),
         ({"expected": -1e-9}, "Perhaps not"),
         ({"expected": float("nan")}, "Perhaps not"),
+        ({"expected": None}, "Perhaps"),
+        ({"expected": None, "gain": 0.0}, "Perhaps not"),
         ({"chosen_otherwise": True}, "Held-out rows choose otherwise"),
     ],
 )
@@ -56,7 +61,7 @@ def test_a_fit_whose_subspace_is_that_of_pca_is_not_recommended():
     rows = np.vstack([half, half[:, ::-1]])  # equal variances exactly
     page = report(AttenuatedPCA(1, alpha=0.4).fit(rows), rows)
     assert "<dt>largest turn from PCA</dt><dd>0.0°</dd>" in page.html
-    assert word_of(page) == "No: use ordinary PCA"
+    assert word_of(page) == "It makes no difference"
 
 
 def test_a_tiny_turn_is_not_recommended_either():
@@ -64,10 +69,49 @@ def test_a_tiny_turn_is_not_recommended_either():
     model = CorrectedPCA(2, attenuation=1e-6).fit(rows)
     page = report(model, rows)
     assert "<dt>largest turn from PCA</dt><dd>0.0°</dd>" in page.html
-    assert word_of(page) in ("No: use ordinary PCA", "Held-out rows choose otherwise")
+    assert word_of(page) in ("It makes no difference", "Held-out rows choose otherwise")
 
 
 def test_a_given_strength_that_loses_is_not_recommended():
     rows = np.random.default_rng(0).standard_normal((300, 4)) @ np.diag([9, 5, 1.0, 0.5])
     assert AttenuatedPCACV(2).fit(rows).alpha_ == 0
     assert word_of(report(AttenuatedPCA(2, alpha=0.9).fit(rows), rows)) == "No"
+
+
+def rows_of(kind, seed):
+    """Return rows with a weak factor, in columns whose variances differ clearly, by a hair, or not at all."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((60, 1)) * np.ones(6) + rng.standard_normal((60, 6))
+    rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    return rows * (1 + {"clearly": 0.5, "by a hair": 1e-4, "not at all": 0.0}[kind] * rng.standard_normal(6))
+
+
+def sentence_of(page):
+    return unescape(re.search(r'class="word">[^<]+</p>\s*<p>([^<]+)<', page.html)[1])
+
+
+@pytest.mark.parametrize("estimator", [AttenuatedPCACV, CorrectedPCACV])
+@pytest.mark.parametrize("kind", ["clearly", "by a hair", "not at all"])
+@pytest.mark.parametrize("cv", [5, 2, [(np.arange(40), np.arange(40, 60))]], ids=["five", "two", "one"])
+def test_page_shell_notebook_and_verdict_agree(estimator, kind, cv):
+    words = pytest.importorskip("attenua.cli.words", reason="the shell needs typer")
+    for seed in range(3):
+        rows = rows_of(kind, seed)
+        model = estimator(1, cv=cv).fit(rows)
+        page = report(model, rows)
+        shell = words.describe(SimpleNamespace(X=rows, source="x.csv"), model)
+        # All of them say the sentence of the fit, and the page alone adds whether to use it.
+        assert sentence_of(page).startswith(model.verdict_)
+        assert model._answer().title == model.verdict_
+        uses_pca = model.verdict_.startswith("PCA:")
+        assert (word_of(page) == "No: use ordinary PCA") == uses_pca
+        assert ("PCA:" in shell) == uses_pca
+        assert "nan" not in shell
+        assert "nan" not in re.sub(r"<script.*?</script>", "", page.html, flags=re.DOTALL)
+        is_measured = len(model.cv_risk_folds_) > (1 if estimator is AttenuatedPCACV else 2)
+        if not is_measured:
+            assert word_of(page) != "Yes"
+            assert "chosen on the others" not in shell + page.html
+            assert "choice made without it" not in shell + page.html
+        if estimator is AttenuatedPCACV and word_of(page) == "Yes":
+            assert paired_gain(model).advice == "The gain stands clear of its noise."

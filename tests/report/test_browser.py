@@ -1,6 +1,7 @@
 """The page in a real browser: it renders, the charts react, and nothing leaves it or runs that should not."""
 
 import csv
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -332,6 +333,30 @@ def test_scores_are_points_with_colours_names_and_arrows(visit, scores_address, 
     assert scatter(tab).locator(".arrow").count() == 0
 
 
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
+def test_names_of_arrows_cover_neither_each_other_nor_the_axes(visit, tmp_path, viewport):
+    """Two columns have long arrows, in units far apart; ten have short ones, all in one place."""
+    rows = spiked_rows(40, 12) * np.r_[300, 10, np.full(10, 0.3)]
+    names = [f"a column with a name {k}" for k in range(12)]
+    report(CorrectedPCA(2).fit(rows), rows, tmp_path / "arrows.html", feature_names=names)
+    tab = visit((tmp_path / "arrows.html").as_uri(), viewport)
+    assert scatter(tab).locator("line.arrow title").all_text_contents() == names
+    drawn = [label.bounding_box() for label in scatter(tab).locator(".arrowname").all()]
+    frame = scatter(tab).bounding_box()
+    assert len(drawn) >= 2
+    for box in drawn:
+        assert frame["x"] + 50 < box["x"]
+        assert box["x"] + box["width"] <= frame["x"] + frame["width"] + 1
+    for a, b in itertools.combinations(drawn, 2):
+        across = min(a["x"] + a["width"], b["x"] + b["width"]) - max(a["x"], b["x"])
+        down = min(a["y"] + a["height"], b["y"] + b["height"]) - max(a["y"], b["y"])
+        assert across <= 0 or down <= 3  # lines of text may touch
+    # Each of the two goes along an axis as far as the picture allows.
+    lengths = sorted(max(a["width"], a["height"]) for a in
+                     (line.bounding_box() for line in scatter(tab).locator("line.arrow").all()))  # fmt: skip
+    assert lengths[-2] > 60
+
+
 def test_other_components_can_be_chosen_and_the_keyboard_reaches_points(visit, scores_address):
     tab = visit(scores_address)
     figure = tab.locator("figure[data-scatter]")
@@ -375,7 +400,7 @@ def test_scores_and_loadings_are_saved_and_no_name_is_a_formula(visit, scores_ad
     assert head == ["column", "component 1", "component 2", "component 3"]
     assert [line[0] for line in lines] == ["'=A1", *"bcdef"]
     loadings = np.array([line[1:] for line in lines], float)
-    np.testing.assert_allclose(loadings, model.components_.T, rtol=1e-7)
+    np.testing.assert_allclose(loadings, model.loadings_, rtol=1e-7)
 
 
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])

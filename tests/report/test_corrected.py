@@ -16,7 +16,7 @@ from attenua.report.corrected import find_search
 from attenua.report.corrected_charts import search_charts
 from attenua.report.corrected_words import WORDS
 from tests.helpers import spiked_rows
-from tests.report.conftest import HOSTILE
+from tests.report.conftest import HOSTILE, word_of
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +27,6 @@ def found(corrected_model, unequal_frame):
 @pytest.fixture(scope="module")
 def pca_rows():
     return load_digits().data
-
-
-def word_of(page):
-    return re.search(r'class="word">([^<]+)<', page.html)[1]
 
 
 def text_of(page):

@@ -35,18 +35,18 @@ def test_scores_loadings_and_variance_are_those_of_the_fit(model):
     data = data_of(page)
     scores, loadings = data["tables"]["scores"], data["tables"]["loadings"]
     np.testing.assert_allclose(np.transpose(scores["values"]), model.transform(X), rtol=1e-7)
-    np.testing.assert_allclose(loadings["values"], model.components_, rtol=1e-7)
-    np.testing.assert_allclose(scores["arrows"]["values"], model.components_, rtol=1e-4)
+    np.testing.assert_allclose(np.transpose(loadings["values"]), model.loadings_, rtol=1e-7)
+    np.testing.assert_allclose(np.transpose(scores["arrows"]["values"]), model.loadings_, rtol=1e-4)
     each, together = data["charts"]["variance"]
     np.testing.assert_allclose(each["series"][-1]["y"], 100 * model.explained_variance_ratio_, rtol=1e-4)
     pca = 100 * PCA(3).fit(X).explained_variance_ratio_
     np.testing.assert_allclose(each["series"][0]["y"], pca, rtol=1e-4)
     np.testing.assert_allclose(together["series"][0]["y"], np.cumsum(each["series"][0]["y"]), rtol=1e-4)
-    # The loadings beside PCA's have the signs of the scores.
+    # One meaning of the word: the bars show what the file and the arrows hold, in the signs of the scores.
     fit = np.array([dict(zip(v["rows"], v["series"][-1]["x"], strict=True))["column 1"] for v in
                     data["charts"]["loadings"]])  # fmt: skip
     if isinstance(model, CorrectedPCA):
-        np.testing.assert_allclose(fit, model.components_[:, 0], rtol=1e-4)
+        np.testing.assert_allclose(fit, model.loadings_[0], rtol=1e-4)
 
 
 def test_names_and_labels_reach_the_page():
@@ -145,12 +145,12 @@ def curves(names, neighbours):
 def test_columns_on_a_line_have_curves_at_their_wavelengths():
     views, model = curves(["400", "410.5", "421", "431", "441", "450"], "line")
     assert views[0]["type"] == "xy"
-    for view, row in zip(views, model.components_, strict=True):
+    for view, row in zip(views, model.loadings_.T, strict=True):
         assert view["series"][1]["x"] == [400, 410.5, 421, 431, 441, 450]
         np.testing.assert_allclose(view["series"][1]["y"], row, rtol=1e-4)
     falling, model = curves(["6", "5", "4", "3", "2", "1"], "line")
     assert falling[0]["series"][1]["x"] == [1, 2, 3, 4, 5, 6]
-    np.testing.assert_allclose(falling[0]["series"][1]["y"], model.components_[0][::-1], rtol=1e-4)
+    np.testing.assert_allclose(falling[0]["series"][1]["y"], model.loadings_[::-1, 0], rtol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,11 @@ def strengths_in_words(strengths: Mapping[str, float]) -> str:
     return ", ".join(used) or "ordinary PCA"
 
 
+def percent_of(gain: float) -> str:
+    """Return a gain in percent with one decimal, or more where that would read as nothing."""
+    return f"{gain:.1%}" if abs(gain) >= 0.0005 or gain == 0 else f"{100 * gain:.1g}%"
+
+
 def gain_in_words(gain: float, error: float) -> str:
     """Return a part of PCA's held-out risk in percent, with its standard error where there is one."""
     sure = f"standard error {error:.2%}" if isfinite(error) else "one split has no standard error"
@@ -89,12 +94,17 @@ def choices_in_words(choices: Sequence[Mapping[str, float]]) -> str:
     return "; ".join(f"{words} ({count} of {len(choices)})" for words, count in counts.most_common())
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number of things in words."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def size_of_fit(estimator: Any) -> tuple[str, str]:
     """Return the fact that says what was fitted to what."""
     share = float(estimator.explained_variance_ratio_.sum())
     return "fitted", (
-        f"{estimator.n_components_:,} components, {share:.1%} of the variance of "
-        f"{estimator.n_samples_:,} rows, {estimator.n_features_in_:,} columns"
+        f"{counted(estimator.n_components_, 'component')}, {share:.1%} of the variance of "
+        f"{counted(estimator.n_samples_, 'row')}, {counted(estimator.n_features_in_, 'column')}"
     )
 
 

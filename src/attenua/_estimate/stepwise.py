@@ -21,6 +21,7 @@ from attenua._estimate.answer import (
     Answer,
     choices_in_words,
     gain_in_words,
+    percent_of,
     size_of_fit,
     strengths_in_words,
 )
@@ -149,7 +150,7 @@ class StepwiseCV(CrossValidated):
         # A single choice was made by all splits: none was left out, so none tells what to expect.
         if len(self.choices_) > 1:
             facts.append(("to expect of new rows", gain_in_words(self.left_out_gain_, left_out_error)))
-        return Answer(f"{words}, gain {self.gain_:.1%}", self.verdict_, (*facts, size))
+        return Answer(f"{words}, gain {percent_of(self.gain_)}", self.verdict_, (*facts, size))
 
     def _gain_errors(self) -> list[float]:
         """Return the standard errors of ``gain_`` and ``left_out_gain_``."""
@@ -191,12 +192,13 @@ def _verdict(result: SearchResult, is_pca: bool, gives_pca: bool) -> str:
     ]
     if taken:
         verb = "removes" if len(taken) == 1 else "remove"
-        sentence = f"{_listed(taken).capitalize()} {verb} {result.gain:.1%} of PCA's held-out risk."
+        sentence = f"{_listed(taken).capitalize()} {verb} {percent_of(result.gain)} of PCA's held-out risk."
     else:
         sentence = "By all splits no correction is clearly better than PCA."
     differing = sum(choice != result.chosen for choice in result.choices)
     if differing:
-        sentence += f" {differing} of the {len(result.choices)} choices that are averaged differ from this."
+        verb = "differs" if differing == 1 else "differ"
+        sentence += f" {differing} of the {len(result.choices)} choices that are averaged {verb} from this."
     return sentence
 
 

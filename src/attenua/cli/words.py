@@ -60,10 +60,14 @@ def _number(value: float) -> float | None:
 def _search_in_words(model: CorrectedPCACV) -> str:
     lines = [model.verdict_, "", repr(model.steps_), ""]
     if any(strength for choice in model.choices_ for strength in choice.values()):
-        lines.append(
-            f"Gain: {_percent(model.gain_)} of PCA's held-out risk. To expect of new rows, with each "
-            f"held-out part judged by the choice made without it: {_percent(model.left_out_gain_)}."
-        )
+        gain = f"Gain: {_percent(model.gain_)} of PCA's held-out risk."
+        # A single choice was made by all parts, so that none tells what to expect.
+        if len(model.choices_) > 1:
+            gain += (
+                " To expect of new rows, with each held-out part judged by the choice made without it: "
+                f"{_percent(model.left_out_gain_)}."
+            )
+        lines.append(gain)
     return "\n".join(lines).rstrip()
 
 
@@ -95,9 +99,14 @@ def _strength_in_words(model: AttenuatedPCACV) -> str:
     paired, compared = paired_gain(model), f"of {len(model.alphas_)} compared"
     if paired.verdict == "pca":
         return f"Chosen: strength 0, ordinary PCA, {compared}.\n{model.verdict_}"
-    low, high = paired.interval
+    chosen, (low, high) = f"Chosen: strength {model.alpha_:g} {compared}.", paired.interval
+    if paired.n_splits == 1:
+        return (
+            f"{chosen}\nHeld-out risk: {_percent(paired.gain)} less than PCA's. One held-out part cannot say "
+            "how sure that is."
+        )
     return (
-        f"Chosen: strength {model.alpha_:g} {compared}.\n"
+        f"{chosen}\n"
         f"Held-out risk: {_percent(paired.gain)} less than PCA's, standard error "
         f"{_percent(paired.standard_error)}, 95% interval {_percent(low)} to {_percent(high)}; better in "
         f"{paired.n_better} of {paired.n_splits} held-out parts.\n"

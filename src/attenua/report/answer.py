@@ -20,7 +20,7 @@ class Evidence(NamedTuple):
     gain : float
         Part of PCA's held-out risk that the fit removes.
     expected : float
-        The same, judged by choices that did not see the rows they are judged on.
+        The same, judged by choices that did not see the rows they are judged on; None where there are none.
     is_clear : bool
         Whether the gain stands clear of its noise.
     chosen_otherwise : bool
@@ -31,7 +31,7 @@ class Evidence(NamedTuple):
     is_pca: bool
     turn: float
     gain: float
-    expected: float
+    expected: float | None
     is_clear: bool
     chosen_otherwise: bool = False
 
@@ -52,18 +52,21 @@ def answer_from(seen: Evidence) -> Answer:
         return Answer("pca", "No: use ordinary PCA", seen.said)
     if seen.turn < NO_TURN:
         sentence = (
-            f"On all rows the fit turns PCA's subspace by less than {NO_TURN:g} degrees, so that it changes "
-            "nothing you would notice, whatever it gained on fewer rows."
+            f"{seen.said} On all rows the fit turns PCA's subspace by less than {NO_TURN:g} degrees, which "
+            "nobody would notice: ordinary PCA serves as well."
         )
-        return Answer("pca", "No: use ordinary PCA", sentence)
+        return Answer("pca", "It makes no difference", sentence)
     if seen.gain < 0:
-        return Answer("unclear", "No", "Held-out rows are reconstructed worse than by PCA.")
-    if not seen.expected > 0:
+        return Answer("pca", "No", "Held-out rows are reconstructed worse than by PCA.")
+    if seen.expected is not None and not seen.expected > 0:
         doubt = "Judged by choices that did not see them, held-out rows gain nothing."
         return Answer("unclear", "Perhaps not", f"{seen.said} {doubt}")
     if seen.gain == 0:
         # Choices without single parts differ from PCA and are averaged; the choice by all parts is PCA.
         return Answer("unclear", "Perhaps not", seen.said)
+    if seen.expected is None:
+        doubt = "Too few parts were held out to say what to expect of new rows."
+        return Answer("unclear", "Perhaps", f"{seen.said} {doubt}")
     if seen.is_clear:
         return Answer("clear", "Yes", seen.said)
     doubt = "The gain does not stand clear of its noise; ordinary PCA may serve as well."

@@ -73,6 +73,15 @@ class Findings:
         return self.paired.n_splits
 
     @property
+    def loadings(self) -> tuple[Array, Array | None]:
+        """Loadings of PCA and of the strength shown, where it is not PCA, a row for each component."""
+        pca, other = (
+            axes.components * np.sqrt(axes.explained_variance)[:, None]
+            for axes in (self.pca, self.attenuated)
+        )
+        return pca, other if self.shown else None
+
+    @property
     def n_parts_better(self) -> int:
         """Held-out parts that the strength shown reconstructs better than PCA does."""
         return self._of_shown.n_better

@@ -14,9 +14,7 @@ def all_charts(found: Findings) -> dict[str, Chart]:
     charts = [
         _validation(found),
         _spectrum(found),
-        loadings(
-            found.names, found.pca.components, found.attenuated.components if found.shown else None, label
-        ),
+        loadings(found.names, *found.loadings, label),
         _leakage(found),
         profiles(found.examples, found.names, found.variances, label),
     ]

@@ -71,14 +71,14 @@ def series(name: str, kind: str, role: str, x: Any, y: Any = None, **more: Any) 
 
 
 def loadings(names: list[str], pca: Array, other: Array | None, label: str, in_order: bool = False) -> Chart:
-    """Return the chart of the loadings of PCA's components, beside those of another subspace if given.
+    """Return the chart of the loadings of PCA, beside those of another subspace if given.
 
     Parameters
     ----------
     names : list of str
         Of the columns.
     pca, other : ndarrays of shape (n_components, n_features)
-        Components.
+        Loadings, a row for each component.
     label : str
         What the other is called.
     in_order : bool, default=False
@@ -96,13 +96,16 @@ def loadings(names: list[str], pca: Array, other: Array | None, label: str, in_o
         drawn = [(name, role, some[number - 1]) for name, (role, some) in curves.items()]
         view = _as_curves(names, drawn) if in_order else _as_rows(names, drawn, largest)
         views.append({"label": f"Component {number}", **view})
-        rows += [[str(number), names[i], *(signed(some[i], 3) for some in weights)] for i in largest]
+        rows += [[str(number), names[i], *(short(some[i], 4) for some in weights)] for i in largest]
     which = f"the {MOST_COLUMNS} largest of {p:,}" if p > MOST_COLUMNS else "all columns"
     if in_order:
         step = _thinned(p)
         which = "as curves over the columns" + (f", one in {step}" if step > 1 else "")
     beside = f" and of {kinds[-1]} PCA" if other is not None else ""
-    summary = f"What each column weighs in each component of PCA{beside}; {which}."
+    summary = (
+        f"Components of PCA{beside}, times the standard deviations of their scores: in the units of the "
+        f"columns; {which}."
+    )
     return Chart("loadings", summary, views, ["component", "column", *kinds], rows)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 
-from attenua._data.moments import Moments, in_data_units
+from attenua._data.moments import Moments
 
 Array = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ def column_names(estimator: Any, from_data: list[str] | None, given: Any, p: int
 
 
 def check_rows(estimator: Any, moments: Moments, shape: tuple[int, int]) -> None:
-    """Raise an error where rows cannot be those that the estimator was fitted to, or risks are not finite."""
+    """Raise an error where rows cannot be those that the estimator was fitted to."""
     if shape != (estimator.n_samples_, estimator.n_features_in_):
         raise ValueError(
             f"X must be the rows the estimator was fitted on, {estimator.n_samples_} x "
@@ -52,11 +52,6 @@ def check_rows(estimator: Any, moments: Moments, shape: tuple[int, int]) -> None
     tolerance = 1e-3 if estimator.mean_.dtype == np.float32 else 1e-6
     if not np.allclose(mean, estimator.mean_, rtol=tolerance, atol=tolerance * spread):
         raise ValueError("X must be the rows the estimator was fitted on; their mean is not its mean_.")
-    if not np.isfinite(in_data_units(moments.total_variance * shape[0], moments.unit)):
-        raise ValueError(
-            "X is too large for a report: the squares of its values are beyond 1e308. Divide X by its "
-            "largest value and fit again."
-        )
 
 
 def turned_towards(components: Array, others: Array) -> Array:

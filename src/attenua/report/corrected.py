@@ -1,6 +1,5 @@
 """What the page about a search shows, computed: its steps, what the accepted ones did, how sure that is."""
 
-import numbers
 import warnings
 from collections import defaultdict
 from collections.abc import Mapping
@@ -45,7 +44,7 @@ class Move:
     gain : float
         Part of PCA's held-out risk that it and those before it remove; NaN where they were not compared.
     changes : ndarray of shape (n_features,)
-        How far the loadings of each column moved, after the components are turned to fit those before.
+        How far the weights of each column moved, after the components are turned to fit those before.
     """
 
     correction: str
@@ -68,7 +67,8 @@ class SearchFindings:
     """Everything the page shows.
 
     ``strengths`` are those of the fit, ``search`` the fit itself or, where the strengths were given, one made
-    for the page. ``other`` are the components of the fit, ``pca`` those of PCA in the signs of the fit's.
+    for the page. ``other`` are the loadings of the fit, a row for each component, and ``pca`` those of PCA in
+    the signs of the fit's.
     """
 
     search: CorrectedPCACV
@@ -96,6 +96,12 @@ class SearchFindings:
         averaged = self.search.choices_ if self.chosen_by_cv else [self.strengths]
         return not any(strength for choice in averaged for strength in choice.values())
 
+    @property
+    def expected(self) -> float | None:
+        """Gain to expect of new rows; None where too few parts were held out to choose without one."""
+        judged = len(self.search.choices_) > 1 or not any(self.search.corrections_.values())
+        return self.search.left_out_gain_ if judged else None
+
 
 def find_search(
     estimator: Any,
@@ -120,9 +126,8 @@ def find_search(
         strengths = search.corrections_ if chosen_by_cv else _strengths_of(estimator)
         stages = _stages(estimator, strengths)
         fitted = [np.asarray(stage.fit(rows).components_, dtype=float) for stage in stages]
-    other = np.asarray(to_host(estimator.components_), dtype=float)
-    pca = turned_towards(other, fitted[0])
-    gain_error, left_out_error = _errors(search)
+    gain_error, left_out_error = search._gain_errors()
+    other = np.asarray(to_host(estimator.loadings_), dtype=float).T
     return SearchFindings(
         search=search,
         strengths=strengths,
@@ -132,10 +137,10 @@ def find_search(
         n_components=rank,
         n_splits=len(search.cv_risk_folds_),
         grouped=groups is not None,
-        pca=pca,
+        pca=turned_towards(other, stages[0].loadings_.T),
         pca_ratio=stages[0].explained_variance_ratio_,
         other=other,
-        angles=angles_between(pca, other),
+        angles=angles_between(fitted[0], np.asarray(to_host(estimator.components_), dtype=float)),
         moves=_moves(strengths, fitted, search),
         choices=_choices(search),
         gain_error=gain_error,
@@ -208,25 +213,6 @@ def _risks(search: CorrectedPCACV) -> Array:
     """Return the held-out risks as parts of PCA's."""
     risk = np.asarray(to_host(search.cv_risk_), dtype=float)
     return risk / risk[0] if risk[0] > 0 else np.ones_like(risk)
-
-
-def _errors(search: CorrectedPCACV) -> tuple[float, float]:
-    """Return the standard errors of the gain and of the left-out gain, from differences over splits."""
-    folds = np.asarray(to_host(search.cv_risk_folds_), dtype=float)
-    n_splits = len(folds)
-    if n_splits < 2 or folds[:, 0].mean() <= 0:
-        return float("nan"), float("nan")
-    n_folds = int(search.cv) if isinstance(search.cv, numbers.Integral) else n_splits
-    choices = search.choices_ if len(search.choices_) == n_splits else [search.corrections_] * n_splits
-    own = [_place(search, choice) for choice in choices]
-    chosen = [_place(search, search.corrections_)] * n_splits
-    # The second term is for the overlap of training sets (Nadeau and Bengio, 2003), as in paired_gain.
-    widening = np.sqrt(1 / n_splits + 1 / (n_folds - 1))
-    folds = folds / folds[:, 0].mean()  # first, so that no square overflows
-    gain, left_out = (
-        widening * (folds[range(n_splits), places] - folds[:, 0]).std(ddof=1) for places in (chosen, own)
-    )
-    return float(gain), float(left_out)
 
 
 def _choices(search: CorrectedPCACV) -> list[Choice]:

@@ -66,7 +66,7 @@ def _moves(found: SearchFindings) -> Chart:
             {
                 "type": "rows",
                 "label": f"{name} {move.strength:g}".capitalize(),
-                "xLabel": "change of the loadings",
+                "xLabel": "change of the weights",
                 "rows": names,
                 "series": [series(f"moved by {name}", "bar", "att", move.changes[largest])],
             }
@@ -75,7 +75,7 @@ def _moves(found: SearchFindings) -> Chart:
     first = found.moves[0]
     top = found.names[int(np.argmax(first.changes))]
     summary = (
-        "How far each correction moved the loadings of each column, with the components turned to fit those "
+        "How far each correction moved the weights of each column, with the components turned to fit those "
         f"before it. {first.correction.replace('_', ' ').capitalize()} moved {top} most."
     )
-    return Chart("moves", summary, views, ["correction", "column", "change of the loadings"], rows)
+    return Chart("moves", summary, views, ["correction", "column", "change of the weights"], rows)

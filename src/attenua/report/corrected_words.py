@@ -74,7 +74,7 @@ def search_answer(found: SearchFindings) -> Answer:
             is_pca=found.is_pca,
             turn=found.angles[0],
             gain=search.gain_,
-            expected=search.left_out_gain_,
+            expected=found.expected,
             is_clear=search.left_out_gain_ > 2 * found.left_out_error,
             chosen_otherwise=not found.chosen_by_cv and search.corrections_ != found.strengths,
         )

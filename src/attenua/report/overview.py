@@ -39,14 +39,14 @@ class Scale:
 
 @dataclass(frozen=True)
 class Overview:
-    """Scores, components and explained variance of a fit.
+    """Scores, loadings and explained variance of a fit.
 
     Attributes
     ----------
     scores : ndarray of shape (n_samples, n_components)
         As ``transform`` gives them.
-    components : ndarray of shape (n_components, n_features)
-        In the same signs.
+    loadings : ndarray of shape (n_features, n_components)
+        As ``loadings_`` gives them.
     ratio, pca_ratio : ndarray of shape (n_components,)
         Part of the variance that each component explains, of the fit and of PCA.
     row_names : list of str or None
@@ -58,7 +58,7 @@ class Overview:
     """
 
     scores: Array
-    components: Array
+    loadings: Array
     ratio: Array
     pca_ratio: Array
     row_names: list[str] | None
@@ -73,7 +73,7 @@ class Overview:
     @property
     def loadings_fit(self) -> bool:
         """Whether the page holds all loadings, for a file."""
-        return self.components.size <= MOST_VALUES
+        return self.loadings.size <= MOST_VALUES
 
 
 def find_overview(
@@ -95,7 +95,7 @@ def find_overview(
     rng = np.random.default_rng(random_state)
     return Overview(
         scores=scores,
-        components=np.asarray(to_host(estimator.components_), dtype=float),
+        loadings=np.asarray(to_host(estimator.loadings_), dtype=float),
         ratio=np.asarray(to_host(estimator.explained_variance_ratio_), dtype=float),
         pca_ratio=np.asarray(to_host(pca_ratio), dtype=float),
         row_names=names,

@@ -60,6 +60,8 @@ def scores_chart(found: Overview) -> Chart:
     summary = f"{which} in the components of this fit; similar rows lie close together."
     if found.colour is not None:
         summary += f" Coloured by {found.colour.name}."
+    if _has_arrows(found):
+        summary += " Arrows are the loadings of the columns, on a scale of their own."
     names = [f"row {row + 1}" for row in range(n)] if found.row_names is None else found.row_names
     first = range(min(n, _MOST_ROWS))
     head = ["row", *(f"component {number}" for number in range(1, found.scores.shape[1] + 1))]
@@ -80,9 +82,14 @@ def scores_table(found: Overview, names: list[str]) -> dict[str, Any]:
         "colour": _colour(found.colour, kept),
         "arrows": None,
     }
-    if len(names) <= _MOST_ARROWS:
-        table["arrows"] = {"names": names, "values": [numbers(row) for row in found.components]}
+    if _has_arrows(found):
+        table["arrows"] = {"names": names, "values": [numbers(column) for column in found.loadings.T]}
     return table
+
+
+def _has_arrows(found: Overview) -> bool:
+    n_columns, n_components = found.loadings.shape
+    return n_columns <= _MOST_ARROWS and n_components > 1
 
 
 def loadings_table(found: Overview, names: list[str]) -> dict[str, Any]:
@@ -90,7 +97,7 @@ def loadings_table(found: Overview, names: list[str]) -> dict[str, Any]:
     return {
         "columns": [f"component {number}" for number in range(1, len(found.ratio) + 1)],
         "names": names,
-        "values": [numbers(row, _FIGURES) for row in found.components],
+        "values": [numbers(column, _FIGURES) for column in found.loadings.T],
     }
 
 

@@ -137,7 +137,7 @@ def report(
             template, label = "attenuated.html", "attenuated"
             found = find(estimator, X, **about)
             charts, context = all_charts(found), _attenuated_context(found)
-            compared = (found.pca.components, found.attenuated.components if found.shown else None)
+            compared = found.loadings
             pca_ratio = found.pca.explained_variance_ratio
         colour = colour_of(colour_by, colour_name, groups, found.n_rows)
         overview = find_overview(
@@ -243,7 +243,7 @@ def _attenuated_answer(found: Findings) -> Answer:
             is_pca=found.alpha == 0,
             turn=found.angles[0],
             gain=paired.gain,
-            expected=paired.crossed_gain,
+            expected=paired.crossed_gain if paired.n_splits > 1 else None,
             is_clear=paired.verdict == "clear",
         )
     )

@@ -1,5 +1,6 @@
 // Scores of two components as points: coloured, named under the pointer, with the columns as arrows where they are few.
-const SCALE = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+// Seen on light and on dark paper alike.
+const SCALE = [[112, 80, 200], [52, 120, 190], [33, 150, 140], [110, 190, 80], [235, 180, 30]];
 const shadeAt = (part) => {
   const at = Math.max(0, Math.min(1, part)) * (SCALE.length - 1), low = Math.min(Math.floor(at), SCALE.length - 2);
   return `rgb(${SCALE[low].map((value, k) => Math.round(value + (at - low) * (SCALE[low + 1][k] - value))).join(" ")})`;
@@ -13,7 +14,7 @@ class Scatter {
     // One component alone is drawn against the number of the row.
     this.axes = this.table.values.length > 1 ? [0, 1] : [null, 0];
     if (this.axes[0] !== null) ["Across", "Up"].forEach((word, axis) => this.choice(bar, word, axis));
-    this.arrows = this.axes[0] !== null && this.table.arrows !== null;
+    this.arrows = this.table.arrows !== null;
     if (this.arrows) {
       const label = html(bar, "label"), check = html(label, "input");
       check.type = "checkbox";
@@ -96,27 +97,40 @@ class Scatter {
     const radius = table.drawn.length > 600 ? 2.6 : 3.8;
     this.points = table.drawn.filter((k) => columns.every((column) => column[k] !== null)).map((k) => ({ k, x: px(columns[0][k]), y: py(columns[1][k]) }));
     for (const { k, x, y } of this.points) shape(svg, "circle", { ...this.look(k), cx: x.toFixed(1), cy: y.toFixed(1), r: radius });
-    if (this.arrows) this.drawArrows(px, py, ranges, width < 520);
+    if (this.arrows) this.drawArrows(px, py, ranges, area);
     this.over = shape(svg, "g", {});
     this.inOrder = this.points.slice().sort((a, b) => a.x - b.x || a.y - b.y);
     if (this.at) this.at = this.points.find((point) => point.k === this.at.k) ?? null;
     this.point(this.at);
   }
 
-  drawArrows(px, py, ranges, narrow) {
-    const { names, values } = this.table.arrows, [across, up] = this.axes.map((axis) => values[axis]);
-    // As long as the points allow, in one scale for both axes: only directions and relative lengths count.
-    const largest = Math.max(...across.map((x, k) => Math.hypot(x, up[k]))) || 1;
-    const scale = (0.85 * Math.min(...ranges.map(([low, high]) => Math.max(-low, high)))) / largest;
-    names.forEach((name, k) => {
-      const [x, y] = [px(across[k] * scale), py(up[k] * scale)], text = clip(name, narrow ? 18 : 26);
-      // On the far side of the point, unless the name would leave the picture there.
-      const wide = 6 + 7.5 * text.length, left = x < px(0) ? x > wide : x + wide > this.width && x > wide;
-      shape(this.svg, "line", { class: "arrow", x1: px(0), y1: py(0), x2: x, y2: y });
-      shape(this.svg, "circle", { class: "arrowhead", cx: x, cy: y, r: 3 });
-      const label = shape(this.svg, "text", { class: "arrowname", x: x + (left ? -6 : 6), y: y + 4, "text-anchor": left ? "end" : "start" }, text);
-      shape(label, "title", {}, name);
-    });
+  drawArrows(px, py, ranges, area) {
+    const { names, values } = this.table.arrows, ways = this.axes.map((axis) => values[axis]);
+    // One scale for both axes, as long as the picture allows: only directions and relative lengths count.
+    const room = ways.flatMap((way, axis) => way.filter((load) => load).map((load) => ranges[axis][load < 0 ? 0 : 1] / load));
+    const scale = 0.85 * Math.min(...room, Number.MAX_VALUE);
+    const arrows = names.map((name, k) => ({ name, x: px(ways[0][k] * scale), y: py(ways[1][k] * scale) }));
+    for (const { name, x, y } of arrows) {
+      const marks = [shape(this.svg, "line", { class: "arrow", x1: px(0), y1: py(0), x2: x, y2: y }), shape(this.svg, "circle", { class: "arrowhead", cx: x, cy: y, r: 3 })];
+      for (const mark of marks) shape(mark, "title", {}, name);
+    }
+    // Long arrows are named first, beside their ends, on the far side if possible. A name that would cover another
+    // name or end is left to the title and to the loadings below.
+    const length = ({ x, y }) => Math.hypot(x - px(0), y - py(0));
+    const taken = arrows.map(({ x, y }) => ({ left: x - 4, right: x + 4, top: y - 4, bottom: y + 4 }));
+    const isFree = (box) => box.left >= area.left && box.right <= this.width && box.top >= 0 && box.bottom <= area.bottom
+      && !taken.some((other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom);
+    for (const { name, x, y } of arrows.sort((a, b) => length(b) - length(a))) {
+      const label = shape(this.svg, "text", { class: "arrowname" }, clip(name, area.right < 510 ? 18 : 26));
+      const wide = label.getComputedTextLength(), sides = [x + 6, x - 6 - wide];
+      if (x < px(0)) sides.reverse();
+      const boxes = [0, -14, 14].flatMap((by) => sides.map((left) => ({ left, right: left + wide, top: y + by - 9, bottom: y + by + 8 })));
+      const box = boxes.find(isFree);
+      if (!box) { label.remove(); continue; }
+      label.setAttribute("x", box.left);
+      label.setAttribute("y", box.top + 13);
+      taken.push(box);
+    }
   }
 
   point(at) {
