@@ -3,6 +3,7 @@
 import os
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -27,9 +28,12 @@ HOW_TO_GET = {
     "ATTENUA_COLLECTION": "no collection: docs/guide/collection.md tells how to fill ATTENUA_COLLECTION",
 }
 
+# Small versions of long runs, and all options on all array libraries: slow as a whole.
+SLOW_FOLDERS = [Path(__file__).parent / name for name in ("backends", "benchmarks", "studies")]
+
 
 def pytest_addoption(parser):
-    parser.addoption("--fast", action="store_true", help="leave out the tests that are marked slow")
+    parser.addoption("--fast", action="store_true", help="leave out the tests that are slow")
 
 
 def pytest_configure(config):
@@ -40,6 +44,10 @@ def pytest_configure(config):
         number = 8 if config.getoption("--fast") else 32
         settings.register_profile("attenua", deadline=None, max_examples=number, derandomize=True)
         settings.load_profile("attenua")
+
+
+def pytest_ignore_collect(collection_path, config):
+    return True if config.getoption("--fast") and collection_path in SLOW_FOLDERS else None
 
 
 def pytest_collection_modifyitems(config, items):
@@ -57,12 +65,18 @@ def pytest_terminal_summary(terminalreporter):
         # A file that is left out as a whole reports once, before its tests are known.
         counter = files if isinstance(report, pytest.CollectReport) else tests
         counter[_reason(report)] += 1
-    if reports:
+    folders = [
+        path.name for path in SLOW_FOLDERS if terminalreporter.config.getoption("--fast") and path.is_dir()
+    ]
+    if reports or folders:
         terminalreporter.section("left out")
         for reason, _ in (tests + files).most_common():
             amounts = ((tests[reason], "test"), (files[reason], "whole file"))
             said = ", ".join(f"{n} {what}{'s' * (n > 1)}" for n, what in amounts if n)
             terminalreporter.line(f"{said:>12}  {reason}")
+    if folders:
+        said = f"{len(folders)} folder{'s' * (len(folders) > 1)}"
+        terminalreporter.line(f"{said:>12}  {HOW_TO_GET['slow']} ({', '.join(folders)})")
 
 
 def _reason(report):

@@ -46,6 +46,7 @@ def assert_same(ours, theirs, tolerance):
         np.testing.assert_allclose(found[name], their_found[name], rtol=tolerance)
 
 
+@pytest.mark.slow
 def test_the_import_needs_none_of_the_packages_it_serves():
     code = (
         "import sys; sys.modules.update(anndata=None, scanpy=None, pandas=None); "

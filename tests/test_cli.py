@@ -63,6 +63,7 @@ def test_without_typer_the_import_fails_as_any_import_does():
     assert (result.returncode, result.stdout, result.stderr) == (0, NEEDED + "\n", "")
 
 
+@pytest.mark.slow
 def test_without_typer_the_command_says_so_in_one_sentence():
     (command,) = entry_points(group="console_scripts", name="attenua")
     result = run_without_typer(f"from {command.module} import {command.attr}; sys.exit({command.attr}())")

@@ -153,6 +153,7 @@ def test_the_guard_in_any_container(container, tmp_path):
     agree(model.fit(CONTAINERS[container](reference.X, tmp_path)), reference)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", slow_unless(DISTINCT, CONTAINERS))
 def test_many_rows_in_any_container(container, tmp_path, monkeypatch):
     """Rows are weighed instead of pairs, and strengths are compared up to the first that is worse."""
@@ -230,6 +231,7 @@ def test_batches_that_can_be_read_once_under_another_name(monkeypatch):
         CorrectedPCACV(2).fit(Once(uneven(X)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_container", [np.asarray, sp.csr_array, uneven, dask_array])
 def test_single_precision(as_container):
     """The risks are those of the rounded numbers, in double precision; what is fitted is rounded itself."""

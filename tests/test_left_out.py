@@ -43,6 +43,7 @@ def test_five(): pass
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["one process", "two"])
 def test_each_reason_has_one_line_that_says_how_to_get_it(lines, options):
     said = lines(WORDINGS, "--fast", *options, other=WHOLE_FILE)
@@ -57,5 +58,15 @@ def test_each_reason_has_one_line_that_says_how_to_get_it(lines, options):
     )
 
 
+@pytest.mark.slow
 def test_a_run_that_leaves_nothing_out_says_nothing(lines):
     assert lines("def test_one(): pass") == []
+
+
+@pytest.mark.slow
+def test_folders_that_are_slow_as_a_whole_are_named(lines, tmp_path):
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies" / "test_long.py").write_text(
+        "def test_long(): raise AssertionError", encoding="utf-8"
+    )
+    assert lines("def test_one(): pass", "--fast") == ["1 folder  slow: make test runs them (studies)"]

@@ -71,6 +71,7 @@ def test_every_supported_python_is_tested():
     assert matrix["python"] == stated
 
 
+@pytest.mark.slow
 def test_the_command_is_also_a_module():
     said = run([sys.executable, "-m", "attenua", "--help"], capture_output=True, text=True, check=True).stdout
     assert "Usage: attenua" in said

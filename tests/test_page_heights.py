@@ -23,6 +23,7 @@ def write_page(path, pixels):
     path.write_text(f'<body style="margin: 0"><div class="bd-main" style="height: {pixels}px"></div></body>')
 
 
+@pytest.mark.slow
 def test_pages_are_listed_by_height_and_a_tall_one_fails(script, tmp_path, capsys):
     write_page(tmp_path / "short.html", 800)
     write_page(tmp_path / "fits.html", script.LIMIT)
@@ -35,6 +36,7 @@ def test_pages_are_listed_by_height_and_a_tall_one_fails(script, tmp_path, capsy
     assert ["too tall" in line for line in listed] == [True, False, False]
 
 
+@pytest.mark.slow
 def test_what_is_folded_does_not_count(script, tmp_path):
     body = (
         '<div class="bd-main"><details><summary>more</summary><p style="height: 9000px"></p></details></div>'

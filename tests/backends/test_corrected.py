@@ -93,6 +93,7 @@ def test_single_precision(backend, few_rows):
 ITERATED = {"kept rows": (24, 600), "tall": (60, 140), "few rows": (24, 140)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", slow_unless(("kept rows",), ITERATED))
 def test_subspaces_that_are_iterated(backend, few_rows, shape):
     X = smooth_rows(*ITERATED[shape], seed=2)

@@ -144,6 +144,7 @@ def test_rows_that_do_not_vary(backend, shape):
 LARGE = {"tall": (300, 150), "wide": (40, 300), "kept rows": (24, 600)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", LARGE)
 @pytest.mark.parametrize(
     "model",

@@ -90,6 +90,7 @@ def sentence_of(page):
     return unescape(re.search(r'class="word">[^<]+</p>\s*<p>([^<]+)<', page.html)[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [AttenuatedPCACV, CorrectedPCACV])
 @pytest.mark.parametrize("kind", ["clearly", "by a hair", "not at all"])
 @pytest.mark.parametrize("cv", [5, 2, [(np.arange(40), np.arange(40, 60))]], ids=["five", "two", "one"])

@@ -161,6 +161,7 @@ def test_a_path_that_cannot_be_is_said_before_the_work(page, tmp_path, name, err
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [AttenuatedPCACV(2), CorrectedPCACV(2)])
 @pytest.mark.parametrize("size", [1e-150, 1e150])
 def test_the_smallest_and_largest_numbers_that_can_be_fitted_have_a_page(estimator, size):

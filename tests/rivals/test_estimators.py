@@ -59,6 +59,7 @@ def name_of(estimator):
 
 
 # The checks fit noise at full rank, where an iteration may hit its cap and says so.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(CHECKED)
 def test_scikit_learn_checks(estimator, check, monkeypatch):

@@ -159,6 +159,7 @@ MONTE_CARLO = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", MONTE_CARLO, ids=lambda setting: f"{setting.design}, {setting.words}")
 def test_coefficient_against_monte_carlo(setting):
     of_rows = setting.needs_rows
@@ -168,6 +169,7 @@ def test_coefficient_against_monte_carlo(setting):
     assert error < (0.05 if of_rows else 0.02) * K
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "setting",
     [

@@ -99,6 +99,7 @@ def test_a_little_row_tempering_is_none():
 # --- tails --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [0.0, 0.25, 0.5, 1.0])
 @pytest.mark.parametrize("df", [4.5, 5, 10, 60])
 def test_tail_factor_of_student_rows_by_integrals(df, power):
@@ -136,6 +137,7 @@ def test_noise_of_elliptical_rows(name, kappa):
     np.testing.assert_allclose(noise_tensor(noise), expected, atol=1e-10 * np.abs(expected).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "law", [*LATENT_LAWS, StudentT(12), StudentT(6), ContaminatedNormal(0.1, 3.0)], ids=str
 )
@@ -199,6 +201,7 @@ def test_noise_of_rows(kappa):
     np.testing.assert_allclose(noise_tensor(noise), tensor_of(scale * second, scale**2 * fourth), atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows_of", "strengths"),
     [

@@ -41,6 +41,7 @@ def test_coefficient_is_half_the_mean_second_derivative_of_the_risk(design, alph
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize(("alpha", "tempering"), [(0.0, 0.5), (0.6, 0.4), (0.0, 1.0)])
 def test_coefficient_against_monte_carlo(design, alpha, tempering):

@@ -109,6 +109,7 @@ def test_gains_at_other_sizes_are_those_of_another_call(found):
     assert np.all(np.diff(found["together"].gain_at(np.geomspace(5, 5000, 50))) <= 1e-12)
 
 
+@pytest.mark.slow
 def test_simulated_gains_by_brute_force(found, population):
     random, risks = np.random.RandomState(5), []
     for _ in range(400):

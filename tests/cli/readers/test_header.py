@@ -66,6 +66,7 @@ HEADERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REAL)
 def test_no_row_of_a_real_table_is_taken_for_a_header(tmp_path, name):
     rows = real(name)
@@ -76,6 +77,7 @@ def test_no_row_of_a_real_table_is_taken_for_a_header(tmp_path, name):
         assert found.notes == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MADE)
 def test_no_row_of_a_made_table_is_taken_for_a_header(tmp_path, name):
     rows = MADE[name]

@@ -93,6 +93,7 @@ def test_cells_with_line_ends_keep_the_count_of_lines(tmp_path):
         read_table(tmp_path / "x.csv", drop=["note"])
 
 
+@pytest.mark.slow
 def test_rows_longer_than_what_pyarrow_reads_at_once(tmp_path):
     wide = np.random.default_rng(1).standard_normal((3, 70_000))
     pd.DataFrame(wide).add_prefix("x").to_csv(tmp_path / "x.csv", index=False)
