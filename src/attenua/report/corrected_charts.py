@@ -44,9 +44,10 @@ def _step(step: Step, pca_risk: float) -> Chart:
         "yLabel": "risk against PCA, %",
         "series": drawn,
     }
+    least = f"It is least at {step.best:g}: {signed(change[best])}% against PCA."
     summary = (
-        f"Held-out risk against the strength of {name}, with the steps before it. The least is at "
-        f"{step.best:g}, {signed(change[best])}% against PCA."
+        f"Held-out risk against the strength of {name}, with the steps before it. "
+        f"{least if best else 'No strength lowers it.'}"
     )
     rows = [
         [f"{strength:g}", short(risk, 5), signed(part)]

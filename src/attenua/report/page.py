@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -31,7 +31,7 @@ from attenua.report.corrected import SearchFindings, find_search
 from attenua.report.corrected_charts import search_charts
 from attenua.report.corrected_words import search_context
 from attenua.report.images import grey_image, shape_from_names, signed_image
-from attenua.report.overview import colour_of, find_overview
+from attenua.report.overview import Overview, colour_of, find_overview
 from attenua.report.overview_charts import loadings_table, scores_chart, scores_table, variance_chart
 from attenua.theory._threads import threads_for
 
@@ -125,55 +125,93 @@ def report(
     checked_count(random_state, "random_state", least=0)
     if path is not None:
         _checked_path(path)
-    about = {"feature_names": feature_names, "groups": groups, "random_state": random_state}
-    found: SearchFindings | Findings
     with threads_for(getattr(estimator, "n_features_in_", 0)):
-        if isinstance(estimator, CorrectedPCA | CorrectedPCACV):
-            template, label = "corrected.html", "corrected"
-            found = find_search(estimator, X, **about)
-            charts, context, pca_ratio = search_charts(found), search_context(found), found.pca_ratio
-            compared = (found.pca, None if found.is_pca else found.other)
-        else:
-            template, label = "attenuated.html", "attenuated"
-            found = find(estimator, X, **about)
-            charts, context = all_charts(found), _attenuated_context(found)
-            compared = found.loadings
-            pca_ratio = found.pca.explained_variance_ratio
-        colour = colour_of(colour_by, colour_name, groups, found.n_rows)
+        part = _main_part(estimator, X, feature_names=feature_names, groups=groups, random_state=random_state)
         overview = find_overview(
-            estimator, X, pca_ratio, row_names=row_names, colour=colour, random_state=random_state
+            estimator,
+            X,
+            part.pca_ratio,
+            row_names=row_names,
+            colour=colour_of(colour_by, colour_name, groups, part.found.n_rows),
+            random_state=random_state,
         )
-    shape = _image_shape(image_shape, found.names, getattr(estimator, "neighbours", None))
-    charts["variance"] = variance_chart(overview, label)
     about_rows = {"groups": groups, "colour_by": colour_by, "row_names": row_names}
     given = [argument for argument, value in about_rows.items() if value is not None]
-    tables = {"scores": scores_table(overview, found.names)}
-    if overview.loadings_fit:
-        tables["loadings"] = loadings_table(overview, found.names)
-    views = {key: chart.views for key, chart in charts.items()}
-    charts["scores"] = scores_chart(overview)
-    script = '"use strict";\n(() => {\n' + "\n".join(map(_asset, _SCRIPTS)) + "})();\n"
-    page = environment.get_template(template).render(
-        style=_asset("page.css"),
-        script=script,
-        # Only this script may run, whatever a name in the data looks like.
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        found=found,
+    shape = _image_shape(image_shape, part.found.names, getattr(estimator, "neighbours", None))
+    page = environment.get_template(part.template).render(
+        found=part.found,
         overview=overview,
-        charts=charts,
-        label=label,
-        pictures=None if shape is None else _pictures(found.examples, *compared, label, shape),
+        label=part.label,
+        pictures=None if shape is None else _pictures(part.found.examples, *part.compared, part.label, shape),
         source=source,
-        settings=_settings(estimator, found),
+        settings=_settings(estimator, part.found),
         versions=_versions(),
-        code=_code(estimator, found, given) if code is None else code,
-        data=script_safe_json({"charts": views, "tables": tables}),
-        **context,
+        code=_code(estimator, part.found, given) if code is None else code,
+        **part.context,
+        **_drawn(part, overview),
+        **_script_and_style(),
     )
     result = Report(page)
     if path is not None:
         result.save(path, force=force)
     return result
+
+
+class _MainPart(NamedTuple):
+    """What the pages of the two kinds of estimators have each in their own way."""
+
+    template: str
+    label: str
+    found: SearchFindings | Findings
+    charts: dict[str, Any]
+    context: dict[str, Any]
+    compared: tuple[Array, Array | None]
+    pca_ratio: Array
+
+
+def _main_part(estimator: Any, X: Any, **about: Any) -> _MainPart:
+    if isinstance(estimator, CorrectedPCA | CorrectedPCACV):
+        searched = find_search(estimator, X, **about)
+        return _MainPart(
+            "corrected.html",
+            "corrected",
+            searched,
+            search_charts(searched),
+            search_context(searched),
+            (searched.pca, None if searched.is_pca else searched.other),
+            searched.pca_ratio,
+        )
+    found = find(estimator, X, **about)
+    return _MainPart(
+        "attenuated.html",
+        "attenuated",
+        found,
+        all_charts(found),
+        _attenuated_context(found),
+        found.loadings,
+        found.pca.explained_variance_ratio,
+    )
+
+
+def _drawn(part: _MainPart, overview: Overview) -> dict[str, Any]:
+    """Return the charts, and what the script needs to draw them and to save tables."""
+    charts = part.charts | {"variance": variance_chart(overview, part.label)}
+    tables = {"scores": scores_table(overview, part.found.names)}
+    if overview.loadings_fit:
+        tables["loadings"] = loadings_table(overview, part.found.names)
+    views = {key: chart.views for key, chart in charts.items()}
+    # The scores are drawn from their table.
+    return {
+        "charts": charts | {"scores": scores_chart(overview)},
+        "data": script_safe_json({"charts": views, "tables": tables}),
+    }
+
+
+def _script_and_style() -> dict[str, str]:
+    script = '"use strict";\n(() => {\n' + "\n".join(map(_asset, _SCRIPTS)) + "})();\n"
+    # Only this script may run, whatever a name in the data looks like.
+    script_hash = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return {"style": _asset("page.css"), "script": script, "script_hash": script_hash}
 
 
 def _environment() -> Any:
