@@ -1,6 +1,7 @@
 """What every command shares: the application, the console, and how a command fails."""
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, NoReturn
 
 from attenua import __version__
@@ -62,3 +63,9 @@ def fail(sentence: str) -> NoReturn:
 def warn(sentence: str) -> None:
     """Say on standard error what the user should know; the command goes on."""
     typer.echo(f"Note: {sentence}", err=True)
+
+
+def working(what: str) -> AbstractContextManager[object]:
+    """Return a context with a sign of life on standard error, where that is a terminal."""
+    stderr = Console(stderr=True)
+    return stderr.status(f"{what} ...") if stderr.is_terminal else nullcontext()

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from attenua._data.range import OutOfRangeError, list_columns
-from attenua.cli.base import fail, warn
+from attenua.cli.base import fail, warn, working
 from attenua.cli.methods import Method, Request
 from attenua.cli.output import column_names
 from attenua.cli.readers import Table, TableError
@@ -35,7 +35,7 @@ def fit_rows(table: Table, request: Request) -> Any:
     model = request.estimator_class(request.k, **request.parameters)
     # PCA holds no rows out, so that groups of them make no difference.
     groups = {} if request.method is Method.PCA else {"groups": table.groups}
-    with warnings.catch_warnings(record=True) as caught:
+    with working("Fitting"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             model.fit(table.X, **groups)

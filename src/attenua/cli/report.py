@@ -1,14 +1,12 @@
 """``attenua report``: one page about a fit."""
 
 import shlex
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from attenua.cli.base import EXIT_CODES, app, fail, print_plain
+from attenua.cli.base import EXIT_CODES, app, fail, print_plain, working
 from attenua.cli.fitting import fit_rows, load_rows
 from attenua.cli.methods import Method, Request, refuse_options_of_a_fit, refuse_options_of_other_methods
 from attenua.cli.options import (
@@ -109,20 +107,13 @@ def report(
         fitted = fit_rows(table, request)
     else:
         table, fitted = _stored(model, request)
-    with _working("Making the report", quiet=as_json):
-        page = page_of(fitted, table, request, image_shape, model)
+    page = page_of(fitted, table, request, image_shape, model)
     write_files({out: page}, force=force)
     if as_json:
         print_plain(dump(as_record(table, fitted) | {"files": [str(out)]}))
     else:
         print_plain(describe(table, fitted))
         print_plain(f"Written: {out}")
-
-
-def _working(what: str, *, quiet: bool) -> AbstractContextManager[object]:
-    """Return a context with a sign of life on standard error, where that is a terminal."""
-    stderr = Console(stderr=True)
-    return nullcontext() if quiet or not stderr.is_terminal else stderr.status(f"{what} ...")
 
 
 def _stored(model: Path, request: Request) -> tuple[Table, Any]:
@@ -141,18 +132,19 @@ def page_of(
     try:
         from attenua.report import report as make_report
 
-        page = make_report(
-            fitted,
-            table.X,
-            image_shape=image_shape,
-            feature_names=table.names,
-            groups=table.groups,
-            colour_by=table.colours,
-            colour_name=request.reading.colour_by,
-            row_names=table.ids,
-            source=table.source if request.file in (None, "-") else Path(request.file).name,
-            code=_code(request, image_shape, model),
-        )
+        with working("Making the report"):
+            page = make_report(
+                fitted,
+                table.X,
+                image_shape=image_shape,
+                feature_names=table.names,
+                groups=table.groups,
+                colour_by=table.colours,
+                colour_name=request.reading.colour_by,
+                row_names=table.ids,
+                source=table.source if request.file in (None, "-") else Path(request.file).name,
+                code=_code(request, image_shape, model),
+            )
     except ImportError as error:
         fail(str(error))
     except ValueError as error:
