@@ -46,7 +46,8 @@ test-floors: .venv-floors/test  ## All tests on the oldest supported versions.
 # with scanpy, whose results and next steps ours are compared with.
 test-h5ad: .venv-h5ad/test  ## Annotated data: h5ad files and scanpy.
 	.venv-h5ad/bin/python -m pytest -q tests/cli/readers/test_h5ad.py tests/test_anndata.py \
-		tests/_data/test_columns_without_numbers.py 'tests/test_docs.py::test_code_of_a_page[scanpy]'
+		tests/_data/test_columns_without_numbers.py tests/benchmarks/test_few_cells.py \
+		'tests/test_docs.py::test_code_of_a_page[scanpy]'
 
 dist: .venv/dist  ## The source distribution and the wheel, checked, to dist/.
 	rm -rf dist
