@@ -175,5 +175,5 @@ def test_the_shell(command, method, tmp_path):
             assert len(record["explained_variance_ratio"]) == 2
         else:
             assert done.returncode == 1
-            assert "X holds numbers too" in done.stderr
+            assert done.stderr.startswith(f"Error: {file} holds numbers too ")
             assert not out.exists()
