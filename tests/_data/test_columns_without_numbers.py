@@ -13,22 +13,22 @@ CITIES = ["Rome", "Oslo"] * 20
 
 
 def pandas_frame(**extra):
-    pd = pytest.importorskip("pandas", reason="frames of pandas")
+    pd = pytest.importorskip("pandas")
     return pd.DataFrame(ROWS, columns=list("abcd")).assign(**extra)
 
 
 def polars_frame(**extra):
-    pl = pytest.importorskip("polars", reason="frames of polars")
+    pl = pytest.importorskip("polars")
     return pl.DataFrame({name: ROWS[:, i] for i, name in enumerate("abcd")} | extra)
 
 
 def arrow_table(**extra):
-    pa = pytest.importorskip("pyarrow", reason="tables of Arrow")
+    pa = pytest.importorskip("pyarrow")
     return pa.table({name: ROWS[:, i] for i, name in enumerate("abcd")} | extra)
 
 
 def dask_frame(**extra):
-    dd = pytest.importorskip("dask.dataframe", reason="frames of dask")
+    dd = pytest.importorskip("dask.dataframe")
     return dd.from_pandas(pandas_frame(**extra), npartitions=2)
 
 
@@ -74,7 +74,7 @@ def test_the_value_shown_is_the_one_that_is_no_number():
 
 
 def test_python_objects_in_dask_are_named_by_the_worker():
-    dask = pytest.importorskip("dask", reason="frames of dask")
+    dask = pytest.importorskip("dask")
     with dask.config.set({"dataframe.convert-string": False}):
         frame = dask_frame(city=np.array([*CITIES[:-1], 3], dtype=object))
         with pytest.raises(ValueError, match=r"a column with values that are not numbers: 'city' \('Rome'"):
