@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -189,7 +190,7 @@ def count_stored(path):
     if not path.exists():
         return 0
     try:
-        with sqlite3.connect(path) as connection:
+        with closing(sqlite3.connect(path)) as connection:
             keys = "SELECT DISTINCT data, budget, version, subsample FROM results"
             return len(connection.execute(keys).fetchall())
     except sqlite3.OperationalError:  # the tables are being made
