@@ -12,13 +12,12 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.decomposition import PCA
-from typer.testing import CliRunner
 
 from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua._select.steps import Steps
-from attenua.cli import app
 from attenua.model_files import load_model
 from attenua.paired import paired_gain
+from tests.cli.shell import run
 
 NAMES = [f"x{number}" for number in range(8)]
 
@@ -37,12 +36,6 @@ def frame():
     frame = pd.DataFrame(rows, columns=NAMES)
     frame.to_csv("data.csv", index=False)
     return frame
-
-
-def run(*arguments, stdin=None):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def exactly(path):

@@ -14,10 +14,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 from attenua import CorrectedPCA
-from attenua.cli import app
+from tests.cli.shell import run
 from tests.helpers import spiked_rows
 
 PCA = ["-k", 2, "--method", "pca"]
@@ -36,12 +35,6 @@ def frame():
     frame["site"] = np.repeat(["u", "v"], 10)
     frame.to_csv("data.csv", index=False)
     return frame
-
-
-def run(*arguments, stdin=None):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def test_names_of_rows_are_the_first_column_of_scores(frame):

@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
-from attenua.cli import app
 from attenua.model_files import save_model
+from tests.cli.shell import run
 from tests.helpers import spiked_rows
 
 
@@ -30,12 +29,6 @@ def frame():
     frame["subject"] = np.repeat([f"s{i}" for i in range(10)], 4)
     frame.to_csv("my data.csv", index=False)
     return frame
-
-
-def run(*arguments, stdin=None):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def code_of(path):
