@@ -7,6 +7,7 @@ from math import isfinite
 from types import SimpleNamespace
 from typing import Any
 
+from attenua._data.words import counted
 from attenua._estimate.html import facts_html
 
 
@@ -92,11 +93,6 @@ def choices_in_words(choices: Sequence[Mapping[str, float]]) -> str:
     if len(counts) == 1:
         return next(iter(counts))
     return "; ".join(f"{words} ({count} of {len(choices)})" for words, count in counts.most_common())
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number of things in words."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def size_of_fit(estimator: Any) -> tuple[str, str]:

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
+from attenua._data.words import counted
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain
 from attenua.cli.fitting import scores_of
 from attenua.cli.options import AsJson, Force
 from attenua.cli.output import scores_csv, scores_npy
 from attenua.cli.readers import TableError
-from attenua.cli.readers.source import counted
 from attenua.cli.reading import (
     COLUMNS_HELP,
     DecimalSign,

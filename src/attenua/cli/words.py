@@ -6,8 +6,8 @@ from typing import Any
 
 from attenua import AttenuatedPCACV, CorrectedPCACV, paired_gain
 from attenua._correct.corrections import CORRECTIONS
+from attenua._data.words import counted
 from attenua.cli.readers import Table
-from attenua.cli.readers.source import counted
 
 
 def describe(table: Table, model: Any) -> str:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._data.extras import how_to_install
+from attenua._data.words import counted
 from attenua.cli.readers.cells import MISSING, is_missing, is_number
 from attenua.cli.readers.form import Wishes, find_form
-from attenua.cli.readers.source import NOT_NUMBERS, Source, TableError, counted, first_line, shortened
+from attenua.cli.readers.source import NOT_NUMBERS, Source, TableError, first_line, shortened
 
 _ONE_COLUMN = "Cells must be separated by commas, semicolons or tabs; here a row is one cell."
 

@@ -6,7 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from attenua.cli.readers.source import Source, TableError, counted
+from attenua._data.words import counted
+from attenua.cli.readers.source import Source, TableError
 
 WAYS = ("fail", "drop-rows", "mean")
 # Cells looked at in one go.
@@ -86,7 +87,7 @@ def _not_finite(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any
     step = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
     found = [np.empty((0, 2), np.intp)]
     for start in range(0, X.shape[0], step):
-        found.append(np.argwhere(~np.isfinite(X[start : start + step])) + (start, 0))  # noqa: RUF005
+        found.append(np.argwhere(~np.isfinite(X[start : start + step])) + np.array([start, 0]))
     rows, columns = np.concatenate(found).T
     return rows, columns, np.asarray(X[rows, columns])
 

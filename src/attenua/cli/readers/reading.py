@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attenua._data.words import counted
 from attenua.cli.readers.columns import chosen_columns, describe_columns, one_column, refuse_same_names
 from attenua.cli.readers.form import Wishes
 from attenua.cli.readers.labels import Labels, as_colours, as_groups, as_texts, find_labels, refuse_as_numbers
 from attenua.cli.readers.missing import WAYS, without_missing
 from attenua.cli.readers.opening import open_source
 from attenua.cli.readers.row_names import first_column_of_labels, suspected_id
-from attenua.cli.readers.source import Source, Table, TableError, counted
+from attenua.cli.readers.source import Source, Table, TableError
 
 
 def read_table(

@@ -95,8 +95,3 @@ def first_line(error: Exception) -> str:
 def shortened(text: str) -> str:
     """Return a text in quotes for a message, cut where it is long."""
     return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number of things: 1 row, 1,000 rows."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
