@@ -61,6 +61,8 @@ def test_names_and_labels_reach_the_page():
     assert "Coloured by species." in page.html
     assert "colour_by=colour_by, row_names=row_names)" in page.html
     assert scores["arrows"]["names"] == list(iris.data.columns)
+    named = report(AttenuatedPCA(2).fit(iris.data), iris.data, colour_by=species, colour_name="kind")
+    assert "colour_by=colour_by, colour_name=colour_name)" in named.html
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,12 @@ def report(
             colour=colour_of(colour_by, colour_name, groups, part.found.n_rows),
             random_state=random_state,
         )
-    about_rows = {"groups": groups, "colour_by": colour_by, "row_names": row_names}
+    about_rows = {
+        "groups": groups,
+        "colour_by": colour_by,
+        "colour_name": colour_name,
+        "row_names": row_names,
+    }
     given = [argument for argument, value in about_rows.items() if value is not None]
     shape = _image_shape(image_shape, part.found.names, getattr(estimator, "neighbours", None))
     page = environment.get_template(part.template).render(
