@@ -35,19 +35,33 @@ def laplacian(adjacency):
     return np.diag(adjacency.sum(axis=1)) - adjacency
 
 
-def covariance_of_pairs(X, strength):
+def centred(X, weights=None):
+    """Rows less their mean, counted from the first of them: a constant column becomes 0 exactly."""
+    from_first = X - X[0]
+    return from_first - np.average(from_first, axis=0, weights=weights)
+
+
+def covariance_of_pairs(X, strength, weights=None):
     """Row tempering of few rows: every pair of rows by its distance."""
-    pairs = [X[i] - X[j] for i, j in combinations(range(len(X)), 2)]
-    apart = np.array([pair for pair in pairs if pair.any()])
-    weights = np.sum(apart**2, axis=1) ** -strength
-    return apart.T @ (weights[:, None] * apart) / len(X) ** 2
+    weights = np.ones(len(X)) if weights is None else weights
+    total = np.zeros((X.shape[1], X.shape[1]))
+    for i, j in combinations(range(len(X)), 2):
+        pair = X[i] - X[j]
+        if pair.any():
+            total += weights[i] * weights[j] * np.sum(pair**2) ** -strength * np.outer(pair, pair)
+    return total / weights.sum() ** 2
 
 
-def covariance_of_rows(X, strength, mean_of_all):
-    """Row tempering of many rows: every row by its distance from the mean of all rows."""
-    weights = np.sum((X - mean_of_all) ** 2, axis=1) ** -strength
-    centred = X - X.mean(axis=0)
-    return sum(w * np.outer(z, z) for w, z in zip(weights, centred, strict=True)) / weights.sum()
+def covariance_of_rows(X, strength, mean_of_all, weights=None, nearest=0.0):
+    """Row tempering of many rows: every row by its distance from the mean of all rows.
+
+    Squared distances count as `nearest` at least.
+    """
+    squares = np.maximum(np.sum((X - mean_of_all) ** 2, axis=1), nearest)
+    tempered = squares**-strength if strength else np.ones(len(X))
+    shares = tempered if weights is None else weights * tempered
+    rows = centred(X, weights)
+    return sum(w * np.outer(z, z) for w, z in zip(shares, rows, strict=True)) / shares.sum()
 
 
 def corrected_matrix(S, strengths, adjacency=None, labels=None):
@@ -82,7 +96,8 @@ def changed(strengths, correction, strength):
 class Search:
     """All that a search needs to know.
 
-    ``has_few_rows`` says how rows are tempered. The others are as for ``CorrectedPCACV``.
+    ``has_few_rows`` says how rows are tempered. The others are as for ``CorrectedPCACV``. After a run,
+    ``is_clear`` says whether every decision would have been the same with other rounding errors.
     """
 
     X: np.ndarray
@@ -99,15 +114,27 @@ class Search:
         self.covariance = cache(self._covariance)
         self.held = np.array([len(held) for _, held in self.splits])
         self.overlap = np.mean([len(held) / len(training) for training, held in self.splits])
-        v = self.X.var(axis=0)
+        v = np.mean(centred(self.X) ** 2, axis=0)
         noise, spread = np.sum(2 * v**2) / (len(self.X) - 1), np.sum((v - np.median(v)) ** 2)
         self.noise = min(1.0, noise / spread) if spread > 0 else 1.0
+        # A row nearer to the mean counts as if it were so far from it, squared.
+        self.nearest = 0.1 * v.sum() / len(self.X)
+        self.is_clear = True
 
     def _covariance(self, split, row_tempering):
         X = self.X if split is None else self.X[self.splits[split][0]]
         if row_tempering and self.has_few_rows:
             return covariance_of_pairs(X, row_tempering)
-        return covariance_of_rows(X, row_tempering, self.X.mean(axis=0))
+        return covariance_of_rows(X, row_tempering, self.X.mean(axis=0), nearest=self.nearest)
+
+    def doubt(self, strengths):
+        """What rounding can change of a risk at some strengths; a subclass may know."""
+        return 0.0
+
+    def is_more(self, value, other, doubt):
+        """Whether a value is larger; a difference that rounding may turn around makes the search unclear."""
+        self.is_clear &= abs(value - other) > doubt
+        return value > other
 
     def fitted(self, strengths, split=None):
         """Components at some strengths, as rows: of the training rows of a split, or of all rows."""
@@ -129,11 +156,10 @@ class Search:
         """The strengths that are compared: up to the first that is worse than the one before it."""
         compared = [0.0]
         for strength in self.grids[correction][1:]:
-            before, last = (
-                self.pooled(changed(present, correction, s), judges) for s in (compared[-1], strength)
-            )
+            pair = [changed(present, correction, s) for s in (compared[-1], strength)]
+            before, last = (self.pooled(candidate, judges) for candidate in pair)
             compared.append(strength)
-            if last > before * (1 + 1e-12):
+            if self.is_more(last, before * (1 + 1e-12), sum(map(self.doubt, pair))):
                 break
         return tuple(compared)
 
@@ -146,8 +172,14 @@ class Search:
         d = (self.risk_of(candidates[best]) - self.risk_of(present))[judges]
         error = np.std(d, ddof=1) * np.sqrt(1 / len(d) + self.overlap) if len(d) > 1 else 0.0
         guard = self.guard * (1 - self.noise if correction in ("tempering", "attenuation") else 1)
-        of_pca = self.pooled(PCA, judges)
+        of_pca = self.pooled(PCA, judges) or 1.0
         fall = risks[0] - risks[best]
+        doubts = [self.doubt(candidate) for candidate in candidates]
+        for risk, doubt in zip(np.delete(risks, best), np.delete(doubts, best), strict=True):
+            self.is_more(risk, risks[best], doubt + doubts[best])
+        # The standard deviation of differences that are each off by no more than this is off by no more.
+        doubt = (doubts[0] + doubts[best]) * (1 + 2 * guard * np.sqrt(1 + self.overlap))
+        is_enough = best > 0 and self.is_more(fall, guard * error, doubt)
         return {
             "strengths": strengths,
             "candidates": candidates,
@@ -156,7 +188,7 @@ class Search:
             "gain": fall / of_pca,
             "standard_error": error / of_pca if len(d) > 1 else np.nan,
             "needed": guard * error / of_pca,
-            "taken": best > 0 and fall > guard * error,
+            "taken": is_enough,
         }
 
     def run(self):
@@ -179,7 +211,7 @@ class Search:
             ]
         chosen, *choices = present
         self.chosen, self.choices = chosen, choices or [chosen]
-        of_pca = self.pooled(PCA, judges[0])
+        of_pca = self.pooled(PCA, judges[0]) or 1.0
         self.gain = 1 - self.pooled(chosen, judges[0]) / of_pca
         own = [self.risk_of(choice)[split] for split, choice in enumerate(self.choices)]
         self.left_out_gain = 1 - np.average(own, weights=self.held) / of_pca if choices else self.gain

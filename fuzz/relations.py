@@ -1,0 +1,155 @@
+"""What must hold between two fits, or between an estimator and the functions beside it.
+
+Each relation takes a problem whose fit was checked, and changes it in a way whose effect is known.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from tests.helpers import sine
+from tests.literal import ORDER
+
+from attenua import attenuation_path, choose_rank, select_on_validation
+from checks import Expected, Found, at_most, check_subspace, fit, same
+from containers import CONTAINERS, filled
+from rounding import EPS, doubt_of_covariance
+
+
+def scaled(problem, random, folder):
+    """Another power of two changes no bit of the components, and no choice."""
+    other = replace(problem, scale=problem.scale * 2.0 ** int(random.integers(-9, 10)))
+    first, second = fit(problem, folder), fit(other, folder)
+    same(np.array_equal(first.components_, second.components_), True, "components_ are the same in every bit")
+    if problem.chooses:
+        ratio = (other.scale / problem.scale) ** 2
+        same(np.array_equal(first.cv_risk_ * ratio, second.cv_risk_), True, "cv_risk_ in every bit")
+
+
+def shuffled(problem, random, folder):
+    """Rows in another order, within their folds, change nothing but roundings."""
+    n, cv = len(problem.rows), problem.options.get("cv", 1)
+    order = np.arange(n)
+    for fold in range(cv):
+        order[fold::cv] = random.permutation(order[fold::cv])
+    weights = None if problem.weights is None else problem.weights[order]
+    compared(problem, replace(problem, rows=problem.rows[order], weights=weights), folder)
+
+
+def repeated(problem, random, folder):
+    """A row of weight 2 is two rows."""
+    counts = random.integers(1, 4, len(problem.rows))
+    weighted = replace(problem, weights=counts.astype(float))
+    compared(weighted, replace(problem, rows=np.repeat(problem.rows, counts, axis=0), weights=None), folder)
+
+
+def shifted(problem, random, folder):
+    """A shift of all rows changes the mean only."""
+    spreads = np.maximum(np.ptp(problem.rows, axis=0), 1e-3)
+    by = np.round(random.uniform(-3, 3, len(spreads)) * spreads * 1024) / 1024
+    compared(problem, replace(problem, rows=problem.rows + by), folder)
+
+
+def widened(problem, random, folder):
+    """A constant column more has no loading."""
+    constant = np.full((len(problem.rows), 1), float(random.integers(-3, 4)))
+    wider = replace(problem, rows=np.hstack([problem.rows, constant]))
+    compared(problem, wider, folder, n_columns=problem.rows.shape[1])
+
+
+def compared(problem, other, folder, n_columns=None):
+    """Fit two problems that stand for the same subspace, and compare both subspaces and both sets of risks."""
+    first, second = (Found(fit(some, folder), some) for some in (problem, other))
+    same(second.rank, first.rank, "n_components_")
+    if problem.chooses:
+        largest = np.maximum(first.risks, second.risks)
+        allowed = risks_allowed(problem, first) + risks_allowed(other, second)
+        at_most(first.risks - second.risks, np.minimum(allowed, largest), "cv_risk_folds_ of the other fit")
+        return
+    strengths = strengths_of(problem)
+    bounds = [Expected(some).at(strengths, first.rank).sine for some in (problem, other)]
+    stored = 8 * (first.eps + second.eps) * np.sqrt(first.components.shape[1])
+    components = second.components[:, :n_columns]
+    at_most(sine(components, first.components), min(sum(bounds), 1.0) + stored, "the other fit's subspace")
+
+
+def risks_allowed(problem, found):
+    """Return what rounding can change of the risks of every split and candidate of an AttenuatedPCACV."""
+    from checks import search_of
+
+    search = search_of(problem, Expected(problem), found.rank, {})
+    alphas = np.asarray(found.model.alphas_)
+    return np.column_stack([search.doubts((0.0, 0.0, float(alpha), 0.0, 0.0)) for alpha in alphas])
+
+
+def strengths_of(problem):
+    """Return the strengths that an estimator was given, in the order of the definitions."""
+    names = {"attenuation": "alpha"} if problem.estimator == "AttenuatedPCA" else {}
+    return tuple(problem.options.get(names.get(name, name), 0.0) for name in ORDER)
+
+
+def along_a_path(problem, random, folder):
+    """The path and a choice on validation rows are what the estimator and the definition of a risk say."""
+    alpha, n_components = problem.options["alpha"], problem.options["n_components"]
+    path = attenuation_path(
+        filled(problem.container, problem.rows * problem.scale, problem.seed, folder),
+        n_components,
+        alphas=[alpha],
+        feature_groups=problem.options.get("feature_groups"),
+        sample_weight=problem.weights,
+    )
+    found = Found(fit(problem, folder), problem)
+    found.components = np.asarray(path.components[-1], dtype=float)
+    check_subspace(found, Expected(problem).at(strengths_of(problem), found.rank))
+    held = random.standard_normal((7, problem.rows.shape[1]))
+    chosen = select_on_validation(path, held * problem.scale)
+    centred = held - held.mean(axis=0)
+    left = [centred - centred @ W.T @ W for W in np.asarray(path.components, dtype=float)]
+    risks = np.array([np.sum(rows**2) / 6 for rows in left])
+    off = 20 * np.trace(doubt_of_covariance(held)) + 8 * found.eps * held.size * np.sum(centred**2)
+    at_most(chosen.risk / problem.scale**2 - risks, off, "the risk on validation rows")
+    same(risks[list(path.alphas).index(chosen.alpha)] <= risks.min() + 2 * off, True, "least risk is chosen")
+
+
+def rank_chosen(problem, random, folder):
+    """The number of components does not hang on the unit, the container or the order of the columns."""
+    method = str(random.choice(["bcv", "parallel", "threshold"]))
+    X = filled(problem.container, problem.rows * problem.scale, problem.seed, folder)
+    first = choose_rank(X, method=method, random_state=0)
+    second = choose_rank(problem.rows, method=method, random_state=0)
+    same(first.rank, second.rank, f"the rank by {method} of scaled rows")
+    same(0 <= first.rank <= first.ranks[-1], True, "the rank is one of those compared")
+
+
+def that_apply(problem):
+    """Return the relations that a problem is in the domain of."""
+    kind, options = CONTAINERS[problem.container], problem.options
+    is_plain = kind.holds == "double" and not kind.is_device
+    found = []
+    if is_plain and 1e-80 < problem.scale < 1e80:
+        found.append(scaled)
+    by_number = isinstance(options.get("cv", 1), int) and problem.groups is None
+    if by_number and "n_repeats" not in options and problem.estimator != "CorrectedPCACV":
+        found.append(shuffled)
+        if kind.holds == "double" and not isinstance(options["n_components"], float):
+            found.append(shifted)
+            if not options.get("feature_groups") and options.get("neighbours") is None:
+                found += [widened] * (options["n_components"] is not None)
+    if not problem.chooses and isinstance(options["n_components"], int):
+        found.append(repeated)
+    if problem.estimator == "AttenuatedPCA" and problem.container != "partial_fit" and is_plain:
+        found += [along_a_path] * (problem.container != "dask frame")
+    if is_plain and kind.in_memory and not kind.is_sparse and enough_to_choose(problem.rows):
+        found.append(rank_chosen)
+    return found
+
+
+def enough_to_choose(rows):
+    """Whether the number of components of rows can be asked for, and is no matter of rounding."""
+    centred = rows - rows.mean(axis=0)
+    values = np.linalg.svd(centred, compute_uv=False)
+    varies = np.ptp(rows, axis=0) > 0
+    return (
+        varies.sum() >= 2
+        and varies.all()
+        and values[min(rows.shape[1], len(rows) - 1) - 1] > 1e4 * EPS * values[0]
+    )

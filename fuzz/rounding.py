@@ -1,0 +1,140 @@
+r"""How far two right answers may be apart: bounds that follow from the machine's precision and the gap.
+
+Sums of n products of centred numbers are off by at most n roundings. A column of values up to :math:`a_i` and
+with the spread :math:`s_i` is centred to :math:`\epsilon a_i`, and sums may be taken about an origin up to
+ten spreads from the mean (or, in a stream, about its first row). So the covariance is off by at most
+
+.. math::
+
+    D_{ij} = n \epsilon \{(100 + n) s_i s_j + a_i s_j + s_i a_j\}.
+
+Row tempering adds what rounding does to a squared distance, by the inner products of two rows. Corrections
+carry D to a bound :math:`\eta` of the error of T, to first order, and an error of that size turns the leading
+subspace by a sine of at most :math:`2 \eta / \mathrm{gap}` (Davis and Kahan). Where there is no gap, the
+bound is 1 and nothing is claimed of the subspace; what it explains is off by no more than the rank times
+:math:`2 \eta`, with a gap or without.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from tests.helpers import leading
+from tests.literal import centred, corrected_matrix, covariance_of_pairs, covariance_of_rows
+
+EPS = np.finfo(float).eps
+# Squared distances below this part of the squared lengths are taken from differences of rows.
+_CLOSE = 1e-6
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The leading subspace of a corrected matrix, and how well the rows determine it.
+
+    Attributes
+    ----------
+    components : ndarray of shape (rank, n_features)
+        Orthonormal rows.
+    matrix : ndarray
+        The corrected matrix T.
+    doubt : float
+        Bound of the error of T.
+    gap : float
+        Of its eigenvalues, at the cut.
+    """
+
+    components: np.ndarray
+    matrix: np.ndarray
+    doubt: float
+    gap: float
+
+    @property
+    def sine(self):
+        """Bound of the sine to the exact subspace."""
+        return sine_within(self.doubt, self.gap)
+
+
+def sine_within(doubt, gap):
+    """Return the largest sine that an error of a matrix can turn its leading subspace by."""
+    if gap == np.inf:
+        return 0.0
+    return min(1.0, 2 * doubt / gap) if gap > 0 else 1.0
+
+
+def estimate(rows, strengths, rank, *, weights=None, adjacency=None, labels=None, of_all=None):
+    """Fit a corrected matrix by its definition.
+
+    Parameters
+    ----------
+    rows : ndarray
+        The rows to fit.
+    strengths : tuple of float
+        In the order of ``tests.literal.ORDER``.
+    rank : int
+        Dimension of the subspace.
+    weights, adjacency, labels : ndarray, optional
+        Of the rows, of the columns, of the columns.
+    of_all : ndarray, optional
+        All rows, where these are a part of them.
+    """
+    of_all = rows if of_all is None else of_all
+    if weights is not None:
+        rows, of_all, weights = rows[weights > 0], of_all[weights > 0], weights[weights > 0]
+    S = covariance(rows, strengths[0], weights, of_all)
+    T = corrected_matrix(S, strengths, adjacency, labels)
+    D = doubt_of_covariance(rows, strengths[0], weights)
+    values = np.linalg.eigvalsh(T)[::-1]
+    gap = np.inf if rank == len(T) else values[rank - 1] - values[rank]
+    solver = len(T) * EPS * np.abs(values).max()
+    return Estimate(leading(T, rank), T, doubt_of_corrected(S, D, strengths) + solver, gap)
+
+
+def covariance(rows, row_tempering, weights=None, of_all=None):
+    """Return the covariance by its definition, in which long rows may count less."""
+    count = len(rows) if weights is None else weights.sum()
+    total = len(of_all) if weights is None else count
+    if row_tempering and max(total, len(of_all)) <= 1_000:
+        return covariance_of_pairs(rows, row_tempering, weights)
+    if not row_tempering:
+        return covariance_of_rows(rows, 0.0, 0.0, weights)
+    mean = np.average(of_all, axis=0, weights=weights)
+    nearest = 0.1 * np.average(np.sum((of_all - mean) ** 2, axis=1), weights=weights) / total
+    return covariance_of_rows(rows, row_tempering, mean, weights, nearest)
+
+
+def doubt_of_covariance(rows, row_tempering=0.0, weights=None):
+    """Return a bound of the rounding error of every entry of a covariance."""
+    n = len(rows)
+    shares = np.full(n, 1 / n) if weights is None else weights / weights.sum()
+    from_mean = centred(rows, weights)
+    sizes = np.abs(rows).max(axis=0)
+    if row_tempering and n <= 1_000:
+        first, second = np.array(list(combinations(range(n), 2))).T
+        some, parts = rows[first] - rows[second], shares[first] * shares[second]
+    else:
+        some, parts = from_mean, shares
+    squares = np.sum(some**2, axis=1)
+    some, parts, squares = some[squares > 0], parts[squares > 0], squares[squares > 0]
+    longest = 100 * np.sum(from_mean**2, axis=1).max(initial=0.0) + np.sum(sizes**2) * EPS
+    off = 1 + row_tempering * np.minimum(longest / squares, 1 / _CLOSE)
+    parts = parts * squares**-row_tempering if row_tempering else parts
+    spreads = np.sqrt(parts @ some**2)
+    products = (some.T * (parts * off)) @ np.abs(some) if row_tempering else 0.0
+    unit = np.sqrt(parts.sum()) if row_tempering else 1.0
+    cross = np.outer(sizes * unit, spreads)
+    bound = (100 + n) * np.outer(spreads, spreads) + cross + cross.T + np.abs(products)
+    return n * EPS * bound + np.outer(sizes, sizes) * (n * EPS * unit) ** 2
+
+
+def doubt_of_corrected(S, D, strengths):
+    """Return a bound of the error of a corrected matrix, from that of the entries of S."""
+    _, tempering, _, damping, _ = strengths
+    s = np.sqrt(np.diag(S))
+    varies = s > 1e-12 * s.max()
+    if not (tempering or damping):
+        return 2 * np.linalg.norm(D)
+    s = np.where(varies, s, np.inf)
+    relative = D / np.outer(s, s)
+    own = np.diag(relative)
+    t = np.where(varies, np.minimum(s, 1e300) ** (1 - tempering), 0.0)
+    return 2 * (2 + damping) * np.linalg.norm(np.outer(t, t) * (relative + own + own[:, None]))

@@ -1,0 +1,26 @@
+"""What all scripts of this folder set before anything is imported that reads it."""
+
+import os
+import warnings
+from contextlib import contextmanager
+
+# Small products on many threads wait more than they work. Read when numpy is imported.
+for _library in ("OPENBLAS", "OMP", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+# Read when scipy is imported: scikit-learn hands arrays of other libraries on only with it.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+# What an estimator may warn of: the data are at fault, not the code.
+EXPECTED = ("The cut at n_components", "row_tempering is left out", "The subspace may explain up to")
+
+
+@contextmanager
+def strictly():
+    """Run with arrays of other libraries, and with every warning that nobody expects an error."""
+    import sklearn
+
+    with sklearn.config_context(array_api_dispatch=True), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for text in EXPECTED:
+            warnings.filterwarnings("ignore", message=text)
+        yield

@@ -1,0 +1,141 @@
+"""One process, many random fits: does memory grow, is a thread, a file or a child process left behind?
+
+    python fuzz/soak.py --minutes 60 --seed 0 --out soak.csv
+
+Problems are those of `problems.py` at larger sizes, up to about a second each, in all containers, each fitted,
+used and dropped. Every minute (or `--every` seconds) the memory of the process is noted after a collection,
+with its threads, its open files and its children. The end says whether any of them grows.
+
+Memory is said to grow if its Theil-Sen slope after the warm-up is above `ALLOWED` per hour *and* above two of
+its standard errors: caches fill and allocators keep pages, so a few megabytes an hour mean nothing, and a
+short run has a slope by chance. Threads, files and children must not be more at the end than they were after
+the warm-up.
+"""
+
+import settings  # isort: skip  # before numpy
+
+import argparse
+import csv
+import gc
+import io
+import os
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+from checks import fit
+from containers import is_installed
+from problems import draw
+
+# Megabytes an hour that memory may grow by.
+ALLOWED = 20.0
+# Rows and columns at most: a fit takes up to about a second.
+MOST = (800, 160)
+# The part of the records that is warm-up: imports, pools of threads, buffers of allocators.
+WARM_UP = 0.25
+FIELDS = ("seconds", "fits", "megabytes", "python_threads", "threads", "files", "children")
+
+
+def record(started, n_fits):
+    """Return what the process holds now."""
+    gc.collect()
+    process = Path("/proc/self")
+    status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
+    tasks = list((process / "task").iterdir())
+    children = sum(len((task / "children").read_text().split()) for task in tasks)
+    return {
+        "seconds": round(time.monotonic() - started, 1),
+        "fits": n_fits,
+        "megabytes": int(status["VmRSS"].split()[0]) / 1024,
+        "python_threads": threading.active_count(),
+        "threads": len(tasks),
+        "files": len(os.listdir(process / "fd")) - 1,  # less the folder that is listed
+        "children": children,
+    }
+
+
+def slope_of(x, y):
+    """Return the Theil-Sen slope, the median over all pairs, and its standard error.
+
+    The error is that of the median's rank: half the distance between the slopes a standard deviation of
+    Kendall's statistic to either side.
+    """
+    first, second = np.triu_indices(len(x), 1)
+    slopes = np.sort((y[second] - y[first]) / (x[second] - x[first]))
+    n, N = len(x), len(slopes)
+    ranks = np.sqrt(n * (n - 1) * (2 * n + 5) / 18) / 2
+    low, high = (int(np.clip(N / 2 + side * ranks, 0, N - 1)) for side in (-1, 1))
+    return float(np.median(slopes)), float(slopes[high] - slopes[low]) / 2
+
+
+def grows(records):
+    """Return what grew, in words."""
+    after = records[int(WARM_UP * len(records)) :]
+    if len(after) < 4:
+        return ["nothing can be said: give it more minutes, or more records"]
+    hours = np.array([row["seconds"] for row in after]) / 3600
+    slope, error = slope_of(hours, np.array([row["megabytes"] for row in after]))
+    print(f"memory: {slope:+.1f} MB an hour, standard error {error:.1f}; allowed are {ALLOWED:g}")
+    found = [f"memory, by {slope:.1f} MB an hour"] if slope > max(ALLOWED, 2 * error) else []
+    for what in FIELDS[3:]:
+        # The most in the first half: pools of threads reach their size sooner or later.
+        before, last = max(row[what] for row in after[: len(after) // 2]), after[-1][what]
+        print(f"{what}: at most {before} in the first half, {last} at the end")
+        if last > before:
+            found.append(f"{what}, from {before} to {last}")
+    return found
+
+
+def soak(seconds, seed, every, say=print):
+    """Fit random problems for some seconds, and return the records."""
+    started, n_fits, records, failed = time.monotonic(), 0, [], []
+    with tempfile.TemporaryDirectory() as folder, settings.strictly():
+        while (now := time.monotonic() - started) < seconds or not records:
+            problem = draw(seed, MOST)
+            seed += 1
+            if is_installed(problem.container):
+                use(fit(problem, folder), problem)
+                n_fits += 1
+            if now >= every * len(records):
+                records.append(record(started, n_fits))
+                say(", ".join(f"{name} {value:g}" for name, value in records[-1].items()))
+    return records
+
+
+def use(model, problem):
+    """Do what people do with a fitted estimator."""
+    model.explained_variance_ratio_.sum()
+    repr(model)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--every", type=float, default=60, help="seconds between records")
+    parser.add_argument("--out", type=Path, default=Path("soak.csv"))
+    given = parser.parse_args(arguments)
+    records = soak(60 * given.minutes, given.seed, given.every)
+    write(given.out, records)
+    found = grows(records)
+    print(f"{records[-1]['fits']} fits: " + (f"grows: {'; '.join(found)}" if found else "nothing grows"))
+    return 1 if found else 0
+
+
+def write(path, records):
+    """Write the records as a table, whole or not at all."""
+    from attenua._data.files import write_all_whole
+
+    table = io.StringIO()
+    rows = csv.DictWriter(table, FIELDS)
+    rows.writeheader()
+    rows.writerows(records)
+    write_all_whole({path: table.getvalue().encode()}, force=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
