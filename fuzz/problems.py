@@ -1,8 +1,8 @@
 """Random problems: rows, a container for them, an estimator and its options, all from one seed.
 
 The domain is what attenua promises to be exact on. A column is constant, or its spread is at least 1e-6 of
-its values; sparse rows, which are centred implicitly, have means of at most a few spreads. Rows that are equal
-are equal in every bit. Everything may be multiplied by a power of two from 1e-100 to 1e100.
+its values; sparse rows, which are centred implicitly, have means of at most a few spreads. Equal rows are
+equal in every bit. Everything may be multiplied by a power of two from 1e-100 to 1e100.
 """
 
 from dataclasses import dataclass, field, replace

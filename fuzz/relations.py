@@ -10,13 +10,14 @@ from tests.helpers import sine
 from tests.literal import ORDER
 
 from attenua import attenuation_path, choose_rank, select_on_validation
-from checks import Expected, Found, at_most, check_subspace, fit, same
+from attenua._data.namespace import to_host
+from checks import Expected, Found, at_most, check_subspace, fit, same, search_of
 from containers import CONTAINERS, filled
 from rounding import EPS, doubt_of_covariance
 
 
 def scaled(problem, random, folder):
-    """Another power of two changes no bit of the components, and no choice."""
+    """Multiply by a power of two: no bit of the components changes, and no choice."""
     other = replace(problem, scale=problem.scale * 2.0 ** int(random.integers(-9, 10)))
     first, second = fit(problem, folder), fit(other, folder)
     same(np.array_equal(first.components_, second.components_), True, "components_ are the same in every bit")
@@ -26,7 +27,7 @@ def scaled(problem, random, folder):
 
 
 def shuffled(problem, random, folder):
-    """Rows in another order, within their folds, change nothing but roundings."""
+    """Put rows in another order, within their folds: nothing changes but roundings."""
     n, cv = len(problem.rows), problem.options.get("cv", 1)
     order = np.arange(n)
     for fold in range(cv):
@@ -36,28 +37,28 @@ def shuffled(problem, random, folder):
 
 
 def repeated(problem, random, folder):
-    """A row of weight 2 is two rows."""
+    """Give every row a weight, or repeat it as often."""
     counts = random.integers(1, 4, len(problem.rows))
     weighted = replace(problem, weights=counts.astype(float))
     compared(weighted, replace(problem, rows=np.repeat(problem.rows, counts, axis=0), weights=None), folder)
 
 
 def shifted(problem, random, folder):
-    """A shift of all rows changes the mean only."""
+    """Shift all rows: only the mean changes."""
     spreads = np.maximum(np.ptp(problem.rows, axis=0), 1e-3)
     by = np.round(random.uniform(-3, 3, len(spreads)) * spreads * 1024) / 1024
     compared(problem, replace(problem, rows=problem.rows + by), folder)
 
 
 def widened(problem, random, folder):
-    """A constant column more has no loading."""
+    """Add a constant column: it has no loading."""
     constant = np.full((len(problem.rows), 1), float(random.integers(-3, 4)))
     wider = replace(problem, rows=np.hstack([problem.rows, constant]))
     compared(problem, wider, folder, n_columns=problem.rows.shape[1])
 
 
 def compared(problem, other, folder, n_columns=None):
-    """Fit two problems that stand for the same subspace, and compare both subspaces and both sets of risks."""
+    """Fit two problems that stand for the same subspace, and compare what they found."""
     first, second = (Found(fit(some, folder), some) for some in (problem, other))
     same(second.rank, first.rank, "n_components_")
     if problem.chooses:
@@ -74,10 +75,8 @@ def compared(problem, other, folder, n_columns=None):
 
 def risks_allowed(problem, found):
     """Return what rounding can change of the risks of every split and candidate of an AttenuatedPCACV."""
-    from checks import search_of
-
     search = search_of(problem, Expected(problem), found.rank, {})
-    alphas = np.asarray(found.model.alphas_)
+    alphas = to_host(found.model.alphas_)
     return np.column_stack([search.doubts((0.0, 0.0, float(alpha), 0.0, 0.0)) for alpha in alphas])
 
 
@@ -88,7 +87,7 @@ def strengths_of(problem):
 
 
 def along_a_path(problem, random, folder):
-    """The path and a choice on validation rows are what the estimator and the definition of a risk say."""
+    """Compare the path with the estimator, and a choice on validation rows with its definition."""
     alpha, n_components = problem.options["alpha"], problem.options["n_components"]
     path = attenuation_path(
         filled(problem.container, problem.rows * problem.scale, problem.seed, folder),
@@ -111,7 +110,7 @@ def along_a_path(problem, random, folder):
 
 
 def rank_chosen(problem, random, folder):
-    """The number of components does not hang on the unit, the container or the order of the columns."""
+    """Choose the number of components in another container and unit."""
     method = str(random.choice(["bcv", "parallel", "threshold"]))
     X = filled(problem.container, problem.rows * problem.scale, problem.seed, folder)
     first = choose_rank(X, method=method, random_state=0)
@@ -123,9 +122,11 @@ def rank_chosen(problem, random, folder):
 def that_apply(problem):
     """Return the relations that a problem is in the domain of."""
     kind, options = CONTAINERS[problem.container], problem.options
+    # A power of two commutes with all that attenuation does, but not with other powers of the variances.
+    is_linear = problem.estimator in ("AttenuatedPCA", "AttenuatedPCACV")
     is_plain = kind.holds == "double" and not kind.is_device
     found = []
-    if is_plain and 1e-80 < problem.scale < 1e80:
+    if is_plain and is_linear and 1e-80 < problem.scale < 1e80:
         found.append(scaled)
     by_number = isinstance(options.get("cv", 1), int) and problem.groups is None
     if by_number and "n_repeats" not in options and problem.estimator != "CorrectedPCACV":
@@ -148,8 +149,5 @@ def enough_to_choose(rows):
     centred = rows - rows.mean(axis=0)
     values = np.linalg.svd(centred, compute_uv=False)
     varies = np.ptp(rows, axis=0) > 0
-    return (
-        varies.sum() >= 2
-        and varies.all()
-        and values[min(rows.shape[1], len(rows) - 1) - 1] > 1e4 * EPS * values[0]
-    )
+    smallest = values[min(rows.shape[1], len(rows) - 1) - 1]
+    return len(varies) >= 2 and varies.all() and smallest > 1e4 * EPS * values[0]

@@ -1,0 +1,166 @@
+"""The fuzzing of the estimators on its first seeds, and proof that it and the soak can fail."""
+
+import csv
+
+import numpy as np
+import pytest
+
+pytest.importorskip("polars", reason="polars is not installed")
+
+import attenua
+import estimators
+import soak
+from attenua._estimate.fitted import SUBSPACE
+from checks import Failure
+from containers import CONTAINERS, is_installed
+from problems import Problem, draw
+from tests.helpers import interleaved_splits, spiked_rows
+
+# The first few are for every save.
+FEW, MANY = range(8), range(8, 120)
+
+
+def run(seed, folder, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    problem = draw(seed)
+    if not is_installed(problem.container):
+        pytest.skip(f"{CONTAINERS[problem.container].needs} is not installed")
+    estimators.run(problem, folder)
+
+
+@pytest.mark.parametrize("seed", FEW)
+def test_the_first_seeds(seed, tmp_path, monkeypatch):
+    run(seed, tmp_path, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", MANY)
+def test_more_seeds(seed, tmp_path, monkeypatch):
+    run(seed, tmp_path, monkeypatch)
+
+
+def test_seeds_reach_every_container_and_estimator():
+    problems = [draw(seed) for seed in (*FEW, *MANY)]
+    assert {problem.container for problem in problems} == set(CONTAINERS)
+    assert len({problem.estimator for problem in problems}) == 4
+
+
+def test_a_seed_gives_the_same_problem():
+    one, two = draw(5), draw(5)
+    assert str(one) == str(two)
+    np.testing.assert_array_equal(one.rows, two.rows)
+
+
+SPLITS = interleaved_splits(20, 4)
+OPTIONS = {
+    "AttenuatedPCA": {"alpha": 0.5},
+    "AttenuatedPCACV": {"alphas": [0.3, 0.8], "cv": 4},
+    "CorrectedPCACV": {"corrections": ["attenuation"], "neighbours": None, "guard": 1.0, "cv": 4},
+}
+
+
+def plain(estimator):
+    """A problem of an estimator in an array, with a cut that the rows determine."""
+    options = {"n_components": 2, "whiten": False, **OPTIONS[estimator]}
+    splits = SPLITS if estimator.endswith("CV") else []
+    return Problem(0, "C array", estimator, spiked_rows(20, 6), 1.0, options, splits=splits)
+
+
+def turned(model, by):
+    """Turn the first component towards what the subspace leaves out."""
+    W = model.components_
+    outside = np.linalg.svd(W)[2][-1]
+    model.components_ = np.vstack([np.cos(by) * W[:1] + np.sin(by) * outside, W[1:]])
+
+
+WRONG = {
+    "components_": lambda model: turned(model, 1e-8),
+    "explained_variance_": lambda model: model.explained_variance_.__imul__(1 + 1e-9),
+    "mean_": lambda model: model.mean_.__iadd__(1e-11),
+    "noise_variance_": lambda model: setattr(model, "noise_variance_", model.noise_variance_ * (1 + 1e-8)),
+}
+
+
+def spoil(monkeypatch, estimator, change):
+    """Let every fit of an estimator end with a change."""
+    kind = getattr(attenua, estimator)
+    fit = kind.fit
+
+    def spoilt(self, *args, **given):
+        change(fit(self, *args, **given))
+        return self
+
+    monkeypatch.setattr(kind, "fit", spoilt)
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_attribute_is_found(what, monkeypatch, tmp_path):
+    problem = plain("AttenuatedPCA")
+    estimators.run(problem, tmp_path)
+    spoil(monkeypatch, "AttenuatedPCA", WRONG[what])
+    with pytest.raises(Failure, match=what):
+        estimators.run(problem, tmp_path)
+
+
+@pytest.mark.parametrize("estimator", ["AttenuatedPCACV", "CorrectedPCACV"])
+def test_wrong_risks_are_found(estimator, monkeypatch, tmp_path):
+    problem = plain(estimator)
+    estimators.run(problem, tmp_path)
+    spoil(monkeypatch, estimator, lambda model: model.cv_risk_folds_[0].__imul__(1 + 1e-9))
+    with pytest.raises(Failure, match="risk"):
+        estimators.run(problem, tmp_path)
+
+
+def test_a_wrong_choice_is_found(monkeypatch, tmp_path):
+    problem = plain("AttenuatedPCACV")
+
+    def another(model):
+        other = model.alphas_[model.alphas_ != model.alpha_][0]
+        fixed = attenua.AttenuatedPCA(2, alpha=other).fit(problem.rows)
+        vars(model).update({name: vars(fixed)[name] for name in SUBSPACE}, alpha_=float(other))
+
+    spoil(monkeypatch, "AttenuatedPCACV", another)
+    with pytest.raises(Failure, match="alpha_"):
+        estimators.run(problem, tmp_path)
+
+
+def test_a_failure_is_shrunk_and_told(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(attenua.AttenuatedPCA, "score_samples", lambda self, X: np.zeros(len(X)))
+    seed = next(
+        s for s in range(1000) if draw(s).estimator == "AttenuatedPCA" and draw(s).container == "pandas"
+    )
+    assert estimators.main(["--seed", str(seed), "--count", "1"]) == 1
+    told = capsys.readouterr().out
+    assert f"--seed {seed} --count 1" in told
+    assert "score_samples is off by" in told
+    assert "* 1.0  # in a container: C array" in told
+    assert "sample_weight" not in told.split("the simplest that fails")[1]
+
+
+@pytest.mark.slow
+def test_the_soak_of_some_seconds_records_everything(tmp_path, monkeypatch):
+    monkeypatch.setattr(soak, "MOST", (20, 8))
+    out = tmp_path / "soak.csv"
+    soak.main(["--minutes", "0.1", "--every", "1", "--out", str(out)])
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert tuple(rows[0]) == soak.FIELDS
+    assert len(rows) > 1
+    assert int(rows[-1]["fits"]) > int(rows[0]["fits"])
+    assert {row["children"] for row in rows} == {"0"}
+
+
+def records(megabytes, files):
+    pairs = enumerate(zip(megabytes, files, strict=True))
+    others = {"fits": 1, "python_threads": 1, "threads": 1, "children": 0}
+    return [{"seconds": 60.0 * minute, "megabytes": m, "files": f, **others} for minute, (m, f) in pairs]
+
+
+def test_growth_is_told_from_chance():
+    noise = np.random.default_rng(0).normal(300, 5, 60)
+    steady = np.full(60, 7)
+    assert soak.grows(records(noise, steady)) == []
+    (found,) = soak.grows(records(noise + np.arange(60), steady))
+    assert "memory, by 6" in found or "memory, by 5" in found  # a megabyte a minute
+    (found,) = soak.grows(records(noise, np.where(np.arange(60) > 50, 9, 7)))
+    assert found == "files, from 7 to 9"
+    assert "nothing can be said" in soak.grows(records(noise[:3], steady[:3]))[0]
