@@ -27,8 +27,7 @@ def at_most(found, allowed, what):
     """Raise unless numbers are within what is allowed; NaN never is."""
     found, allowed = np.broadcast_arrays(np.abs(np.asarray(found, float)), np.asarray(allowed, float))
     if not (found <= allowed).all():
-        with np.errstate(divide="ignore", invalid="ignore"):
-            worst = np.argmax(np.nan_to_num(found / allowed, nan=np.inf))
+        worst = np.argmax(np.where(found <= allowed, 0.0, np.nan_to_num(found - allowed, nan=np.inf)))
         raise Failure(f"{what} is off by {found.flat[worst]:.3g}, and {allowed.flat[worst]:.3g} is allowed")
 
 

@@ -4,7 +4,7 @@
 
 Problems are those of `problems.py` at larger sizes, up to about a second each, in all containers. Each is
 fitted and dropped. Every minute (or `--every` seconds) the memory of the process is noted after a collection,
-with its threads, its open files and its children. The end says whether any of them grows.
+with its threads, its open files and its children. The end says whether any of them grows. It runs on Linux.
 
 Memory is said to grow if its Theil-Sen slope after the warm-up is above `ALLOWED` per hour *and* above two of
 its standard errors: caches fill and allocators keep pages, so a few megabytes an hour mean nothing, and a
@@ -16,6 +16,7 @@ import settings  # isort: skip  # before numpy
 
 import argparse
 import csv
+import ctypes
 import gc
 import io
 import os
@@ -43,6 +44,7 @@ FIELDS = ("seconds", "fits", "megabytes", "python_threads", "threads", "files", 
 def record(started, n_fits):
     """Return what the process holds now."""
     gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # so that what the allocator keeps for later is not counted
     process = Path("/proc/self")
     status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
     tasks = list((process / "task").iterdir())
@@ -90,7 +92,7 @@ def grows(records):
     return found
 
 
-def soak(seconds, seed, every, say=print):
+def soak(seconds, seed, every):
     """Fit random problems for some seconds, and return the records."""
     for name in filter(is_installed, CONTAINERS):
         with tempfile.TemporaryDirectory() as folder:
@@ -105,7 +107,7 @@ def soak(seconds, seed, every, say=print):
                 n_fits += 1
             if now >= every * len(records):
                 records.append(record(started, n_fits))
-                say(", ".join(f"{name} {value:g}" for name, value in records[-1].items()))
+                print(", ".join(f"{name} {value:g}" for name, value in records[-1].items()), flush=True)
     return records
 
 
