@@ -100,9 +100,8 @@ def _chance(random, part):
 
 def _rows(random, kind, most):
     """Return rows that the container holds exactly, and how they were made."""
-    n, p = (
-        int(np.exp(random.uniform(*np.log([least, m + 1])))) for least, m in zip((5, 1), most, strict=True)
-    )
+    n, p = (int(np.exp(random.uniform(*np.log(span)))) for span in ((6, most[0] + 1), (4, most[1] + 1)))
+    p = p if _chance(random, 0.9) else int(random.integers(1, 4))
     if _chance(random, 0.02):
         n, p = MANY_ROWS, min(p, 4)  # rows are tempered one by one, not in pairs
     spectrum = "discrete" if kind.holds == "integers" else str(random.choice(SPECTRA))
@@ -275,8 +274,10 @@ def _n_components(random, problem):
     if problem.weights is not None:
         fewest = int(np.count_nonzero(problem.weights))
     limit = min(fewest, p)
-    small = int(random.integers(1, min(limit, 4) + 1))
-    choices = [small, small, int(random.integers(1, limit + 1)), None]
+    if _chance(random, 0.1):
+        return None  # often as many as there are columns, where there is nothing to choose
+    small = int(random.integers(1, max(min(limit - 1, 4), 1) + 1))
+    choices = [small, small, int(random.integers(1, limit + 1))]
     if not problem.chooses or p <= fewest:
         choices.append(float(random.uniform(0.2, 0.95)))
     return choices[random.integers(len(choices))]

@@ -61,28 +61,21 @@ def sine_within(doubt, gap):
     return min(1.0, 2 * doubt / gap) if gap > 0 else 1.0
 
 
-def estimate(rows, strengths, rank, *, weights=None, adjacency=None, labels=None, of_all=None):
-    """Fit a corrected matrix by its definition.
+def estimate(S, D, strengths, rank, *, adjacency=None, labels=None):
+    """Return the leading subspace of a corrected matrix by its definition.
 
     Parameters
     ----------
-    rows : ndarray
-        The rows to fit.
+    S, D : ndarray of shape (n_features, n_features)
+        A covariance, and a bound of the rounding error of its entries. Row tempering is in it.
     strengths : tuple of float
         In the order of ``tests.literal.ORDER``.
     rank : int
         Dimension of the subspace.
-    weights, adjacency, labels : ndarray, optional
-        Of the rows, of the columns, of the columns.
-    of_all : ndarray, optional
-        All rows, where these are a part of them.
+    adjacency, labels : ndarray, optional
+        Neighbours and groups of the columns.
     """
-    of_all = rows if of_all is None else of_all
-    if weights is not None:
-        rows, of_all, weights = rows[weights > 0], of_all[weights > 0], weights[weights > 0]
-    S = covariance(rows, strengths[0], weights, of_all)
     T = corrected_matrix(S, strengths, adjacency, labels)
-    D = doubt_of_covariance(rows, strengths[0], weights)
     values = np.linalg.eigvalsh(T)[::-1]
     gap = np.inf if rank == len(T) else values[rank - 1] - values[rank]
     solver = len(T) * EPS * np.abs(values).max()
