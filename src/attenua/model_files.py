@@ -168,7 +168,9 @@ def load_model(path: str | os.PathLike[str]) -> Any:
             arrays = _checked_arrays(npz, header)
         return _build(header, arrays)
     except NpzError as error:
-        raise ModelFileError(f"{path} {error}.") from None
+        raise ModelFileError(f"{path} is not a model file that this attenua reads: {error}.") from None
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
 def _plain(value: Any) -> Any:
@@ -239,7 +241,7 @@ def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
 
 def _require(condition: bool, what: str) -> None:
     if not condition:
-        raise NpzError(f"is not a model file of attenua: {what}")
+        raise NpzError(what)
 
 
 def _checked_header(npz: Npz) -> dict[str, Any]:
@@ -247,12 +249,10 @@ def _checked_header(npz: Npz) -> dict[str, Any]:
     header: dict[str, Any] = _strict_json(npz.content(_JSON))
     _require(isinstance(header, dict) and header.get("format") == FORMAT, f"{_JSON} does not say {FORMAT!r}")
     version, name = header.get("version"), header.get("class")
-    if type(version) is not int or version != VERSION:
-        raise NpzError(
-            f"has version {_brief(version)} of the model format; this attenua reads version {VERSION}"
-        )
-    if not isinstance(name, str) or name not in _CLASSES:
-        raise NpzError(f"holds a {_brief(name)}, which this attenua does not know")
+    known = type(version) is int and version == VERSION
+    _require(known, f"it has version {_brief(version)} of the format, not {VERSION}")
+    known = isinstance(name, str) and name in _CLASSES
+    _require(known, f"it holds a {_brief(name)}, which is not known")
     _require(set(header) == _JSON_KEYS, f"{_JSON} must have the keys {', '.join(sorted(_JSON_KEYS))}")
     _require(isinstance(header["fitted"], dict), "the fitted numbers are missing")
     expected = {_JSON, *(f"{key}.npy" for key in keys_of(_CLASSES[name]._fitted, *ARRAY_KINDS))}
@@ -341,7 +341,7 @@ def _strict_json(content: bytes) -> Any:
         )
         _check_texts(value, _DEEPEST)
     except (ValueError, RecursionError) as error:
-        raise NpzError(f"is not a model file of attenua: {_JSON} is not valid JSON ({error})") from None
+        raise NpzError(f"{_JSON} is not valid JSON ({error})") from None
     return value
 
 

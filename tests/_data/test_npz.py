@@ -87,7 +87,7 @@ END, ENTRY, LOCAL = b"PK\x05\x06", b"PK\x01\x02", b"PK\x03\x04"
     ],
 )
 def test_archives_that_lie(path, content, problem):
-    with pytest.raises(NpzError, match=f"cannot be read: .*{problem}"):
+    with pytest.raises(NpzError, match=problem):
         read(path, content())
 
 
@@ -157,11 +157,11 @@ def test_arrays_that_lie(path, member, problem):
 
 
 def test_only_ordinary_files_are_opened_and_no_pipe_is_waited_for(tmp_path):
-    with pytest.raises(NpzError, match="cannot be read: No such file"), opened_npz(tmp_path / "none"):
+    with pytest.raises(FileNotFoundError), opened_npz(tmp_path / "none"):
         pass
-    with pytest.raises(NpzError, match="cannot be read"), opened_npz(tmp_path):
+    with pytest.raises(IsADirectoryError if os.name == "posix" else PermissionError), opened_npz(tmp_path):
         pass
-    with pytest.raises(NpzError, match=r"cannot be read: .*null"), opened_npz("a\0b"):
+    with pytest.raises(NpzError, match="null"), opened_npz("a\0b"):
         pass
     if not hasattr(os, "mkfifo"):
         return
@@ -180,4 +180,4 @@ def test_only_ordinary_files_are_opened_and_no_pipe_is_waited_for(tmp_path):
         thread = threading.Thread(target=attempt, daemon=True)
         thread.start()
         thread.join(timeout=20)
-        assert told == ["cannot be read: it is not an ordinary file"]
+        assert told == ["it is not an ordinary file"]

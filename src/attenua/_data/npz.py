@@ -31,7 +31,7 @@ _UTF8_NAMES = 0x800
 
 
 class NpzError(ValueError):
-    """What is wrong with a file, as the rest of a sentence that begins with its name."""
+    """What is wrong with a file, as the end of a sentence that names it."""
 
 
 class Header(NamedTuple):
@@ -68,7 +68,7 @@ class Npz:
             header = _read_header(stream)
             stored = self._members[name].file_size - header.n_bytes
         if math.prod(header.shape) * header.dtype.itemsize != stored:
-            raise NpzError(f"cannot be read: {name} has another size than its shape {header.shape} needs")
+            raise NpzError(f"{name} has another size than its shape {header.shape} needs")
         return header
 
     def array(self, name: str) -> NDArray:
@@ -93,13 +93,15 @@ def opened_npz(path: str | os.PathLike[str], *, most_unpacked: int | None = None
 
     Raises
     ------
+    OSError
+        If there is no such file, or it may not be read.
     NpzError
-        If something is wrong, here or in a method of what is returned.
+        If something is wrong with it, here or in a method of what is returned.
     """
     with _opened(path) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise NpzError("cannot be read: it is not an ordinary file")
+            raise NpzError("it is not an ordinary file")
         with _damage_told("the archive"):
             _check_end(file, status.st_size)
             archive = zipfile.ZipFile(file)
@@ -114,8 +116,8 @@ def _opened(path: str | os.PathLike[str]) -> BinaryIO:
 
     try:
         return open(os.fspath(path), "rb", opener=without_waiting)
-    except (OSError, ValueError) as error:
-        raise NpzError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    except ValueError as error:  # a null byte in the name
+        raise NpzError(str(error)) from None
 
 
 @contextmanager
@@ -125,7 +127,7 @@ def _damage_told(what: str) -> Iterator[None]:
     except NpzError:
         raise
     except Exception as error:  # a damaged zip can fail in any way of zipfile, struct and zlib
-        raise NpzError(f"cannot be read: {what} is damaged ({type(error).__name__}: {error})") from None
+        raise NpzError(f"{what} is damaged ({type(error).__name__}: {error})") from None
 
 
 def _check_end(file: BinaryIO, size: int) -> None:
@@ -133,16 +135,16 @@ def _check_end(file: BinaryIO, size: int) -> None:
     file.seek(max(0, size - _END.size - _ZIP64_LOCATOR_BYTES))
     tail = file.read(_END.size + _ZIP64_LOCATOR_BYTES)
     if len(tail) < _END.size:
-        raise NpzError("cannot be read: it is too short for a zip file")
+        raise NpzError("it is too short for a zip file")
     signature, disk, first_disk, here, total, length, start, comment = _END.unpack(tail[-_END.size :])
     if signature != b"PK\x05\x06" or comment:
-        raise NpzError("cannot be read: it does not end as a zip file does")
+        raise NpzError("it does not end as a zip file does")
     if disk or first_disk or here != total:
-        raise NpzError("cannot be read: it is one of several parts of a zip file")
+        raise NpzError("it is one of several parts of a zip file")
     if tail.startswith(b"PK\x06\x07") or start + length + _END.size > size:
-        raise NpzError("cannot be read: its directory is not where its end says")
+        raise NpzError("its directory is not where its end says")
     if total > _MOST_MEMBERS or length > _MOST_DIRECTORY_BYTES:
-        raise NpzError(f"cannot be read: it has more than {_MOST_MEMBERS} members, or very long names")
+        raise NpzError(f"it has more than {_MOST_MEMBERS} members, or very long names")
 
 
 def _check_members(members: list[zipfile.ZipInfo], size: int, most_unpacked: int | None) -> None:
@@ -150,18 +152,18 @@ def _check_members(members: list[zipfile.ZipInfo], size: int, most_unpacked: int
     for member in members:
         name = member.filename
         if names.count(name) > 1:
-            raise NpzError(f"cannot be read: it has several members called {name!r}")
+            raise NpzError(f"it has several members called {name!r}")
         packed = member.compress_type != zipfile.ZIP_STORED
         if packed and (most_unpacked is None or member.compress_type != zipfile.ZIP_DEFLATED):
-            raise NpzError(f"cannot be read: {name!r} is compressed in a way that is not ours")
+            raise NpzError(f"{name!r} is compressed in a way that is not ours")
         if member.flag_bits & ~_UTF8_NAMES or member.volume:
-            raise NpzError(f"cannot be read: {name!r} is encrypted, or stored in a way that is not ours")
+            raise NpzError(f"{name!r} is encrypted, or stored in a way that is not ours")
         if not packed and member.file_size != member.compress_size:
-            raise NpzError(f"cannot be read: {name!r} has two different sizes")
+            raise NpzError(f"{name!r} has two different sizes")
     if sum(member.compress_size for member in members) > size:
-        raise NpzError("cannot be read: its members claim to be larger than the file")
+        raise NpzError("its members claim to be larger than the file")
     if most_unpacked is not None and sum(member.file_size for member in members) > most_unpacked:
-        raise NpzError(f"cannot be read: its members claim more than {most_unpacked:,} bytes")
+        raise NpzError(f"its members claim more than {most_unpacked:,} bytes")
 
 
 def _exactly(stream: BinaryIO, n_bytes: int) -> bytes:

@@ -37,8 +37,8 @@ def read(path: Path, layout: Layout) -> dict[str, NDArray[Any]]:
     try:
         with opened_npz(path, most_unpacked=_MOST_BYTES) as npz:
             arrays = {name.removesuffix(".npy"): npz.array(name) for name in npz.names}
-    except NpzError as error:
-        raise ValueError(f"it {error}") from error
+    except (NpzError, OSError) as error:
+        raise ValueError(f"it cannot be read ({error})") from error
     check_layout(arrays, layout)
     return arrays
 
