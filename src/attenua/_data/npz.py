@@ -127,7 +127,8 @@ def _damage_told(what: str) -> Iterator[None]:
     except NpzError:
         raise
     except Exception as error:  # a damaged zip can fail in any way of zipfile, struct and zlib
-        raise NpzError(f"{what} is damaged ({type(error).__name__}: {error})") from None
+        # zipfile quotes what it found instead of a name, which may be the whole file.
+        raise NpzError(f"{what} is damaged ({type(error).__name__}: {str(error)[:100]})") from None
 
 
 def _check_end(file: BinaryIO, size: int) -> None:
@@ -150,9 +151,9 @@ def _check_end(file: BinaryIO, size: int) -> None:
 def _check_members(members: list[zipfile.ZipInfo], size: int, most_unpacked: int | None) -> None:
     names = [member.filename for member in members]
     for member in members:
-        name = member.filename
-        if names.count(name) > 1:
-            raise NpzError(f"it has several members called {name!r}")
+        if names.count(member.filename) > 1:
+            raise NpzError(f"it has several members called {member.filename[:60]!r}")
+        name = member.filename[:60]
         packed = member.compress_type != zipfile.ZIP_STORED
         if packed and (most_unpacked is None or member.compress_type != zipfile.ZIP_DEFLATED):
             raise NpzError(f"{name!r} is compressed in a way that is not ours")
