@@ -248,7 +248,8 @@ def _checked_header(npz: Npz) -> dict[str, Any]:
     _require(_JSON in npz.names, f"it has no {_JSON}")
     header: dict[str, Any] = _strict_json(npz.content(_JSON))
     _require(isinstance(header, dict) and header.get("format") == FORMAT, f"{_JSON} does not say {FORMAT!r}")
-    version, name = header.get("version"), header.get("class")
+    version: Any = header.get("version")
+    name: Any = header.get("class")
     known = type(version) is int and version == VERSION
     _require(known, f"it has version {_brief(version)} of the format, not {VERSION}")
     known = isinstance(name, str) and name in _CLASSES
