@@ -4,9 +4,11 @@ BIN := .venv/bin
 RUFF := ruff==0.17.4
 MYPY := mypy==2.4.1
 ZIZMOR := zizmor==1.32.0
+SCHEMAS := check-jsonschema==0.39.0
+AUDIT := pip-audit==2.10.1
 BUILD := build==1.6.1 twine==7.0.0 check-wheel-contents==0.6.3
 
-.PHONY: help demo test check lint docs bench study test-floors test-h5ad dist clean
+.PHONY: help demo test check lint audit docs bench study test-floors test-h5ad dist clean
 .DEFAULT_GOAL := help
 
 help:  ## This list.
@@ -21,11 +23,22 @@ check: .venv/test  ## The fast tests, for every save.
 test: .venv/test  ## All tests; the end says what was left out, and why.
 	$(BIN)/python -m pytest -q -n auto
 
-lint: .venv/lint  ## ruff and mypy on the code, zizmor on the workflows.
+lint: .venv/lint  ## ruff and mypy on the code, zizmor and their schema on the workflows.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/zizmor --offline --quiet .github
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.dependabot .github/dependabot.yml
+
+# What a user gets today, and not what we test with. OSV fails where it cannot be reached; the service of PyPI
+# passes there, with nothing looked up.
+audit: .venv/audit  ## Known weaknesses of all that a user installs; needs the network.
+	$(PYTHON) -m venv --clear .venv-audit
+	.venv-audit/bin/python -m pip install -q -e '.[plot,cli,excel,study,dask,array-api,report]'
+	.venv-audit/bin/python -m pip freeze --exclude-editable > .venv-audit/requirements.txt
+	$(BIN)/pip-audit --strict --vulnerability-service osv --timeout 15 --progress-spinner off \
+		--no-deps --disable-pip --requirement .venv-audit/requirements.txt
 
 docs: .venv/docs  ## The pages, with all examples run, to docs/_build/html; a warning is an error.
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
@@ -46,6 +59,7 @@ test-floors: .venv-floors/test  ## All tests on the oldest supported versions.
 # with scanpy, whose results and next steps ours are compared with.
 test-h5ad: .venv-h5ad/test  ## Annotated data: h5ad files and scanpy.
 	.venv-h5ad/bin/python -m pytest -q tests/cli/readers/test_h5ad.py tests/test_anndata.py \
+		tests/test_security.py::test_objects_of_h5ad_are_not_opened \
 		tests/_data/test_columns_without_numbers.py tests/benchmarks/test_few_cells.py \
 		'tests/test_docs.py::test_code_of_a_page[scanpy]'
 
@@ -76,7 +90,11 @@ $(BIN)/python:
 	touch $@
 
 .venv/lint: pyproject.toml Makefile | $(BIN)/python
-	$(BIN)/python -m pip install -q -e . '$(RUFF)' '$(MYPY)' '$(ZIZMOR)'
+	$(BIN)/python -m pip install -q -e . '$(RUFF)' '$(MYPY)' '$(ZIZMOR)' '$(SCHEMAS)'
+	touch $@
+
+.venv/audit: Makefile | $(BIN)/python
+	$(BIN)/python -m pip install -q '$(AUDIT)'
 	touch $@
 
 .venv/dist: Makefile | $(BIN)/python
@@ -94,4 +112,4 @@ $(BIN)/python:
 	touch $@
 
 clean:  ## Remove the environments and all that is built.
-	rm -rf .venv .venv-floors .venv-h5ad dist docs/_build docs/auto_examples docs/api/generated
+	rm -rf .venv .venv-floors .venv-h5ad .venv-audit dist docs/_build docs/auto_examples docs/api/generated

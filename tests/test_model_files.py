@@ -1,8 +1,6 @@
 """A saved model transforms as before, is plain data, and is believed only after it was checked."""
 
-import io
 import json
-import pickle
 import zipfile
 
 import numpy as np
@@ -14,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
-from attenua.model_files import ModelFileError, load_model, save_model
+from attenua.model_files import load_model, save_model
 from tests.helpers import spiked_rows
 
 X = spiked_rows(40, 6)
@@ -113,7 +111,8 @@ def test_steps_without_a_standard_error(path):
     one_split = CorrectedPCACV(2, cv=[(range(30), range(30, 40))]).fit(X)
     assert all(np.isnan(step.standard_error) for step in one_split.steps_)
     save_model(one_split, path)
-    strict_json(members(path)["model.json"])
+    with zipfile.ZipFile(path) as archive:
+        strict_json(archive.read("model.json"))
     assert load_model(path).steps_ == one_split.steps_
 
 
@@ -155,270 +154,42 @@ def test_what_cannot_be_saved(path):
     assert not path.exists()
 
 
-# --- files that are not what they say ---------------------------------------------------------------------
-
-
-def members(path):
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def rewrite(path, contents):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in contents.items():
-            archive.writestr(name, content)
-
-
-def npy(array):
-    buffer = io.BytesIO()
-    np.save(buffer, array)
-    return buffer.getvalue()
-
-
-@pytest.fixture
-def saved(path):
-    save_model(AttenuatedPCACV(2, alphas=[0, 0.5]).fit(X), path)
-    return path
-
-
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"format": "other"}, "does not say 'attenua-model'"),
-        ({"version": 1}, "has version 1 of the model format; this attenua reads version 2"),
-        ({"version": 3}, "has version 3 of the model format; this attenua reads version 2"),
-        ({"class": "os.system"}, "holds a 'os.system', which this attenua does not know"),
-        ({"class": "AttenuatedPCA"}, r"wrong or missing: alphas_.npy"),
-        ({"fitted": None}, "the fitted numbers are missing"),
-        ({"fitted": {}}, "must be of type"),
-        ({"feature_names": ["a"]}, "feature_names must name each of the 6 columns"),
-        ({"feature_names": [1, 2, 3, 4, 5, 6]}, "feature_names must name each"),
-        ({"parameters": {}}, "parameters must be alphas, cv"),
-        ({"parameters": None}, "parameters are missing"),
-        ({"parameters_as_text": {"cv": 5}}, "parameters must be alphas, cv"),
+        ({"mean_": np.full(6, np.nan)}, "mean_ must hold finite numbers"),
+        ({"mean_": np.zeros(5)}, r"mean_ must have shape \(6,\), not \(5,\)"),
+        ({"components_": np.ones((2, 6))}, "components_ must be orthonormal"),
+        ({"n_samples_": 0}, "n_samples_ must be an integer of at least 1"),
+        ({"feature_names_in_": np.array(["\ud800", *"bcdef"], object)}, "half of a surrogate pair"),
     ],
 )
-def test_a_changed_header_is_refused(saved, change, problem):
-    refused_header(saved, lambda header: header | change, problem)
+def test_what_could_not_be_loaded_is_not_saved(path, change, problem):
+    model = AttenuatedPCA(2).fit(X)
+    vars(model).update(change)
+    with pytest.raises(ValueError, match=problem):
+        save_model(model, path)
+    assert not path.exists()
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"alpha_": 0.3}, "alpha_ must be one of alphas_"),
-        ({"alpha_": "0.5"}, "alpha_ must be of type float"),
-        ({"alpha_": float("nan")}, "alpha_ must be one of alphas_"),
-        ({"gain_": 2.0}, "gain_ must be a number of at most 1"),
-        ({"gain_": float("nan")}, "gain_ must be a number of at most 1"),
-        ({"n_samples_": -1}, "n_samples_ must be an integer"),
-        ({"n_samples_": True}, "n_samples_ must be of type int"),
-        ({"n_components_": 3}, "n_components_ must be 2, as many as the components are"),
-        ({"shortfall_": -0.1}, "shortfall_ must be a part, from 0 to 1"),
-        ({"shortfall_": None}, "shortfall_ must be of type float"),
-        ({"folds_": 5}, "folds_ must be of type str"),
-        ({"verdict_": None}, "verdict_ must be of type str"),
-    ],
-)
-def test_a_changed_number_is_refused(saved, change, problem):
-    refused_header(saved, lambda header: header | {"fitted": header["fitted"] | change}, problem)
+def test_an_integer_beyond_64_bits_is_kept_as_text(path):
+    save_model(AttenuatedPCACV(2).fit(X).set_params(random_state=2**64), path)
+    assert load_model(path).random_state == str(2**64)
 
 
-def refused_header(saved, change, problem):
-    contents = members(saved)
-    contents["model.json"] = json.dumps(change(json.loads(contents["model.json"]))).encode()
-    rewrite(saved, contents)
-    with pytest.raises(ModelFileError, match=problem) as caught:
-        load_model(saved)
-    assert str(saved) in str(caught.value)
+def test_memory_order_is_kept_since_products_may_depend_on_it(path):
+    model = AttenuatedPCA(2).fit(X)
+    model.components_ = np.asfortranarray(model.components_)
+    save_model(model, path)
+    assert load_model(path).components_.flags.f_contiguous
+    assert load_model(path).mean_.flags.writeable
+    np.testing.assert_array_equal(load_model(path).components_, model.components_)
 
 
-@pytest.fixture
-def searched(path):
-    save_model(CorrectedPCACV(2, corrections=["tempering", "attenuation"]).fit(X), path)
-    return path
-
-
-NO_STRENGTHS = {"row_tempering": 0.0, "tempering": 0.0, "attenuation": 0.0, "damping": 0.0, "smoothing": 0.0}
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"corrections_": None}, "corrections_ must be of type dict"),
-        ({"corrections_": {}}, "corrections_ must be one of candidates_"),
-        ({"corrections_": NO_STRENGTHS | {"tempering": 0.3}}, "corrections_ must be one of candidates_"),
-        (
-            {"corrections_": NO_STRENGTHS | {"tempering": float("nan")}},
-            "corrections_ must be one of candidates_",
-        ),
-        ({"corrections_": NO_STRENGTHS | {"tempering": 0}}, "corrections_ must be one of candidates_"),
-        ({"corrections_": NO_STRENGTHS | {"other": 0.0}}, "corrections_ must be one of candidates_"),
-        ({"corrections_": dict(reversed(NO_STRENGTHS.items()))}, "corrections_ must be one of candidates_"),
-        ({"choices_": {}}, "choices_ must be of type list"),
-        ({"choices_": []}, "choices_ must be one of candidates_ for every split"),
-        ({"choices_": [NO_STRENGTHS] * 4}, "choices_ must be one of candidates_ for every split"),
-        ({"choices_": [NO_STRENGTHS] * 4 + [0.0]}, "choices_ must be one of candidates_ for every split"),
-        ({"left_out_gain_": 1.1}, "left_out_gain_ must be a number of at most 1"),
-        ({"left_out_gain_": float("-inf")}, "left_out_gain_ must be a number of at most 1"),
-        ({"left_out_gain_": None}, "left_out_gain_ must be of type float"),
-        ({"steps_": {}}, "steps_ must be of type list"),
-        ({"steps_": [None]}, r"steps_\[0\] is not a step"),
-        ({"steps_": [{"correction": "tempering"}]}, r"steps_\[0\] is not a step"),
-    ],
-)
-def test_a_changed_search_is_refused(searched, change, problem):
-    refused_header(searched, lambda header: header | {"fitted": header["fitted"] | change}, problem)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"correction": "other"},
-        {"correction": ["tempering"]},
-        {"strengths": 0.5},
-        {"strengths": [0.0, 0.25, 0.5, float("nan")]},
-        {"strengths": [0.0, 0.25, 0.5, 2.0]},
-        {"strengths": [0.0, 0.5, 0.25, 1.0]},
-        {"strengths": [0.25, 0.5, 0.75, 1.0]},
-        {"strengths": ["0", "0.25", "0.5", "1"]},
-        {"strengths": []},
-        {"risks": [1.0]},
-        {"risks": [1.0, 1.0, 1.0, -1.0]},
-        {"risks": [1.0, 1.0, 1.0, "1"]},
-        {"best": 0.3},
-        {"best": None},
-        {"gain": 2.0},
-        {"gain": float("inf")},
-        {"standard_error": -1.0},
-        {"standard_error": "none"},
-        {"needed": -1.0},
-        {"needed": 1},
-        {"taken": 1},
-        {"why": None},
-        {"more": 0.0},
-    ],
-    ids=str,
-)
-def test_a_changed_step_is_refused(searched, change):
-    def changed(header):
-        header["fitted"]["steps_"][0] |= change
-        return header
-
-    refused_header(searched, changed, r"steps_\[0\] is not a step of a search")
-
-
-@pytest.mark.parametrize(
-    ("name", "array", "problem"),
-    [
-        ("candidates_", np.zeros((3, 4)), "candidates_ must have 5 columns"),
-        ("candidates_", np.zeros((0, 5)), "candidates_ must have 5 columns"),
-        ("candidates_", np.zeros(5), "candidates_ must have 5 columns"),
-        ("candidates_", np.ones((3, 5)), "candidates_ must begin with PCA"),
-        ("candidates_", -np.eye(3, 5, k=-1), "candidates_ must hold strengths"),
-        ("candidates_", 2 * np.eye(3, 5, k=-1), "candidates_ must hold strengths"),
-        ("candidates_", np.array([[0.0] * 5, [0, 0, 0, 0, np.inf]]), "candidates_ must hold strengths"),
-        ("candidates_", np.zeros((3, 5)), "cv_risk_ must be a risk per candidate"),
-        ("cv_risk_", np.ones(3), "cv_risk_ must be a risk per candidate"),
-        ("cv_risk_folds_", np.ones((5, 3)), "cv_risk_folds_ must be a risk per split and candidate"),
-    ],
-)
-def test_a_changed_array_of_a_search_is_refused(searched, name, array, problem):
-    rewrite(searched, members(searched) | {f"{name}.npy": npy(array)})
-    with pytest.raises(ModelFileError, match=problem):
-        load_model(searched)
-
-
-@pytest.mark.parametrize(
-    ("name", "array", "problem"),
-    [
-        ("components_", np.ones((2, 6)), "not orthonormal"),
-        ("components_", np.eye(6)[:, :2], "no taller than wide"),
-        ("components_", np.eye(6)[0], "no taller than wide"),
-        ("components_", np.full((2, 6), np.inf), "must be finite"),
-        ("components_", np.eye(6)[:2].astype(complex), "must hold real numbers"),
-        ("components_", np.eye(6, dtype=int)[:2], "must hold real numbers"),
-        ("mean_", np.zeros(5), r"mean_ must have shape \(6,\), not \(5,\)"),
-        ("mean_", np.full(6, np.nan), "none of them NaN"),
-        ("mean_", np.zeros(6, dtype=np.float32), "of the type of the components"),
-        ("explained_variance_", -np.ones(2), "explained_variance_ must not be negative"),
-        ("noise_variance_", np.zeros(1), "noise_variance_ must have shape"),
-        ("alphas_", np.array([0.5, 0.0]), "alphas_ must increase from 0"),
-        ("alphas_", np.array([0.0, 1.5]), "alphas_ must increase from 0, up to 1"),
-        ("cv_risk_", np.ones((1, 2)), "cv_risk_ must be a risk per strength"),
-        ("cv_risk_", np.ones(3), "cv_risk_ must be a risk per strength"),
-        ("cv_risk_folds_", np.ones((5, 3)), "cv_risk_folds_ must be a risk per split"),
-        ("cv_risk_folds_", -np.ones((5, 2)), "cv_risk_folds_ must be a risk per split"),
-    ],
-)
-def test_a_changed_array_is_refused(saved, name, array, problem):
-    rewrite(saved, members(saved) | {f"{name}.npy": npy(array)})
-    with pytest.raises(ModelFileError, match=problem):
-        load_model(saved)
-
-
-def test_as_many_choices_as_splits(searched):
-    folds = load_model(searched).cv_risk_folds_
-    rewrite(searched, members(searched) | {"cv_risk_folds_.npy": npy(folds[:4])})
-    with pytest.raises(ModelFileError, match="choices_ must be one of candidates_ for every split"):
-        load_model(searched)
-
-
-class Trap:
-    sprung = False
-
-    def __reduce__(self):
-        return setattr, (Trap, "sprung", True)
-
-
-def test_a_pickle_is_never_opened(saved):
-    buffer = io.BytesIO()
-    np.save(buffer, np.array([[Trap()]], dtype=object), allow_pickle=True)
-    rewrite(saved, members(saved) | {"components_.npy": buffer.getvalue()})
-    with pytest.raises(ModelFileError, match="the array components_ cannot be read"):
-        load_model(saved)
-    saved.write_bytes(pickle.dumps(Trap()))
-    with pytest.raises(ModelFileError, match="is not a model file"):
-        load_model(saved)
-    assert not Trap.sprung
-
-
-def test_members_that_do_not_belong_are_refused(saved):
-    contents = members(saved)
-    rewrite(saved, contents | {"more.npy": npy(np.zeros(2))})
-    with pytest.raises(ModelFileError, match=r"wrong or missing: more.npy"):
-        load_model(saved)
-    rewrite(saved, {name: content for name, content in contents.items() if name != "mean_.npy"})
-    with pytest.raises(ModelFileError, match=r"wrong or missing: mean_.npy"):
-        load_model(saved)
-    rewrite(saved, {"x.npy": npy(np.zeros(2))})
-    with pytest.raises(ModelFileError, match=r"it has no model.json"):
-        load_model(saved)
-    rewrite(saved, contents | {"model.json": b"{"})
-    with pytest.raises(ModelFileError, match="not valid JSON"):
-        load_model(saved)
-
-
-def test_every_damaged_byte_of_a_file_is_noticed_or_harmless(saved):
-    """Flip one bit at a time, all over the file: load the same numbers or say that it is damaged."""
-    whole, expected = saved.read_bytes(), load_model(saved).transform(X)
-    refused = 0
-    for place in range(0, len(whole), 7):
-        saved.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
-        try:
-            scores = load_model(saved).transform(X)
-        except ModelFileError:
-            refused += 1
-        else:
-            np.testing.assert_array_equal(scores, expected)
-    assert refused > 0
-    for end in range(0, len(whole), 97):
-        saved.write_bytes(whole[:end])
-        with pytest.raises(ModelFileError):
-            load_model(saved)
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(ModelFileError, match=r"none.npz cannot be read: No such file"):
-        load_model(tmp_path / "none.npz")
-    with pytest.raises(ModelFileError, match="cannot be read"):
-        load_model(tmp_path)
+def test_a_link_to_a_file_is_followed(path, tmp_path):
+    save_model(AttenuatedPCA(2).fit(X), path)
+    try:
+        (tmp_path / "link.npz").symlink_to(path)
+    except OSError:
+        pytest.skip("this system lets nobody make links")
+    assert load_model(tmp_path / "link.npz").n_components_ == 2

@@ -83,6 +83,16 @@ def test_wrong_download_leaves_nothing(small_digits, server, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_server_that_sends_too_much_is_left(small_digits, server, tmp_path, monkeypatch):
+    dataset, files, _ = small_digits
+    monkeypatch.setattr("attenua.datasets.download._MOST_BYTES", 300)
+    for name, content in files.items():
+        server.offer(name, content)
+    with pytest.raises(DatasetNotAvailable, match="more than 300 bytes"):
+        load(dataset, tmp_path, True)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_left_over_part_of_a_killed_process_is_not_used(small_digits, tmp_path):
     dataset, _, arrays = small_digits
     cache.write(tmp_path / ".optdigits-0123.part", arrays)

@@ -6,37 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from attenua import AttenuatedPCACV, CorrectedPCA
 from attenua.report import report
 from tests.helpers import spiked_rows
-from tests.report.conftest import CHROMIUM, HOSTILE
+from tests.report.conftest import CHROMIUM, HOSTILE, PHONE, WIDE
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="no browser"),
 ]
-
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    """A browser with a fresh profile; playwright makes one of its own for every launch."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -59,32 +39,6 @@ def corrected_address(corrected_page, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "corrected.html"
     corrected_page.save(path)
     return path.as_uri()
-
-
-@pytest.fixture
-def visit(browser):
-    """Open a page; in the end assert that it logged, asked for and ran nothing that it should not."""
-    contexts, problems, requests = [], [], []
-
-    def open_page(address, viewport=WIDE, **options):
-        context = browser.new_context(viewport=viewport, **options)
-        contexts.append(context)
-        tab = context.new_page()
-        tab.on("console", lambda message: problems.append(message.text))
-        tab.on("pageerror", lambda error: problems.append(str(error)))
-        tab.on("request", lambda request: requests.append(request.url))
-        tab.goto(address)
-        tab.locator("figure[data-scatter] svg.plot .point").first.wait_for()
-        return tab
-
-    yield open_page
-    for context in contexts:
-        for tab in context.pages:
-            assert tab.evaluate("window.hacked") is None
-            requests = [url for url in requests if url != tab.url and not url.startswith(("data:", "blob:"))]
-        context.close()
-    assert problems == []
-    assert requests == []
 
 
 def plot(tab, key):

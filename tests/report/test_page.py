@@ -282,3 +282,9 @@ def test_pca_as_the_only_candidate_and_rows_without_variance_left():
     assert "PCA was the only candidate" in page.html
     flat = np.column_stack([rows[:, 0], 2 * rows[:, 0], -rows[:, 0]])
     assert "held-out risk removed" in report(AttenuatedPCACV(1).fit(flat), flat).html
+
+
+def test_half_of_a_surrogate_pair_becomes_a_question_mark(model, frame, tmp_path):
+    """Names of files hold them where they are no UTF-8; the page could not be written."""
+    report(model, frame, tmp_path / "page.html", source="a\udcff.csv", row_names=["\ud800"] * 40)
+    assert "<h1>Attenuated PCA of a?.csv</h1>" in (tmp_path / "page.html").read_text(encoding="utf-8")

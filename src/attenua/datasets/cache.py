@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._data.files import write_whole
+from attenua._data.npz import NpzError, opened_npz
 
 # Array name -> its dtype and the shape of one row.
 Layout = Mapping[str, tuple[str, tuple[int, ...]]]
+# Several times what the largest data set takes, 16 MB.
+_MOST_BYTES = 64 * 2**20
 
 
 def write(path: Path, arrays: Mapping[str, Any]) -> None:
@@ -32,11 +35,10 @@ def read(path: Path, layout: Layout) -> dict[str, NDArray[Any]]:
         If the file cannot be read or holds other arrays. The message is a reason without the path.
     """
     try:
-        # numpy does not close a damaged archive that it has opened itself.
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except Exception as error:  # a damaged file can fail in any way of zipfile, zlib and numpy
-        raise ValueError(f"it cannot be read ({type(error).__name__}: {error})") from error
+        with opened_npz(path, most_unpacked=_MOST_BYTES) as npz:
+            arrays = {name.removesuffix(".npy"): npz.array(name) for name in npz.names}
+    except (NpzError, OSError) as error:
+        raise ValueError(f"it cannot be read ({error})") from error
     check_layout(arrays, layout)
     return arrays
 

@@ -3,12 +3,25 @@
 import io
 import logging
 from pathlib import Path
+from typing import Any
 
 from attenua._data.extras import how_to_install
 from attenua.datasets.errors import DatasetNotAvailable, WrongContent
 from attenua.datasets.raw import TextFile, ZipArchive
 
 logger = logging.getLogger(__name__)
+
+# Several times the largest file that is published.
+_MOST_BYTES = 256 * 2**20
+
+
+class _Bounded(io.BytesIO):
+    """Memory that a server cannot fill: what it sends is checked only when it is all there."""
+
+    def write(self, content: Any) -> int:
+        if self.tell() + len(content) > _MOST_BYTES:
+            raise OSError(f"more than {_MOST_BYTES:,} bytes, which no published file has")
+        return super().write(content)
 
 
 def from_folder(raw: TextFile | ZipArchive, home: Path) -> dict[str, bytes] | None:
@@ -49,7 +62,7 @@ def from_net(raw: TextFile | ZipArchive) -> dict[str, bytes]:
     failures = []
     for address in raw.addresses:
         logger.info("Downloading %s", address)
-        buffer = io.BytesIO()
+        buffer = _Bounded()
         try:
             download(address, buffer, None)
             return raw.verified(buffer.getvalue())

@@ -156,7 +156,8 @@ def report(
         **_drawn(part, overview),
         **_script_and_style(),
     )
-    result = Report(page)
+    # A name may hold half of a surrogate pair, as names of files do that are no UTF-8; no file can hold it.
+    result = Report(page.encode(errors="replace").decode())
     if path is not None:
         result.save(path, force=force)
     return result

@@ -1,0 +1,345 @@
+"""A model file that is not what it says is refused, in one sentence that names the file."""
+
+import io
+import json
+import pickle
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+
+from attenua import AttenuatedPCACV, CorrectedPCACV
+from attenua.model_files import ModelFileError, load_model, save_model
+from tests.helpers import spiked_rows
+
+X = spiked_rows(40, 6)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.npz"
+
+
+def members(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def rewrite(path, contents):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def saved(path):
+    save_model(AttenuatedPCACV(2, alphas=[0, 0.5]).fit(X), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"format": "other"}, "does not say 'attenua-model'"),
+        ({"version": 2}, "it has version 2 of the format, not 3"),
+        ({"version": 4}, "it has version 4 of the format, not 3"),
+        ({"version": 3.0}, "has version 3.0 of the format"),
+        ({"version": []}, r"has version \[\] of the format"),
+        ({"class": "os.system"}, "holds a 'os.system', which is not known"),
+        ({"class": []}, r"holds a \[\], which is not known"),
+        ({"class": {}}, r"holds a \{\}, which is not known"),
+        ({"class": "é" * 99}, r"holds a .*\.\.\., which is not known"),
+        ({"class": "AttenuatedPCA"}, r"wrong or missing: 'alphas_.npy'"),
+        ({"more": 1}, "model.json must have the keys class, feature_names"),
+        ({"fitted": None}, "the fitted numbers are missing"),
+        ({"fitted": {}}, "n_components_ must be 2, the rows of components_"),
+        ({"feature_names": ["a"]}, "feature_names must name each of the 6 columns"),
+        ({"feature_names": [1, 2, 3, 4, 5, 6]}, "feature_names must name each"),
+        ({"parameters": {}}, "parameters must be alphas, cv"),
+        ({"parameters": None}, "parameters are missing"),
+        ({"parameters_as_text": {"cv": 5}}, "parameters must be alphas, cv"),
+    ],
+)
+def test_a_changed_header_is_refused(saved, change, problem):
+    refused_header(saved, lambda header: header | change, problem)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"alpha_": 0.3}, "alpha_ must be one of alphas_"),
+        ({"alpha_": "0.5"}, "alpha_ must be of type float"),
+        ({"alpha_": float("nan")}, "a number is not finite"),
+        ({"gain_": 2.0}, "gain_ must be a number of at most 1"),
+        ({"gain_": float("-inf")}, "a number is not finite"),
+        ({"n_samples_": -1}, "n_samples_ must be an integer"),
+        ({"n_samples_": True}, "n_samples_ must be of type int"),
+        ({"n_samples_": 2**63}, "an integer has more than 64 bits"),
+        ({"n_components_": 3}, "n_components_ must be 2, the rows of components_"),
+        ({"n_components_": 2.0}, "n_components_ must be 2, the rows of components_"),
+        ({"more_": 1}, "the fitted numbers must be n_components_, n_samples_"),
+        ({"shortfall_": -0.1}, "shortfall_ must be a part, from 0 to 1"),
+        ({"shortfall_": None}, "shortfall_ must be of type float"),
+        ({"folds_": 5}, "folds_ must be of type str"),
+        ({"verdict_": None}, "verdict_ must be of type str"),
+    ],
+)
+def test_a_changed_number_is_refused(saved, change, problem):
+    refused_header(saved, lambda header: header | {"fitted": header["fitted"] | change}, problem)
+
+
+def refused_header(saved, change, problem):
+    contents = members(saved)
+    contents["model.json"] = json.dumps(change(json.loads(contents["model.json"]))).encode()
+    rewrite(saved, contents)
+    with pytest.raises(ModelFileError, match=problem) as caught:
+        load_model(saved)
+    assert str(saved) in str(caught.value)
+
+
+@pytest.fixture
+def searched(path):
+    save_model(CorrectedPCACV(2, corrections=["tempering", "attenuation"]).fit(X), path)
+    return path
+
+
+NO_STRENGTHS = {"row_tempering": 0.0, "tempering": 0.0, "attenuation": 0.0, "damping": 0.0, "smoothing": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"corrections_": None}, "corrections_ must be of type dict"),
+        ({"corrections_": {}}, "corrections_ must be one of candidates_"),
+        ({"corrections_": NO_STRENGTHS | {"tempering": 0.3}}, "corrections_ must be one of candidates_"),
+        ({"corrections_": NO_STRENGTHS | {"tempering": 0}}, "corrections_ must be one of candidates_"),
+        ({"corrections_": NO_STRENGTHS | {"other": 0.0}}, "corrections_ must be one of candidates_"),
+        ({"corrections_": dict(reversed(NO_STRENGTHS.items()))}, "corrections_ must be one of candidates_"),
+        ({"choices_": {}}, "choices_ must be of type list"),
+        ({"choices_": []}, "choices_ must be one of candidates_ for every split"),
+        ({"choices_": [NO_STRENGTHS] * 4}, "choices_ must be one of candidates_ for every split"),
+        ({"choices_": [NO_STRENGTHS] * 4 + [0.0]}, "choices_ must be one of candidates_ for every split"),
+        ({"left_out_gain_": 1.1}, "left_out_gain_ must be a number of at most 1"),
+        ({"left_out_gain_": None}, "left_out_gain_ must be of type float"),
+        ({"steps_": {}}, "steps_ must be of type list"),
+        ({"steps_": [None]}, r"steps_\[0\] is not a step"),
+        ({"steps_": [{"correction": "tempering"}]}, r"steps_\[0\] is not a step"),
+    ],
+)
+def test_a_changed_search_is_refused(searched, change, problem):
+    refused_header(searched, lambda header: header | {"fitted": header["fitted"] | change}, problem)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"correction": "other"},
+        {"correction": ["tempering"]},
+        {"strengths": 0.5},
+        {"strengths": [0.0, 0.25, 0.5, 2.0]},
+        {"strengths": [0.0, 0.5, 0.25, 1.0]},
+        {"strengths": [0.25, 0.5, 0.75, 1.0]},
+        {"strengths": ["0", "0.25", "0.5", "1"]},
+        {"strengths": []},
+        {"risks": [1.0]},
+        {"risks": [1.0, 1.0, 1.0, -1.0]},
+        {"risks": [1.0, 1.0, 1.0, "1"]},
+        {"best": 0.3},
+        {"best": None},
+        {"gain": 2.0},
+        {"standard_error": -1.0},
+        {"standard_error": "none"},
+        {"needed": -1.0},
+        {"needed": 1},
+        {"taken": 1},
+        {"why": None},
+        {"more": 0.0},
+    ],
+    ids=str,
+)
+def test_a_changed_step_is_refused(searched, change):
+    def changed(header):
+        header["fitted"]["steps_"][0] |= change
+        return header
+
+    refused_header(searched, changed, r"steps_\[0\] is not a step of a search")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda c: c[:, :4], r"candidates_ must have shape \(\d+, 5\)"),
+        (lambda c: c[:0], "candidates_.npy is damaged .* it is empty"),
+        (lambda c: c[:, 0], r"candidates_ must have shape \(\d+, 5\)"),
+        (lambda c: c[:-1], r"cv_risk_ must have shape"),
+        (lambda c: np.ones_like(c), "candidates_ must begin with PCA"),
+        (lambda c: -c, "candidates_ must not be negative"),
+        (lambda c: 9 * c, "candidates_ must hold strengths"),
+        (lambda c: np.where(c > 0, np.inf, c), "candidates_ must hold finite numbers"),
+    ],
+)
+def test_changed_candidates_are_refused(searched, change, problem):
+    candidates = load_model(searched).candidates_
+    rewrite(searched, members(searched) | {"candidates_.npy": npy(change(candidates))})
+    with pytest.raises(ModelFileError, match=problem):
+        load_model(searched)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "problem"),
+    [
+        ("components_", np.ones((2, 6)), "components_ must be orthonormal"),
+        ("components_", np.eye(6)[:, :2], "no taller than wide"),
+        ("components_", np.eye(6)[0], "no taller than wide"),
+        ("components_", np.full((2, 6), np.inf), "components_ must hold finite numbers"),
+        ("components_", np.eye(6)[:2].astype(complex), "components_ must hold floats"),
+        ("components_", np.eye(6, dtype=int)[:2], "components_ must hold floats"),
+        ("mean_", np.zeros(5), r"mean_ must have shape \(6,\), not \(5,\)"),
+        ("mean_", np.full(6, np.nan), "mean_ must hold finite numbers"),
+        ("mean_", np.zeros(6, dtype=np.float32), "mean_ must be of type float64, not float32"),
+        ("explained_variance_", -np.ones(2), "explained_variance_ must not be negative"),
+        ("noise_variance_", np.zeros(1), "noise_variance_ must have shape"),
+        ("alphas_", np.array([0.5, 0.0]), "alphas_ must increase from 0"),
+        ("alphas_", np.array([0.0, 1.5]), "alphas_ must increase from 0, up to 1"),
+        ("alphas_", np.zeros((2, 2)), r"alphas_ must have shape \(2,\)"),
+        ("alphas_", np.float64(0), "alphas_ must hold strengths"),
+        ("alphas_", np.array([0.0, 0.5], np.float32), "alphas_ must be of type float64, not float32"),
+        ("cv_risk_", np.ones((1, 2)), r"cv_risk_ must have shape \(2,\), not \(1, 2\)"),
+        ("cv_risk_", np.ones(3), r"cv_risk_ must have shape \(2,\), not \(3,\)"),
+        ("cv_risk_folds_", np.ones((5, 3)), r"cv_risk_folds_ must have shape \(5, 2\), not \(5, 3\)"),
+        ("cv_risk_folds_", np.ones(2), "cv_risk_folds_ must be a matrix"),
+        ("cv_risk_folds_", -np.ones((5, 2)), "cv_risk_folds_ must not be negative"),
+    ],
+)
+def test_a_changed_array_is_refused(saved, name, array, problem):
+    rewrite(saved, members(saved) | {f"{name}.npy": npy(array)})
+    with pytest.raises(ModelFileError, match=problem):
+        load_model(saved)
+
+
+def test_as_many_choices_as_splits(searched):
+    folds = load_model(searched).cv_risk_folds_
+    rewrite(searched, members(searched) | {"cv_risk_folds_.npy": npy(folds[:4])})
+    with pytest.raises(ModelFileError, match="choices_ must be one of candidates_ for every split"):
+        load_model(searched)
+
+
+class Trap:
+    sprung = False
+
+    def __reduce__(self):
+        return setattr, (Trap, "sprung", True)
+
+
+def test_a_pickle_is_never_opened(saved):
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([[Trap()]], dtype=object), allow_pickle=True)
+    rewrite(saved, members(saved) | {"components_.npy": buffer.getvalue()})
+    with pytest.raises(ModelFileError, match=r"components_.npy is damaged .* no plain array"):
+        load_model(saved)
+    saved.write_bytes(pickle.dumps(Trap()))
+    with pytest.raises(
+        ModelFileError, match=r"model.npz is not a model file .*: it does not end as a zip file does"
+    ):
+        load_model(saved)
+    assert not Trap.sprung
+
+
+def test_members_that_do_not_belong_are_refused(saved):
+    contents = members(saved)
+    rewrite(saved, contents | {"more.npy": npy(np.zeros(2))})
+    with pytest.raises(ModelFileError, match=r"wrong or missing: 'more.npy'"):
+        load_model(saved)
+    rewrite(saved, {name: content for name, content in contents.items() if name != "mean_.npy"})
+    with pytest.raises(ModelFileError, match=r"wrong or missing: 'mean_.npy'"):
+        load_model(saved)
+    rewrite(saved, {"x.npy": npy(np.zeros(2))})
+    with pytest.raises(ModelFileError, match=r"it has no model.json"):
+        load_model(saved)
+    rewrite(saved, contents | {"model.json": b"{"})
+    with pytest.raises(ModelFileError, match="not valid JSON"):
+        load_model(saved)
+
+
+def test_every_damaged_byte_of_a_file_is_noticed_or_harmless(saved):
+    """Flip one bit at a time, all over the file: load the same numbers or say that it is damaged."""
+    whole, expected = saved.read_bytes(), load_model(saved).transform(X)
+    refused = 0
+    for place in range(0, len(whole), 7):
+        saved.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
+        try:
+            scores = load_model(saved).transform(X)
+        except ModelFileError:
+            refused += 1
+        else:
+            np.testing.assert_array_equal(scores, expected)
+    assert refused > 0
+    for end in range(0, len(whole), 97):
+        saved.write_bytes(whole[:end])
+        with pytest.raises(ModelFileError):
+            load_model(saved)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"{", "not valid JSON"),
+        (b"\xff\xfe{}", "not valid JSON .*utf-8"),
+        (b"[" * 100_000, "not valid JSON"),
+        (b"[" * 9 + b"]" * 9, "nested too deep"),
+        (b'{"a": 1, "a": 2}', "a key is there twice"),
+        (b'{"a": NaN}', "a number is not finite"),
+        (b'{"a": -Infinity}', "a number is not finite"),
+        (b'{"a": 1e999}', "a number is not finite"),
+        (b'{"a": 9223372036854775808}', "an integer has more than 64 bits"),
+        (b"1" * 5000, "not valid JSON"),
+        (b'{"a": "\\ud800"}', "not valid JSON .*surrogates"),
+        (b"[]", "does not say 'attenua-model'"),
+        (b"", "not valid JSON"),
+    ],
+    ids=lambda value: value[:12] if isinstance(value, bytes) else "",
+)
+def test_json_that_is_not_ours(saved, content, problem):
+    rewrite(saved, members(saved) | {"model.json": content})
+    with pytest.raises(ModelFileError, match=problem) as caught:
+        load_model(saved)
+    assert str(saved) in str(caught.value)
+    assert len(str(caught.value)) < 500
+    str(caught.value).encode()
+
+
+def test_zeros_are_not_inflated_before_the_refusal(saved):
+    """128 MB of zeros, which pack to 128 kB; the size is what the header says."""
+    contents = members(saved)
+    columns = 2**23
+    header = npy(np.lib.stride_tricks.as_strided(np.zeros(1), (2, columns), (0, 0)))[:128]
+    with zipfile.ZipFile(saved, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in contents.items():
+            if name != "components_.npy":
+                archive.writestr(name, content)
+        with archive.open("components_.npy", "w") as member:
+            member.write(header)
+            for _ in range(16 * columns // 2**20):
+                member.write(bytes(2**20))
+    assert saved.stat().st_size < 2**20
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError, match=r"is compressed in a way that is not ours"):
+            load_model(saved)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(ModelFileError, match=r"none.npz cannot be read: No such file"):
+        load_model(tmp_path / "none.npz")
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        load_model(tmp_path)
