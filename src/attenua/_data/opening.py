@@ -18,7 +18,6 @@ from attenua._data.batches import (
     batches_of,
     can_be_read_again,
     from_arrow,
-    is_arrow_table,
     is_batches,
     refuse_batches,
 )
@@ -286,8 +285,8 @@ def stream_data(stream: RowStream) -> FitData:
 
 def checked_rows(estimator: Any, X: Any) -> Any:
     """Check rows that a fitted estimator is applied to: an array or sparse matrix comes back."""
-    if is_arrow_table(X):
-        X, names = from_arrow(X)
+    X, names = from_arrow(X)
+    if names is not None:
         check_names(estimator, names, reset=False)
         magnitude(X, names)
         return X
