@@ -30,6 +30,7 @@ from attenua.theory import Population
 def right(X: NDArray[np.float64]) -> None:
     """Everything that works passes."""
     AttenuatedPCACV(2, alphas="mask", cv=3, random_state=0)
+    AttenuatedPCACV(2, cv=None)
     AttenuatedPCACV(0.9, alphas=[0, 0.5, 1], cv=[([0, 1], [2])], feature_groups=[[0, 1], [2]])
     AttenuatedPCACV(None, alphas=np.linspace(0, 1, 5), feature_groups=["a", "a", "b"])
     CorrectedPCA(2, smoothing=1.0, neighbours="line")

@@ -189,9 +189,10 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
     alphas : {"direct", "mask"} or array-like, default="direct"
         Strengths to compare: "direct" is 0, 0.05, ..., 1 with 0.49; "mask" is the part up to 0.49 that random
         input masks can reach. 0 is always included.
-    cv : int, splitter or iterable, default=5
-        A number of folds, a splitter, or an iterable of (training rows, held-out rows). With a number, row i
-        is held out in fold ``i % cv``; if ``fit`` is given groups, whole groups are held out instead.
+    cv : int, None, splitter or iterable, default=5
+        A number of folds (None means 5), a splitter, or an iterable of (training rows, held-out rows). With a
+        number, row i is held out in fold ``i % cv``; if ``fit`` is given groups, whole groups are held out
+        instead.
     n_repeats : int, default=1
         Repetitions of the folds, averaged before choosing. With more than one, each is shuffled.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None

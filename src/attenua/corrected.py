@@ -242,9 +242,10 @@ class CorrectedPCACV(IncrementalFit, StepwiseCV):
         Which columns are neighbours: "line" (wavelengths, times), the shape of a grid such as (28, 28)
         (pixels), or a symmetric matrix of weights between columns, sparse or dense. Smoothing is tried only
         if this is given.
-    cv : int, splitter or iterable, default=5
-        A number of folds, a splitter, or an iterable of (training rows, held-out rows). With a number, row i
-        is held out in fold ``i % cv``; if ``fit`` is given groups, whole groups are held out instead.
+    cv : int, None, splitter or iterable, default=5
+        A number of folds (None means 5), a splitter, or an iterable of (training rows, held-out rows). With a
+        number, row i is held out in fold ``i % cv``; if ``fit`` is given groups, whole groups are held out
+        instead.
     n_repeats : int, default=1
         Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
     guard : float, default=1.0

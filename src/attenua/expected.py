@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from attenua._correct.neighbours import column_smoother
+from attenua._data.batches import from_arrow
+from attenua._data.frames import naming_text_columns
 from attenua._estimate.html import facts_html
 from attenua._estimate.options import Neighbours
 
@@ -126,7 +128,9 @@ def expected_gain(X: Any, n_components: int, *, neighbours: Neighbours = None) -
     >>> expected.n_cells
     20
     """
-    rows = check_array(X, dtype=np.float64, ensure_min_samples=3, ensure_min_features=2, input_name="X")
+    X, _ = from_arrow(X)
+    with naming_text_columns(X):
+        rows = check_array(X, dtype=np.float64, ensure_min_samples=3, ensure_min_features=2, input_name="X")
     column_smoother(neighbours, rows.shape[1])  # refuses neighbours that do not fit the columns
     return _cells_of_the_collection().expected(traits_of(rows, n_components), neighbours is not None)
 

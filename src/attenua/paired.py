@@ -1,6 +1,5 @@
 """How sure a held-out gain over PCA is: paired differences over splits, and a choice made elsewhere."""
 
-import numbers
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
+from attenua._data.folds import folds_per_repetition
 from attenua._data.namespace import to_host
 from attenua._estimate.answer import gain_in_words
 from attenua._estimate.html import facts_html
@@ -134,7 +134,7 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
         )
     risk, folds = to_host(estimator.cv_risk_), to_host(estimator.cv_risk_folds_)
     n_splits = len(folds)
-    per_repeat = int(estimator.cv) if isinstance(estimator.cv, numbers.Integral) else n_splits
+    per_repeat = folds_per_repetition(estimator.cv, n_splits)
     strength = float(estimator.alpha_ if alpha is None else alpha)
     best = _place(to_host(estimator.alphas_), strength)
     base = folds[:, 0].mean()

@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from attenua._data.batches import from_arrow
 from attenua._data.blocks import magnitude
-from attenua._data.checks import checked_count, checked_random, naming_text_columns
+from attenua._data.checks import checked_count, checked_random
+from attenua._data.frames import naming_text_columns
 from attenua._data.namespace import check_host
 from attenua._estimate.options import RandomState
 from attenua._select.bi_cross_validation import guarded_least_error, least_error, partition_errors
@@ -182,6 +184,7 @@ def _by_bcv(rows: Array, max_rank: int, n_repeats: int, random: np.random.Genera
 
 def _checked_rows(X: Any) -> Array:
     check_host(X, "choose_rank")
+    X, names = from_arrow(X)
     with naming_text_columns(X):
         rows: Array = check_array(
             X,
@@ -192,7 +195,7 @@ def _checked_rows(X: Any) -> Array:
             estimator="choose_rank",
             input_name="X",
         )
-    magnitude(rows, getattr(X, "columns", None))
+    magnitude(rows, getattr(X, "columns", names))
     return rows
 
 

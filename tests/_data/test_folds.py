@@ -1,5 +1,7 @@
 """Which rows are held out together."""
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.model_selection import KFold, LeaveOneGroupOut
@@ -41,6 +43,15 @@ def test_repetitions_are_reshuffled_partitions(groups):
     assert len(patterns) > 6
 
 
+def test_none_means_five_folds_as_in_scikit_learn():
+    for groups in (None, GROUPS):
+        for found, expected in zip(
+            make_splits(None, N, groups=groups), make_splits(5, N, groups=groups), strict=True
+        ):
+            np.testing.assert_array_equal(found[0], expected[0])
+            np.testing.assert_array_equal(found[1], expected[1])
+
+
 def test_masks_and_splitters_are_splits():
     mask = np.arange(12) < 4
     ((train, held),) = make_splits([(~mask, mask)], N)
@@ -55,7 +66,16 @@ def test_masks_and_splitters_are_splits():
     [
         ({"cv": 7, "groups": GROUPS}, "cv=7 folds need at least as many groups; got 6 groups"),
         ({"cv": 3, "groups": GROUPS[:5]}, r"one label for each of the 12 rows; got shape \(5,\)"),
-        ({"cv": 3, "groups": [1, None] * 6}, "groups mixes labels that cannot be compared"),
+        ({"cv": 3, "groups": [1, None] * 6}, "groups holds a missing label"),
+        ({"cv": 3, "groups": np.array([1, "a"] * 6, dtype=object)}, "groups mixes labels that cannot be"),
+        ({"cv": 3, "groups": np.array([{1}] * 12)}, "groups must hold numbers or text; got .* type set"),
+        ({"cv": 3, "groups": np.full(12, np.datetime64("NaT"))}, "groups holds a missing label"),
+        ({"cv": 3, "groups": np.ma.masked_equal(range(12), 3)}, "groups holds a missing label"),
+        ({"cv": 3, "groups": "subject"}, "groups must hold one entry per row, not the name of a column"),
+        ({"cv": KFold}, "cv must be a number of folds, a splitter or an iterable of splits; got .*KFold"),
+        ({"cv": b"5"}, "cv must be a number of folds, a splitter"),
+        ({"cv": iter([])}, "cv gave no splits: an iterator gives them once"),
+        ({"cv": itertools.cycle([([0, 1], [2])])}, "cv gave more than 10000 splits; .* must have an end"),
         ({"cv": 3, "groups": [1.0, np.nan] * 6}, "groups holds a label that is NaN"),
         ({"cv": [(range(12), [])]}, "split 0 of cv has no held-out rows"),
         ({"cv": [([], range(12))]}, "split 0 of cv has no training rows"),
@@ -67,7 +87,7 @@ def test_masks_and_splitters_are_splits():
         ({"cv": [range(6)]}, "must be a pair"),
         ({"cv": []}, "cv gave no splits"),
         ({"cv": "five"}, "cv must be a number of folds, a splitter or an iterable"),
-        ({"cv": None}, "cv must be a number of folds, a splitter or an iterable"),
+        ({"cv": 2.5}, "cv must be a number of folds, a splitter or an iterable"),
         ({"cv": KFold(3), "n_repeats": 2}, "n_repeats above 1 needs cv to be a number of folds"),
         ({"cv": 3, "n_repeats": 1.5}, "n_repeats must be an integer"),
     ],

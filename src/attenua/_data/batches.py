@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from attenua._data.frames import check_column_names, refusal_of_text
 from attenua._data.namespace import library_of
 
 
@@ -54,6 +55,12 @@ def is_batches(X: Any) -> bool:
     return hasattr(X, "__iter__") and not is_array
 
 
+def refuse_batches(X: Any) -> None:
+    """Raise if X holds batches of rows where rows are wanted."""
+    if is_batches(X):
+        raise TypeError("X holds batches of rows; give them one by one.")
+
+
 def can_be_read_again(X: Any) -> bool:
     """Whether batches, or labels of their rows, can be read a second time; a reader or iterator cannot."""
     return not (hasattr(X, "__next__") or hasattr(X, "read_next_batch"))
@@ -79,29 +86,31 @@ def batches_of(X: Any, labels: Any, argument: str) -> Iterator[Batch]:
     ----------
     X : iterable of batches, or Arrow table, reader or dataset
         Rows.
-    labels : None, array-like of shape (n_samples,), iterable of arrays, or str
+    labels : None, number, array-like of shape (n_samples,), iterable of arrays, or str
         For all rows; or for every batch; or the name of an Arrow column, which is then not a feature.
     argument : str
         What an error calls the labels.
     """
     if is_arrow(X):
         column = labels if isinstance(labels, str) else None
-        found = (arrow_batch(batch, column) for batch in _arrow_batches(X))
+        found = (arrow_batch(batch, column, argument) for batch in _arrow_batches(X))
         labels = None if column is not None else labels
     elif isinstance(labels, str):
         raise ValueError(f"{argument}={labels!r} names a column, which only Arrow and Dask data frames have.")
     else:
-        found = (Batch(rows) for rows in X)
+        found = (arrow_batch(rows) if is_arrow_table(rows) else Batch(rows) for rows in X)
     if labels is None:
         yield from found
+    elif np.isscalar(labels):
+        yield from (batch._replace(labels=labels) for batch in found)
     elif _is_flat(labels):
-        yield from _with_slices(found, np.asarray(labels), argument)
+        yield from _with_slices(found, np.asanyarray(labels), argument)
     else:
         yield from _with_batches(found, labels, argument)
 
 
 def _is_flat(labels: Any) -> bool:
-    if hasattr(labels, "shape"):
+    if hasattr(labels, "shape") or library_of(labels) == "pyarrow":
         return True
     return isinstance(labels, (list, tuple)) and (len(labels) == 0 or np.ndim(labels[0]) == 0)
 
@@ -134,34 +143,70 @@ def _length(rows: Any) -> int:
 
 
 def _arrow_batches(X: Any) -> Iterator[Any]:
+    # Arrow's own readers stumble over names that occur twice.
+    check_column_names((X.schema if hasattr(X, "schema") else X.projected_schema).names)
     if hasattr(X, "read_next_batch") or not hasattr(X, "to_batches"):
         return iter([X]) if is_arrow_table(X) else iter(X)
     return iter(X.to_batches())
 
 
-def arrow_batch(table: Any, label_column: str | None = None) -> Batch:
+def arrow_batch(table: Any, label_column: str | None = None, argument: str = "groups") -> Batch:
     """Return an Arrow table or record batch as an array; nulls become NaN, which a check then names."""
     import pyarrow as pa
 
     names = list(table.schema.names)
+    check_column_names(names)
     labels = None
     if label_column is not None:
         if label_column not in names:
-            raise ValueError(f"{label_column!r} is not a column of the data; they are {names}.")
+            raise ValueError(f"{argument}={label_column!r} is not a column of X.")
         labels = _column(table, label_column)
         names.remove(label_column)
-    for name in names:
-        kind = table.schema.field(name).type
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-            raise ValueError(f"column {name!r} holds {kind}, not numbers.")
-    single = all(pa.types.is_float32(table.schema.field(name).type) for name in names)
+    kinds = [_kind_of_values(table.schema.field(name).type) for name in names]
+    text = [
+        f"{name!r} ({table.schema.field(name).type})"
+        for name, kind in zip(names, kinds, strict=True)
+        if not _is_number(kind)
+    ]
+    if text:
+        raise ValueError(refusal_of_text(text))
+    single = len(kinds) > 0 and all(pa.types.is_float32(kind) for kind in kinds)
     rows = np.empty((table.num_rows, len(names)), dtype=np.float32 if single else np.float64, order="F")
     for number, name in enumerate(names):
         rows[:, number] = _column(table, name)
     return Batch(rows, labels, names)
 
 
+def from_arrow(X: Any) -> tuple[Any, list[str] | None]:
+    """Return an Arrow table as an array, with the names of its columns; all else as it is, with None."""
+    if not is_arrow_table(X):
+        return X, None
+    rows, _, names = arrow_batch(X)
+    return rows, names
+
+
+def _kind_of_values(kind: Any) -> Any:
+    """Return the type of the values of a column; of a dictionary, that of what it stands for."""
+    import pyarrow as pa
+
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    is_kind = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
+    return any(test(kind) for test in is_kind)
+
+
 def _column(table: Any, name: str) -> NDArray[Any]:
+    import pyarrow as pa
+
     column = table.column(name)
+    kind = _kind_of_values(column.type)
+    if pa.types.is_decimal(kind):
+        kind = pa.float64()
+    if kind != column.type:
+        column = column.cast(kind)
     # A table's columns come in chunks and are copied; a batch's may be views.
     return column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)

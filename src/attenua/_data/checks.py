@@ -2,25 +2,25 @@
 
 import numbers
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state
 
+from attenua._data.batches import from_arrow
+from attenua._data.frames import as_numbers, check_column_names, naming_text_columns
 from attenua._data.namespace import check_host
 
 Array = NDArray[np.float64]
-
-_MOST_NAMES = 5
 
 
 def checked_matrix(X: Any) -> tuple[Any, list[str] | None]:
     """Return X as a dense array or csr matrix, of any real type, with its column names if it has any."""
     check_host(X, "This function")
-    columns = getattr(X, "columns", None)
+    X, arrow_names = from_arrow(X)
+    columns = getattr(X, "columns", arrow_names)
     names = None if columns is None else [str(name) for name in columns]
     with naming_text_columns(X):
         rows = check_array(X, **matrix_requirements(), estimator="attenua", input_name="X")
@@ -41,65 +41,41 @@ def matrix_requirements() -> dict[str, Any]:
     }
 
 
-@contextmanager
-def naming_text_columns(X: Any) -> Iterator[None]:
-    """Name the columns of a data frame that are not numbers, where reading it as numbers fails."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        columns = _text_columns(X)
-        if not columns:
-            raise
-        raise ValueError(refusal_of_text(columns)) from error
-
-
-def as_numbers(rows: Any) -> Any:
-    """Return rows as numbers; scikit-learn lets the Python objects of a polars frame pass."""
-    return rows.astype(float) if rows.dtype == object else rows
-
-
-def refusal_of_text(columns: list[str]) -> str:
-    """Return what an error says of columns that hold no numbers."""
-    names = ", ".join(columns[:_MOST_NAMES]) + (", ..." if len(columns) > _MOST_NAMES else "")
-    number = "a column" if len(columns) == 1 else f"{len(columns)} columns"
-    return (
-        f"X has {number} with values that are not numbers: {names}. Leave out such columns, or encode them "
-        "as numbers."
-    )
-
-
-def _text_columns(X: Any) -> list[str]:
-    """Return the columns of a pandas or polars frame that cannot be read as numbers, each with a value."""
-    if not hasattr(X, "columns") or len(getattr(X, "shape", ())) != 2:
-        return []
-    found = []
-    for number, name in enumerate(X.columns):
-        values = getattr(X, "iloc", X)[:, number]
-        try:
-            np.asarray(values, dtype=float)
-        except (TypeError, ValueError):
-            found.append(f"{name!r} ({_first_text(values)!r}, ...)")
-    return found
-
-
-def _first_text(values: Any) -> Any:
-    """Return the first value that is no number, or the first of all where each alone is one."""
-    for value in values:
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            return value
-    return next(iter(values))
-
-
 def encode_labels(labels: NDArray[Any], name: str) -> NDArray[np.intp]:
     """Return labels as 0, 1, ... in sorted order."""
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError(f"{name} holds a label that is NaN or infinite.")
+    labels = as_labels(labels, name)
     try:
         return np.unique(labels, return_inverse=True)[1].reshape(-1)
     except TypeError:
-        raise ValueError(f"{name} mixes labels that cannot be compared, such as numbers and None.") from None
+        raise ValueError(f"{name} mixes labels that cannot be compared, such as numbers and text.") from None
+
+
+def as_labels(values: Any, name: str) -> NDArray[Any]:
+    """Return labels as an array, or raise if one of them is missing or cannot be told from others."""
+    check_no_column_name(values, name)
+    labels = np.asarray(values)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError(f"{name} holds a label that is NaN or infinite.")
+    if np.ma.is_masked(values) or (labels.dtype.kind in "mM" and np.isnat(labels).any()):
+        raise ValueError(f"{name} holds a missing label.")
+    if labels.dtype == object:
+        for label in labels.flat:
+            _check_label(label, name)
+    return labels
+
+
+def _check_label(label: Any, name: str) -> None:
+    if not isinstance(label, Hashable):
+        raise ValueError(f"{name} must hold numbers or text; got a label of the type {type(label).__name__}.")
+    # The missing value of pandas is not comparable, not even with itself.
+    if label is None or type(label).__name__ == "NAType" or label != label:
+        raise ValueError(f"{name} holds a missing label.")
+
+
+def check_no_column_name(values: Any, name: str) -> None:
+    """Raise if what should be one entry per row is a word."""
+    if isinstance(values, str):
+        raise ValueError(f"{name} must hold one entry per row, not the name of a column; got {values!r}.")
 
 
 def checked_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array | None:
@@ -116,10 +92,17 @@ def checked_batch_weights(sample_weight: ArrayLike | None, n_samples: int) -> Ar
         return None
     if isinstance(sample_weight, numbers.Real):
         sample_weight = np.full(n_samples, float(sample_weight))
+    check_no_column_name(sample_weight, "sample_weight")
+    if np.ma.is_masked(sample_weight):
+        raise ValueError("sample_weight must not be masked.")
     try:
-        weights = np.asarray(sample_weight, dtype=float)
+        # numpy would read times as counts of nanoseconds, and complex numbers without a part.
+        is_number = np.asarray(sample_weight).dtype.kind not in "mMc"
+        weights = np.asarray(sample_weight, dtype=float) if is_number else None
     except (TypeError, ValueError):
-        raise ValueError("sample_weight must be an array of numbers.") from None
+        weights = None
+    if weights is None:
+        raise ValueError("sample_weight must be an array of numbers.")
     if weights.ndim != 1:
         raise ValueError(
             f"sample_weight must be 1D array or scalar, one number per row; got {weights.ndim}D."
@@ -144,6 +127,7 @@ def check_total_weight(total: float) -> None:
 
 def check_names(estimator: Any, names: list[str], *, reset: bool) -> None:
     """Note or compare the columns of data whose names scikit-learn's validation cannot read."""
+    check_column_names(names)
     if reset:
         estimator.n_features_in_ = len(names)
         estimator.feature_names_in_ = np.asarray(names, dtype=object)

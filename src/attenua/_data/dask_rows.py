@@ -18,6 +18,11 @@ from attenua._data.checks import (
     check_names,
     checked_batch_weights,
     matrix_requirements,
+)
+from attenua._data.frames import (
+    as_numbers,
+    check_column_names,
+    check_type,
     naming_text_columns,
     refusal_of_text,
 )
@@ -91,7 +96,7 @@ class DaskRows:
 
 def _checked(rows: Any) -> Any:
     with naming_text_columns(rows):
-        return check_array(rows, **(matrix_requirements() | {"ensure_min_samples": 0}))
+        return as_numbers(check_array(rows, **(matrix_requirements() | {"ensure_min_samples": 0})))
 
 
 def _partition(
@@ -131,22 +136,20 @@ def _without_label_column(X: Any, labels: Any, argument: str) -> tuple[Any, Any]
         return X, labels
     if labels not in list(getattr(X, "columns", [])):
         raise ValueError(f"{argument}={labels!r} is not a column of X.")
+    check_column_names(X.columns)
     return X.drop(columns=[labels]), X[labels]
 
 
 def _note_columns(estimator: Any, X: Any, *, reset: bool) -> None:
-    refuse_other_kinds(X)
-    if X.ndim != 2:
-        raise ValueError(f"X must have two dimensions; got a dask collection with {X.ndim}.")
+    _check_kind(X)
     names = list(getattr(X, "columns", []))
-    text = [
-        repr(name) for name, dtype in zip(names, getattr(X, "dtypes", []), strict=True) if _is_text(dtype)
-    ]
-    if text:
-        raise ValueError(refusal_of_text(text))
-    if names and all(isinstance(name, str) for name in names):  # other names are none, as in scikit-learn
+    named = {isinstance(name, str) for name in names}
+    if named == {True}:
         check_names(estimator, names, reset=reset)
         return
+    # Names of which none is text are none, and names of which some are text are refused: as in scikit-learn.
+    if named == {True, False}:
+        raise TypeError("X has columns of which only some have text as a name; all of them or none must.")
     if reset:
         vars(estimator).pop("feature_names_in_", None)
         estimator.n_features_in_ = X.shape[1]
@@ -157,9 +160,29 @@ def _note_columns(estimator: Any, X: Any, *, reset: bool) -> None:
         )
 
 
+def _check_kind(X: Any) -> None:
+    """Raise unless X is a table of numbers, as far as its types can tell."""
+    refuse_other_kinds(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions; got a dask collection with {X.ndim}.")
+    if not hasattr(X, "columns"):
+        check_type(X.dtype)
+        return
+    check_column_names(X.columns)
+    kinds = zip(X.columns, X.dtypes, strict=True)
+    text = [f"{name!r} ({dtype})" for name, dtype in kinds if _is_text(dtype)]
+    if text:
+        raise ValueError(refusal_of_text(text))
+
+
 def _is_text(dtype: Any) -> bool:
     """Whether a column of this type holds no numbers; of Python objects, only their values can tell."""
-    return str(dtype) != "object" and dtype.kind not in "biuf"
+    if str(dtype) == "category":
+        # Dask may not know the categories before it reads the rows; it has a name for that.
+        categories = dtype.categories
+        return "__UNKNOWN_CATEGORIES__" not in categories and _is_text(categories.dtype)
+    is_decimal = str(dtype).startswith("decimal")
+    return str(dtype) != "object" and not is_decimal and dtype.kind not in "biuf"
 
 
 def _whole_rows(X: Any) -> Any:
@@ -171,6 +194,8 @@ def _aligned(labels: Any, X: Any, n_partitions: int, argument: str) -> list[Any]
     """Return what belongs to every partition of X."""
     if labels is None:
         return [None] * n_partitions
+    if np.isscalar(labels):
+        return [labels] * n_partitions
     chunks = _known_lengths(X)
     if not is_dask(labels):
         if chunks is None:
@@ -178,7 +203,9 @@ def _aligned(labels: Any, X: Any, n_partitions: int, argument: str) -> list[Any]
                 f"{argument} must be a dask collection with the partitions of X, because the number of rows "
                 "of each partition is not known."
             )
-        labels = np.asarray(labels)
+        labels = np.asanyarray(labels)  # a mask stays
+        if labels.ndim == 0:
+            raise ValueError(f"{argument} must hold one entry per row; got {labels.item()!r}.")
         _check_length(len(labels), sum(chunks), argument)
         return np.split(labels, np.cumsum(chunks)[:-1])
     if chunks is not None and _known_lengths(labels) is not None:
@@ -206,13 +233,26 @@ def _light(estimator: Any) -> Any:
 
 def lazy_rows(estimator: Any, X: Any, method: str, n_columns: int) -> Any:
     """Return a lazy dask array of what a method makes of every block of rows."""
-    if method != "inverse_transform":
+    if method == "inverse_transform":
+        _check_kind(X)
+    else:
         _note_columns(estimator, X, reset=False)
-    X = _whole_rows(X.to_dask_array() if hasattr(X, "to_dask_array") else X)
+    X = _whole_rows(_as_dask_array(X) if hasattr(X, "columns") else X)
     dtype = np.float32 if X.dtype == estimator.components_.dtype == np.float32 else np.float64
     nothing = np.empty((0, n_columns), dtype=dtype)
     chunks = (X.chunks[0], (n_columns,))
     return X.map_blocks(_apply, _light(estimator), method, nothing, dtype=dtype, chunks=chunks, meta=nothing)
+
+
+def _as_dask_array(X: Any) -> Any:
+    """Return a dask data frame as a dask array of numbers."""
+    dtype = np.float32 if all(dtype == np.float32 for dtype in X.dtypes) else np.float64
+    nothing = type(X._meta)(np.empty((0, len(X.columns)), dtype=dtype), columns=X.columns)
+    return X.map_partitions(_frame_of_numbers, dtype, meta=nothing).to_dask_array()
+
+
+def _frame_of_numbers(frame: Any, dtype: type) -> Any:
+    return type(frame)(_checked(frame).astype(dtype), columns=frame.columns, index=frame.index)
 
 
 def _apply(rows: Any, estimator: Any, method: str, nothing: Any) -> Any:
@@ -233,6 +273,6 @@ def dask_mean_score(estimator: Any, X: Any) -> float:
 
 
 def _score(rows: Any, estimator: Any) -> tuple[float, int]:
-    rows = rows.to_numpy() if hasattr(rows, "to_numpy") else rows
+    rows = _checked(rows)
     n = rows.shape[0]
     return (n * estimator.score(rows) if n else 0.0), n

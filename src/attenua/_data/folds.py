@@ -8,16 +8,24 @@ are spread over all folds. Groups of rows stay together: in memory they are deal
 
 import hashlib
 import numbers
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import GroupKFold, KFold
 
-from attenua._data.checks import checked_random, encode_labels
+from attenua._data.checks import as_labels, checked_random, encode_labels
+from attenua._data.frames import shown
 
 Indices = NDArray[np.intp]
 Split = tuple[Indices, Indices]
+
+# What cv=None means, as in scikit-learn.
+DEFAULT_FOLDS = 5
+
+# An iterator of splits may have no end; no sensible one is longer, unless it leaves out row by row.
+_MOST_SPLITS = 10_000
 
 
 def make_splits(
@@ -34,9 +42,9 @@ def make_splits(
 
     Parameters
     ----------
-    cv : int, splitter or iterable
-        A number of folds: row i is in fold ``i % cv``, or, with groups, whole groups are in a fold. A
-        splitter of scikit-learn. Or pairs of index arrays.
+    cv : int, None, splitter or iterable
+        A number of folds, 5 for None: row i is in fold ``i % cv``, or, with groups, whole groups are in a
+        fold. A splitter of scikit-learn. Or pairs of index arrays.
     n_samples : int
         Number of rows.
     X, y : optional
@@ -48,6 +56,7 @@ def make_splits(
     random_state : int, RandomState or None
         Shuffles the repetitions.
     """
+    cv = meant_by(cv)
     labels = _checked_groups(groups, n_samples)
     check_repeats(n_repeats)
     if is_number_of_folds(cv):
@@ -57,15 +66,26 @@ def make_splits(
             "n_repeats above 1 needs cv to be a number of folds; a splitter or list of splits holds its own "
             "repetitions (for example sklearn.model_selection.RepeatedKFold)."
         )
-    elif hasattr(cv, "split") and not isinstance(cv, str):
-        splits = list(cv.split(np.empty((n_samples, 0)) if X is None else X, y, groups))
-    elif hasattr(cv, "__iter__") and not isinstance(cv, str):
-        splits = list(cv)
-    else:
+    elif isinstance(cv, (str, bytes, type)) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
         raise ValueError(f"cv must be a number of folds, a splitter or an iterable of splits; got {cv!r}.")
+    elif hasattr(cv, "split"):
+        splits = list(cv.split(np.empty((n_samples, 0)) if X is None else X, y, groups))
+    else:
+        splits = _listed(cv, n_samples)
     if not splits:
         raise ValueError("cv gave no splits.")
     return [_checked_split(number, split, n_samples, labels) for number, split in enumerate(splits)]
+
+
+def _listed(cv: Any, n_samples: int) -> list[Any]:
+    """Return the splits of an iterable, which must have an end."""
+    most = len(cv) if hasattr(cv, "__len__") else max(_MOST_SPLITS, n_samples)
+    splits = list(islice(cv, most + 1))
+    if len(splits) > most:
+        raise ValueError(f"cv gave more than {most} splits; an iterable of splits must have an end.")
+    if not splits and hasattr(cv, "__next__"):
+        raise ValueError("cv gave no splits: an iterator gives them once. Give a list for more than one fit.")
+    return splits
 
 
 def repeated_splits(
@@ -94,6 +114,17 @@ def repeated_splits(
     return splits
 
 
+def meant_by(cv: Any) -> Any:
+    """Return cv, or the number of folds that None stands for."""
+    return DEFAULT_FOLDS if cv is None else cv
+
+
+def folds_per_repetition(cv: Any, n_splits: int) -> int:
+    """Return the splits of one repetition; those of a splitter or a list are taken to be one."""
+    cv = meant_by(cv)
+    return int(cv) if is_number_of_folds(cv) else n_splits
+
+
 def is_number_of_folds(cv: Any) -> bool:
     """Whether cv is a number, and not a splitter or a list of splits."""
     return isinstance(cv, numbers.Integral) and not isinstance(cv, bool)
@@ -107,10 +138,11 @@ def interleaved_folds(n_folds: int, n_samples: int) -> list[slice]:
 
 def checked_stream_folds(cv: Any, n_repeats: Any) -> int:
     """Return the number of folds of a stream, whose rows are seen once, in one arrangement."""
+    cv = meant_by(cv)
     if not is_number_of_folds(cv) or n_repeats != 1:
         raise ValueError(
             "rows that come in batches or partitions are seen once, so cv must be a number of folds and "
-            f"n_repeats must be 1; got cv={cv!r} and n_repeats={n_repeats!r}."
+            f"n_repeats must be 1; got cv={shown(cv)} and n_repeats={n_repeats!r}."
         )
     if cv < 2:
         raise ValueError(f"cv={cv} must be at least 2 folds.")
@@ -136,16 +168,14 @@ def folds_by_group(groups: ArrayLike, n_folds: int) -> NDArray[np.intp]:
     >>> folds_by_group(["ann", "bea", "ann"], 5).tolist()
     [2, 3, 2]
     """
-    labels = np.asarray(groups)
+    labels = as_labels(groups, "groups")
     if labels.ndim != 1:
         raise ValueError(f"groups must hold one label per row; got shape {labels.shape}.")
     if labels.dtype.kind in "iub":
         return _folds_of_numbers(labels, n_folds)
-    if labels.dtype.kind == "f":
-        if not np.isfinite(labels).all():
-            raise ValueError("groups holds a label that is NaN or infinite.")
-        if (labels == np.trunc(labels)).all() and np.abs(labels).max(initial=0) < 2**53:
-            return _folds_of_numbers(labels.astype(np.int64), n_folds)
+    is_whole = labels.dtype.kind == "f" and bool((labels == np.trunc(labels)).all())
+    if is_whole and np.abs(labels).max(initial=0) < 2**53:
+        return _folds_of_numbers(labels.astype(np.int64), n_folds)
     known: dict[Any, int] = {}
     for label in labels.tolist():
         if label not in known:
@@ -154,8 +184,6 @@ def folds_by_group(groups: ArrayLike, n_folds: int) -> NDArray[np.intp]:
 
 
 def _fold_of(label: Any, n_folds: int) -> int:
-    if label is None or label != label:
-        raise ValueError("groups holds a missing label.")
     if isinstance(label, numbers.Real) and label == np.trunc(label):
         return int(_folds_of_numbers(np.array([int(label) % 2**64], dtype=np.uint64), n_folds)[0])
     digest = hashlib.blake2b(str(label).encode(), digest_size=8).digest()
@@ -205,7 +233,7 @@ def check_repeats(n_repeats: Any) -> None:
 def _checked_groups(groups: ArrayLike | None, n_samples: int) -> Indices | None:
     if groups is None:
         return None
-    labels = np.asarray(groups)
+    labels = as_labels(groups, "groups")
     if labels.ndim != 1 or len(labels) != n_samples:
         raise ValueError(
             f"groups must hold one label for each of the {n_samples} rows; got shape {labels.shape}."
@@ -219,7 +247,7 @@ def _checked_split(number: int, split: Any, n_samples: int, labels: Indices | No
     except (TypeError, ValueError, IndexError):
         raise ValueError(
             f"split {number} of cv must be a pair (training rows, held-out rows) of indices below "
-            f"{n_samples}; got {split!r}."
+            f"{n_samples}; got {shown(split)}."
         ) from None
     for rows, name in ((train, "training rows"), (held, "held-out rows")):
         if rows.size == 0:

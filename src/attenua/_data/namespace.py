@@ -156,12 +156,14 @@ def _on_host(X: Any) -> bool:
 
 
 def refuse_other_kinds(X: Any) -> None:
-    """Raise for an AnnData object, sparse arrays on a device, and Dask collections of arrays on a device."""
+    """Raise for what holds rows but gives none, and for sparse and Dask arrays on a device."""
     if library_of(X) == "anndata" and hasattr(X, "obsm"):
         raise TypeError(
             "X is an AnnData object; give its matrix, adata.X, or use "
             "attenua.anndata.pca(adata, n_comps=...)."
         )
+    if library_of(X) == "polars" and hasattr(X, "collect"):
+        raise TypeError("X is a polars LazyFrame, which holds no rows yet; give X.collect().")
     if library_of(X) == "cupyx" or (library_of(X) == "torch" and str(X.layout) != "torch.strided"):
         raise TypeError(
             f"X is a sparse {library_of(X)} array; only dense arrays are used on their device. Make it "

@@ -5,6 +5,7 @@ batches, Arrow data, Dask collections and arrays on a device are all :class:`Fit
 """
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,20 +15,18 @@ from sklearn.utils.validation import validate_data
 
 from attenua._data.batches import (
     Batch,
-    arrow_batch,
     batches_of,
     can_be_read_again,
-    is_arrow_table,
+    from_arrow,
     is_batches,
+    refuse_batches,
 )
 from attenua._data.blocks import magnitude
 from attenua._data.checks import (
-    as_numbers,
     check_names,
     checked_batch_weights,
     checked_weights,
     matrix_requirements,
-    naming_text_columns,
 )
 from attenua._data.dask_rows import DaskRows, is_dask
 from attenua._data.device_rows import DeviceRows, device_magnitude
@@ -37,7 +36,9 @@ from attenua._data.folds import (
     interleaved_folds,
     is_number_of_folds,
     make_splits,
+    meant_by,
 )
+from attenua._data.frames import as_numbers, naming_text_columns
 from attenua._data.namespace import (
     array_namespace,
     beside,
@@ -96,8 +97,11 @@ def open_rows(estimator: Any, X: Any, sample_weight: ArrayLike | None = None) ->
     xp = namespace_of(X)
     if xp is not None and not get_tags(estimator).array_api_support:
         check_host(X, type(estimator).__name__)
+    X, names = from_arrow(X)
     with naming_text_columns(X):
         X = as_numbers(validate_data(estimator, X, **matrix_requirements()))
+    if names is not None:
+        check_names(estimator, names, reset=True)
     if xp is None:
         weights = checked_weights(sample_weight, X.shape[0])
         return HostRows(X, weights, _names_of(estimator))
@@ -134,7 +138,7 @@ def _undivided(rows: Any) -> FoldMoments:
 
 def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> FitData:
     """Open rows and split them as the parameters ``cv``, ``n_repeats`` and ``random_state`` say."""
-    cv, n_repeats = estimator.cv, estimator.n_repeats
+    cv, n_repeats = meant_by(estimator.cv), estimator.n_repeats
     if is_dask(X):
         return _dask_data(DaskRows(estimator, X, checked_stream_folds(cv, n_repeats), groups=groups))
     if is_batches(X):
@@ -197,7 +201,8 @@ def _open_batches(estimator: Any, X: Any, n_folds: int, argument: str, labels: A
     for batch in batches_of(X, labels, argument):
         stream = with_batch(estimator, stream, batch, n_folds, **{argument: batch.labels}, min_samples=0)
     if stream is None:
-        raise ValueError("Found 0 sample(s): X gave no rows, while at least 2 are required.")
+        once = "" if can_be_read_again(X) else " An iterator or reader gives its rows once."
+        raise ValueError(f"Found 0 sample(s): X gave no rows, while at least 2 are required.{once}")
     data = stream_data(stream)
     if not can_be_read_again(X) or not can_be_read_again(labels):
         return data
@@ -239,7 +244,7 @@ def with_batch(
     sample_weight: ArrayLike | None = None,
     min_samples: int = 1,
 ) -> RowStream | None:
-    """Check a batch of rows and return the stream with it, or raise and leave everything as it was.
+    """Check a batch of rows and return a stream with it, or raise and leave the stream as it was.
 
     The first batch makes the stream, and its columns are those of the estimator.
     """
@@ -249,8 +254,7 @@ def with_batch(
     if rows.shape[0] == 0:
         return stream
     weights = checked_batch_weights(to_host(sample_weight), rows.shape[0])
-    if stream is None:
-        stream = RowStream(n_folds, _names_of(estimator))
+    stream = RowStream(n_folds, _names_of(estimator)) if stream is None else copy(stream)
     stream.add(rows, groups=to_host(groups), sample_weight=weights)
     return stream
 
@@ -281,13 +285,12 @@ def stream_data(stream: RowStream) -> FitData:
 
 def checked_rows(estimator: Any, X: Any) -> Any:
     """Check rows that a fitted estimator is applied to: an array or sparse matrix comes back."""
-    if is_arrow_table(X):
-        X, _, names = arrow_batch(X)
+    X, names = from_arrow(X)
+    if names is not None:
         check_names(estimator, names, reset=False)
         magnitude(X, names)
         return X
-    if is_batches(X):
-        raise TypeError("X holds batches of rows; give them one by one.")
+    refuse_batches(X)
     namespace_of(X)  # refuses what cannot be used, in words of its own
     with naming_text_columns(X):
         requirements = matrix_requirements() | {"ensure_min_samples": 1}

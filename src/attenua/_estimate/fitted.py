@@ -4,7 +4,8 @@ Whoever sets, forgets, computes late, saves or loads fitted attributes reads thi
 one new entry.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
@@ -64,6 +65,39 @@ def forget(estimator: Any) -> None:
     """Delete all fitted attributes of the table, and the sums of batches."""
     for name in (*type(estimator)._fitted, "_stream"):
         vars(estimator).pop(name, None)
+
+
+@contextmanager
+def fit_from_nothing(estimator: Any) -> Iterator[None]:
+    """Forget what was fitted; a fit that fails or is broken off leaves nothing of its own either.
+
+    An answer that stayed would belong to other rows or other parameters than those last given.
+    """
+    try:
+        _drop_fitted(estimator)
+        yield
+    except BaseException:
+        _drop_fitted(estimator)
+        raise
+
+
+def _drop_fitted(estimator: Any) -> None:
+    """Delete whatever scikit-learn's convention calls fitted, columns included, and the sums of batches."""
+    for name in list(vars(estimator)):
+        if name == "_stream" or (name.endswith("_") and not name.startswith("_")):
+            del vars(estimator)[name]
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Put all attributes back as they were if what is done to them fails or is broken off."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 def _as_kind(kind: Kind, value: Any, like: Any, dtype: type) -> Any:

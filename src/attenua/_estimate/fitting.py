@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData, open_for_cv, open_for_fit
-from attenua._estimate.fitted import SUBSPACE, Kind, forget, store
+from attenua._estimate.fitted import SUBSPACE, Kind, fit_from_nothing, store
 from attenua._estimate.transformer import SubspaceTransformer
 from attenua._select.comparison import CrossValidation, cross_validate
 from attenua._select.rank import resolve_rank
@@ -39,8 +39,8 @@ class RuleTransformer(SubspaceTransformer):
         -------
         self
         """
-        forget(self)
-        self._settle(open_for_fit(self, X, sample_weight))
+        with fit_from_nothing(self):
+            self._settle(open_for_fit(self, X, sample_weight))
         return self
 
     def _settle(self, data: FitData) -> None:
@@ -92,8 +92,8 @@ class CrossValidated(SubspaceTransformer):
         -------
         self
         """
-        forget(self)
-        self._settle(open_for_cv(self, X, y, groups))
+        with fit_from_nothing(self):
+            self._settle(open_for_cv(self, X, y, groups))
         return self
 
     def _rank(self, data: FitData) -> int:

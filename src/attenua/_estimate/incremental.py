@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from attenua._data.batches import one_batch
 from attenua._data.checks import caller_level
 from attenua._data.opening import FitData, stream_data, with_batch
-from attenua._estimate.fitted import forget
+from attenua._estimate.fitted import all_or_nothing, forget
 
 
 class IncrementalFit:
@@ -27,7 +27,8 @@ class IncrementalFit:
         # Python asks here only for what is not set: a fitted attribute after a batch, or a mistake.
         if name in type(self)._fitted and "_stream" in vars(self):
             try:
-                super()._settle(stream_data(self._stream))
+                with all_or_nothing(self):
+                    super()._settle(stream_data(self._stream))
             except ValueError as error:
                 raise NotFittedError(f"{name} cannot be computed yet: {error}") from error
             return vars(self)[name]
@@ -63,20 +64,15 @@ class IncrementalFit:
                 "not kept. To go on from them, fit them as a batch: fit([X]).",
                 stacklevel=caller_level(),
             )
-        before = dict(vars(self))
-        try:
+        with all_or_nothing(self):
             stream = with_batch(
                 self,
-                before.get("_stream"),
+                vars(self).get("_stream"),
                 one_batch(X),
                 n_folds,
                 groups=groups,
                 sample_weight=sample_weight,
             )
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
-        if stream is not None:
-            forget(self)
-            self._stream = stream
+            if stream is not None:
+                forget(self)
+                self._stream = stream

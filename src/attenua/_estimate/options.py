@@ -42,5 +42,5 @@ Alphas: TypeAlias = Literal["direct", "mask"] | Numbers
 Corrections: TypeAlias = Literal["auto"] | Sequence[Correction] | Mapping[Correction, Numbers]
 Neighbours: TypeAlias = Literal["line"] | Sequence[int] | NDArray[Any] | IsSparse | None
 FeatureGroups: TypeAlias = ArrayLike | Sequence[Sequence[int]] | None
-Folds: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]]
+Folds: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]] | None
 RandomState: TypeAlias = int | np.random.RandomState | None

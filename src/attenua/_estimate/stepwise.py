@@ -14,6 +14,7 @@ from attenua._correct.feature_groups import column_labels
 from attenua._correct.neighbours import column_smoother
 from attenua._correct.row_tempering import row_tempered
 from attenua._data.checks import caller_level
+from attenua._data.folds import folds_per_repetition
 from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
 from attenua._data.opening import FitData
@@ -161,9 +162,8 @@ class StepwiseCV(CrossValidated):
         # Of two splits or fewer none can be left out, and there is one choice.
         places = np.broadcast_to(own, n_splits)
         risks = np.column_stack([folds[:, chosen], folds[np.arange(n_splits), places]])
-        n_folds = int(self.cv) if isinstance(self.cv, numbers.Integral) else n_splits
         differences = (risks - folds[:, :1]) / (folds[:, 0].mean() or 1.0)
-        return error_over_splits(differences, n_folds).tolist()
+        return error_over_splits(differences, folds_per_repetition(self.cv, n_splits)).tolist()
 
 
 def _is_auto(corrections: Any) -> bool:

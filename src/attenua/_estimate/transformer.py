@@ -11,9 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from attenua._data.batches import from_arrow, refuse_batches
 from attenua._data.blocks import row_blocks, unit_for
 from attenua._data.checks import caller_level
 from attenua._data.dask_rows import dask_mean_score, is_dask, lazy_rows
+from attenua._data.frames import naming_text_columns
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import array_namespace, beside, check_same_place, clipped, namespace_of
 from attenua._data.opening import checked_magnitude, checked_rows
@@ -59,8 +61,11 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Validate what ``inverse_transform`` is given."""
         check_is_fitted(self)
         xp = namespace_of(X) or np
-        scores = check_array(X, dtype=[xp.float64, xp.float32], ensure_all_finite=False, input_name="X")
-        checked_magnitude(scores)
+        X, names = from_arrow(X)
+        refuse_batches(X)
+        with naming_text_columns(X):
+            scores = check_array(X, dtype=[xp.float64, xp.float32], ensure_all_finite=False, input_name="X")
+        checked_magnitude(scores, getattr(X, "columns", names))
         if scores.shape[1] != self.n_components_:
             raise ValueError(
                 f"X has {scores.shape[1]} columns, but {type(self).__name__} has {self.n_components_} "

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from attenua._data.blocks import row_blocks
 from attenua._data.moments import Moments
-from attenua._data.opening import checked_rows, open_for_fit
+from attenua._data.opening import FitData, checked_rows, open_for_fit
+from attenua._estimate.fitted import fit_from_nothing
 from attenua._estimate.transformer import RowsTransformer
 from attenua._select.rank import resolve_rank
 from attenua._solve.subspace import Convergence, Subspace
@@ -162,14 +163,18 @@ class LinearAutoencoder(RowsTransformer):
         -------
         self
         """
-        if checked_mask_rate(self.mask_rate) == 0:
-            raise ValueError("mask_rate must be above 0; without masks the best linear map is that of PCA.")
-        rule = self._rule(float(self.mask_rate))
-        data = open_for_fit(self, X, sample_weight)
-        moments = data.moments.total
+        with fit_from_nothing(self):
+            if checked_mask_rate(self.mask_rate) == 0:
+                raise ValueError("mask_rate must be above 0; without masks the best linear map is PCA's.")
+            rule = self._rule(float(self.mask_rate))
+            self._settle(rule, open_for_fit(self, X, sample_weight))
+        return self
+
+    def _settle(self, rule: MapRule, data: FitData) -> None:
+        """Find the map from the moments and set the fitted attributes."""
+        moments, dtype = data.moments.total, data.dtype
         rank = resolve_rank(self.n_components, data.moments, data.n_samples)
         ((_, found),) = rule.maps(moments, rank)
-        dtype = data.dtype
         self.encoder_: NDArray[Any] = found.encoder.T.astype(dtype)
         self.decoder_: NDArray[Any] = found.decoder.T.astype(dtype)
         self.components_: NDArray[Any] = found.range.T.astype(dtype)
@@ -177,7 +182,6 @@ class LinearAutoencoder(RowsTransformer):
         self.n_components_ = rank
         self.n_samples_ = data.n_samples
         self._store_map(found)
-        return self
 
     def _store_map(self, found: LinearMap) -> None:
         """Set further fitted attributes."""

@@ -13,6 +13,7 @@ from attenua._data.moments import Moments
 from attenua._data.opening import open_rows
 from attenua._data.rows import HostRows
 from attenua._data.splits import FoldMoments
+from attenua._estimate.fitted import fit_from_nothing
 from attenua._estimate.transformer import SubspaceTransformer
 from attenua._select.rank import resolve_rank
 from attenua._solve.leading import leading_subspaces
@@ -180,13 +181,16 @@ class DiagonalShrinkagePCA(SubspaceTransformer):
         -------
         self
         """
-        rows = open_rows(self, X, sample_weight)
+        with fit_from_nothing(self):
+            self._settle(open_rows(self, X, sample_weight))
+        return self
+
+    def _settle(self, rows: Any) -> None:
         self.intensity_ = self._intensity(rows)
         moments = rows.moments()
         rank = resolve_rank(self.n_components, FoldMoments([moments]), rows.n_samples)
         ((_, subspace),) = ShrinkageRule(np.array([self.intensity_])).subspaces(moments, rank)
         self._store(moments, subspace, rows.n_samples, rows.dtype)
-        return self
 
     def _intensity(self, rows: Any) -> float:
         if isinstance(self.intensity, str) and self.intensity == "auto":

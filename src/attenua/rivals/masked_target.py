@@ -194,8 +194,8 @@ class MaskedTargetPCACV(RuleTransformerCV):
         set allows.
     mask_rates : array-like, default=(0, 0.25, 0.5, 0.75, 0.9)
         Mask rates to compare. 0 is always included.
-    cv : int, splitter or iterable, default=5
-        A number of folds, a splitter, or an iterable of (training rows, held-out rows).
+    cv : int, None, splitter or iterable, default=5
+        A number of folds (None means 5), a splitter, or an iterable of (training rows, held-out rows).
     n_repeats : int, default=1
         Repetitions of the folds, averaged before choosing. More than one shuffles each.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None

@@ -11,7 +11,7 @@ from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.opening import open_for_fit
 from attenua._data.reweighting import Reweighting, Weighing
 from attenua._data.splits import SplitPair
-from attenua._estimate.fitted import forget
+from attenua._estimate.fitted import fit_from_nothing
 from attenua._select.rule import AttenuationRule
 from attenua.corrected import CorrectedPCACV
 
@@ -93,11 +93,12 @@ class CorrectedInHindsight(CorrectedPCACV):
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Choose strengths by the test rows, fitted to the rows of X; y and groups are ignored."""
-        forget(self)
-        data = open_for_fit(self, X)
         mean = self.test.mean
         test = ScatterMoments(1.0, np.zeros_like(mean), self.test.covariance, mean)
-        self._settle(data._replace(moments=_OnTest(data.moments, test), again=_AgainOnTest(data.again, test)))
+        with fit_from_nothing(self):
+            data = open_for_fit(self, X)
+            again = _AgainOnTest(data.again, test)
+            self._settle(data._replace(moments=_OnTest(data.moments, test), again=again))
         return self
 
 

@@ -1,0 +1,274 @@
+"""Fits and batches that fail or are broken off: all of them happened, or nothing did.
+
+A batch that is refused leaves the estimator as it was. A fit that fails leaves it unfitted, never fitted by
+halves: an answer that stayed would belong to other rows than those last given.
+"""
+
+import os
+import sys
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+import attenua
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
+from attenua.rivals import AsymmetricAutoencoder, CorrelationPCA, DiagonalShrinkagePCA, MaskedTargetPCACV
+from tests.helpers import spiked_rows
+
+NAMES = list("abcd")
+ROWS = spiked_rows(60, 4)
+FIRST, SECOND = (pd.DataFrame(part, columns=NAMES) for part in (ROWS[:35], ROWS[35:]))
+MODELS = [
+    AttenuatedPCA(2, alpha=0.5),
+    AttenuatedPCACV(2, alphas=[0, 0.5]),
+    CorrectedPCA(2, tempering=0.5),
+    CorrectedPCACV(2, corrections={"attenuation": [0.5], "tempering": [0.5]}),
+]
+every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+
+
+def state(model):
+    """A hash of all attributes, bit by bit, sums of batches included."""
+    return joblib.hash(vars(model))
+
+
+def is_unfitted(model):
+    """Whether nothing is left of a fit, as in a clone."""
+    return state(model) == state(clone(model))
+
+
+# --- Batches that are refused -----------------------------------------------------------------------------
+
+
+def with_value(value):
+    frame = SECOND.copy()
+    frame.iloc[7, 2] = value
+    return frame
+
+
+BAD_BATCHES = {
+    "NaN": with_value(np.nan),
+    "infinity": with_value(np.inf),
+    "too few columns": SECOND[NAMES[:3]],
+    "other names": SECOND.rename(columns={"a": "z"}),
+    "another order": SECOND[NAMES[::-1]],
+    "text": SECOND.assign(c="x"),
+    "times": SECOND.assign(c=pd.Timestamp("2020")),
+    "complex": SECOND.to_numpy() + 1j,
+    "no rows": SECOND[:0],
+    "one dimension": ROWS[0],
+    "Arrow text": pa.table({name: ["x"] * 3 for name in NAMES}),
+    "Arrow, other names": pa.table({name: [1.0, 2.0] for name in "zbcd"}),
+    "batches": iter([SECOND]),
+    "nothing": None,
+}
+
+
+@every_model
+@pytest.mark.parametrize("settled", [False, True])
+@pytest.mark.parametrize("bad", BAD_BATCHES)
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_a_batch_that_is_refused_changes_nothing(model, settled, bad):
+    model = clone(model)
+    batch = BAD_BATCHES[bad]
+    if bad not in ("too few columns", "other names", "another order", "Arrow, other names"):
+        with pytest.raises((TypeError, ValueError)):
+            model.partial_fit(batch)
+        assert is_unfitted(model)
+    model.partial_fit(FIRST)
+    if settled:
+        model.mean_  # noqa: B018
+    before = state(model)
+    with pytest.raises((TypeError, ValueError)):
+        model.partial_fit(batch)
+    assert state(model) == before
+    undisturbed = clone(model).partial_fit(FIRST)
+    if settled:
+        undisturbed.mean_  # noqa: B018
+    for one in (model, undisturbed):
+        one.partial_fit(SECOND).mean_  # noqa: B018
+    assert state(model) == state(undisturbed)
+
+
+def test_labels_and_weights_that_are_refused_change_nothing():
+    model = AttenuatedPCACV(2).partial_fit(FIRST, groups=np.arange(35))
+    before = state(model)
+    for groups in (None, np.arange(24), [None] * 25, np.full(25, np.nan), "subject", 3):
+        with pytest.raises(ValueError, match="groups"):
+            model.partial_fit(SECOND, groups=groups)
+        assert state(model) == before
+    model = AttenuatedPCA(2).partial_fit(FIRST, sample_weight=np.ones(35))
+    before = state(model)
+    for weights in (np.ones(24), [-1] * 25, [np.nan] * 25, ["x"] * 25, "w"):
+        with pytest.raises(ValueError, match="sample_weight"):
+            model.partial_fit(SECOND, sample_weight=weights)
+        assert state(model) == before
+
+
+# --- Fits that fail ---------------------------------------------------------------------------------------
+
+
+def raising(error):
+    yield FIRST
+    raise error
+
+
+def dataset_with_a_bad_part(folder):
+    for number, frame in enumerate([FIRST, with_value(np.nan)]):
+        pa.parquet.write_table(pa.Table.from_pandas(frame), folder / f"{number}.parquet")
+    return pa.dataset.dataset(folder)
+
+
+BAD_FITS = {
+    "NaN": (lambda _: with_value(np.nan), ValueError),
+    "text": (lambda _: SECOND.assign(c="x"), ValueError),
+    "too few rows": (lambda _: ROWS[:1], ValueError),
+    "a bad batch in the middle": (lambda _: iter([FIRST, with_value(np.nan), SECOND]), ValueError),
+    "another width in the middle": (lambda _: [ROWS, ROWS[:, :3]], ValueError),
+    "other names in the middle": (lambda _: [FIRST, SECOND.rename(columns={"a": "z"})], ValueError),
+    "an error of the generator": (lambda _: raising(OSError("the disk is gone")), OSError),
+    "memory runs out in the generator": (lambda _: raising(MemoryError()), MemoryError),
+    "an interrupt": (lambda _: raising(KeyboardInterrupt()), KeyboardInterrupt),
+    "a bad file of a dataset": (dataset_with_a_bad_part, ValueError),
+}
+
+
+@every_model
+@pytest.mark.parametrize("fitted", ["not", "to rows", "to batches"])
+@pytest.mark.parametrize("bad", BAD_FITS)
+def test_a_fit_that_fails_leaves_nothing(model, fitted, bad, tmp_path):
+    make, error = BAD_FITS[bad]
+    model = clone(model)
+    if fitted != "not":
+        model.fit(ROWS[:, :3] if fitted == "to rows" else [ROWS[:, :3]])
+    with pytest.raises(error):
+        model.fit(make(tmp_path))
+    assert is_unfitted(model)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    assert state(model.fit(FIRST)) == state(clone(model).fit(FIRST))
+
+
+@pytest.mark.parametrize(
+    "model", [AsymmetricAutoencoder(2), CorrelationPCA(2), DiagonalShrinkagePCA(2), MaskedTargetPCACV(2)]
+)
+def test_a_rival_that_fails_to_fit_is_left_unfitted(model):
+    model = clone(model).fit(ROWS)
+    for bad in (with_value(np.nan), ROWS[:, :1]):  # one column has no two components
+        with pytest.raises(ValueError, match=r"NaN|n_components"):
+            model.fit(bad)
+        assert is_unfitted(model)
+
+
+def test_a_warning_that_is_an_error_leaves_nothing():
+    tied = np.vstack([np.eye(4), -np.eye(4)] * 5)  # any two components are as good
+    model = AttenuatedPCACV(2, alphas=[0, 0.5])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="tie"):
+            model.fit(tied)
+    assert is_unfitted(model)
+
+
+# --- Breaking off anywhere --------------------------------------------------------------------------------
+
+PACKAGE = os.path.dirname(attenua.__file__)
+
+
+class Interrupter:
+    """Raises an error at one of the lines of this package that a call runs through."""
+
+    def __init__(self, error, line):
+        self.error, self.left = error, line
+
+    def __call__(self, frame, event, argument):
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        if event == "line":
+            self.left -= 1
+            if self.left == 0:
+                raise self.error
+        return self
+
+
+def run_until(line, error, call):
+    """Call, breaking off at a line; return how many lines of it were left."""
+    interrupter, outer = Interrupter(error, line), sys.gettrace()
+    sys.settrace(interrupter)
+    try:
+        call()
+    finally:
+        sys.settrace(outer)
+    return interrupter.left
+
+
+def some_lines(call, number):
+    """Lines spread at random over those of a call."""
+    total = 10**9 - run_until(10**9, None, call)
+    assert total > number
+    return np.sort(np.random.default_rng(0).choice(np.arange(1, total + 1), number, replace=False)).tolist()
+
+
+def broken_off(line, error, call):
+    with pytest.raises(type(error)):
+        run_until(line, error, call)
+
+
+ERRORS = [MemoryError(), KeyboardInterrupt()]
+every_error = pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+
+
+@pytest.mark.slow
+@every_model
+@every_error
+def test_a_batch_broken_off_anywhere_changes_all_or_nothing(model, error):
+    started = clone(model).partial_fit(FIRST)
+    before, after = state(started), state(clone(model).partial_fit(FIRST).partial_fit(SECOND))
+    seen = set()
+    for line in some_lines(lambda: clone(model).partial_fit(FIRST), 60):
+        one = clone(model).partial_fit(FIRST)
+        broken_off(line, error, lambda one=one: one.partial_fit(SECOND))
+        assert state(one) in (before, after)
+        seen.add(state(one))
+        if state(one) == before:
+            assert state(one.partial_fit(SECOND)) == after
+    assert before in seen
+
+
+@pytest.mark.slow
+@every_model
+@every_error
+def test_an_answer_broken_off_anywhere_is_computed_again(model, error):
+    before = state(clone(model).partial_fit(ROWS))
+    expected = clone(model).partial_fit(ROWS)
+    lines = some_lines(lambda: expected.components_, 40)
+    for line in lines:
+        one = clone(model).partial_fit(ROWS)
+        broken_off(line, error, lambda one=one: one.components_)
+        assert state(one) in (before, state(expected))
+        one.components_  # noqa: B018
+        assert state(one) == state(expected)
+
+
+@pytest.mark.slow
+@every_model
+@every_error
+@pytest.mark.parametrize("container", ["rows", "batches"])
+def test_a_fit_broken_off_anywhere_is_whole_or_forgotten(model, error, container):
+    rows = ROWS if container == "rows" else [ROWS[:35], ROWS[35:]]
+    before, after = state(clone(model).fit(FIRST)), state(clone(model).fit(rows))
+    for line in some_lines(lambda: clone(model).fit(rows), 40):
+        one = clone(model).fit(FIRST)
+        broken_off(line, error, lambda one=one: one.fit(rows))
+        # Before its first line a fit has not begun, and after its last it is done.
+        assert is_unfitted(one) or state(one) in (before, after)
+        assert state(one.fit(rows)) == after
