@@ -106,29 +106,35 @@ def whole(stand_in, tmp_path_factory):
     return folder
 
 
-def kill_at_random(begin, kill):
+def kill_at_random(begin, wait, kill):
     """Kill a run at random moments, begin it again each time, and let the last one end."""
     random = np.random.default_rng(0)
-    process = begin()
-    killed = 0
     for _ in range(N_KILLS):
-        time.sleep(random.uniform(1, 12))
-        kill(process.pid, signal.SIGKILL)
-        killed += finish(process)[0] == -signal.SIGKILL
         process = begin()
-    assert finish(process) == (0, "")
-    assert killed
+        wait(process, random)
+        kill(process.pid, signal.SIGKILL)
+        assert finish(process)[0] == -signal.SIGKILL
+    assert finish(begin()) == (0, "")
 
 
 @pytest.mark.parametrize("kill", [os.kill, os.killpg])
 def test_a_study_killed_at_random_moments_ends_with_the_same_tables(study, tmp_path, whole, kill):
-    kill_at_random(lambda: study(tmp_path, jobs=2), kill)
+    def wait(process, random):
+        wait_for_stored(process, tmp_path, count_stored(tmp_path) + random.integers(3))
+        time.sleep(random.uniform(0, 0.2))
+
+    kill_at_random(lambda: study(tmp_path, jobs=2), wait, kill)
     assert tables(tmp_path) == tables(whole)
 
 
 @pytest.mark.parametrize("kill", [os.kill, os.killpg])
 def test_simulations_killed_at_random_moments_end_with_the_same_tables(start, tmp_path, kill):
-    kill_at_random(lambda: start("simulate", "--quick", "--out", tmp_path / "killed"), kill)
+    def wait(process, random):
+        while not (tmp_path / "killed").exists():  # made before the work
+            time.sleep(0.01)
+        time.sleep(random.uniform(0, 0.5))
+
+    kill_at_random(lambda: start("simulate", "--quick", "--out", tmp_path / "killed"), wait, kill)
     write_simulations(run_simulations(TINY), tmp_path / "whole")
     assert tables(tmp_path / "killed") == tables(tmp_path / "whole")
 

@@ -33,7 +33,9 @@ def write_files(contents: Mapping[Path, bytes], *, force: bool, make_folders: bo
 
 def refuse_file(folder: Path) -> None:
     """Fail with a sentence where --out names a file instead of a folder."""
-    if folder.exists() and not folder.is_dir():
+    with writing(folder):
+        is_taken = folder.exists() and not folder.is_dir()
+    if is_taken:
         fail(f"{folder} is a file; --out takes the name of a folder.")
 
 

@@ -1,9 +1,10 @@
 """A lock that one process holds on a file of results, and that ends with the process, however it ends."""
 
 import os
+import sys
 from pathlib import Path
 
-if os.name == "nt":
+if sys.platform == "win32":
     import msvcrt
 
     def _take(descriptor: int) -> None:
