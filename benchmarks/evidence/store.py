@@ -40,7 +40,7 @@ class Store:
     Raises
     ------
     OtherSettings
-        If the folder holds results made with other settings.
+        If the folder holds results made with other settings, or its settings cannot be read.
     """
 
     def __init__(self, folder: Path, settings: Mapping[str, Any]):
@@ -49,7 +49,7 @@ class Store:
         file = folder / "settings.json"
         self._seconds = 0.0
         if file.exists():
-            found = json.loads(file.read_text())
+            found = _read_settings(file)
             self._seconds = found["seconds"]
             _refuse_others(folder, found, self.settings)
         elif any(folder.glob("*.csv")):
@@ -63,8 +63,18 @@ class Store:
         write_whole(self.folder / "settings.json", (json.dumps(content, indent=2) + "\n").encode())
 
     def has(self, cell: Cell) -> bool:
-        """Say whether a cell is stored."""
-        return self._file(cell).exists()
+        """Say whether a cell is stored whole: all methods at every rank, up to the end of the last line."""
+        try:
+            text = self._file(cell).read_text(encoding="utf-8")
+        except (FileNotFoundError, UnicodeDecodeError):
+            return False
+        reader = csv.DictReader(io.StringIO(text))
+        if tuple(reader.fieldnames or ()) != COLUMNS or not text.endswith("\n"):
+            return False
+        methods: dict[str, list[str]] = {}
+        for line in reader:
+            methods.setdefault(line["rank"], []).append(line["method"])
+        return all(found == list(self.settings["methods"]) for found in methods.values())
 
     def add(self, cell: Cell, lines: Iterable[Line]) -> None:
         """Store the lines of a cell, all of them or none."""
@@ -91,6 +101,13 @@ def read_results(folder: Path) -> pd.DataFrame:
     results = pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
     results[list(_TEXTS)] = results[list(_TEXTS)].fillna("")
     return results
+
+
+def _read_settings(file: Path) -> dict[str, Any]:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise OtherSettings(f"{file} is damaged ({error}); choose another folder.") from None
 
 
 def _refuse_others(folder: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

@@ -12,6 +12,9 @@ def main() -> None:
         if error.name not in ("typer", "rich"):
             raise
         sys.exit(str(error))
+    except KeyboardInterrupt:  # while the libraries are loaded; later the commands say so themselves
+        print("Interrupted.", file=sys.stderr)
+        sys.exit(130)
     try:
         app(prog_name="attenua")
     except OSError as error:

@@ -1,3 +1,4 @@
+import errno
 import os
 
 import pytest
@@ -40,3 +41,15 @@ def test_several_files_are_written_all_or_none(tmp_path):
     with pytest.raises(FileExistsError, match="is a folder"):
         write_all_whole({tmp_path / "new": b""}, force=True)
     assert sorted(os.listdir(tmp_path / "new")) == ["one", "three", "two"]
+
+
+@pytest.mark.parametrize("write", [write_whole, lambda path, content: write_all_whole({path: content})])
+def test_a_full_disk_names_the_file(tmp_path, monkeypatch, write):
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left") as refused:
+        write(tmp_path / "x.bin", b"one")
+    assert refused.value.filename == str(tmp_path / "x.bin")
+    assert os.listdir(tmp_path) == []

@@ -25,5 +25,5 @@ def test_table_fits_a_narrow_terminal_and_the_picture_is_named(tmp_path):
 
 def test_folder_that_is_not_there_is_refused(tmp_path):
     result = run("--out", str(tmp_path / "nowhere" / "demo.png"))
-    assert result.exit_code == 2
-    assert "not exist" in " ".join(result.output.split())
+    assert result.exit_code == 1
+    assert result.stderr.endswith("nowhere does not exist.\n")

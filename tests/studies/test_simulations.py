@@ -20,9 +20,9 @@ from attenua.studies.simulations.overview import averaged_loss_matrix, masked_lo
 from attenua.studies.simulations.panels import best_row, resampled_best, risk_curve
 from attenua.studies.simulations.tables import claims_table
 from attenua.theory import LATENT_LAWS, LatentCoordinates, Population, draw_rows, moment_constants
+from tests.studies.small_shell import TINY
 
 DESIGNS = {"balanced": balanced_design(), "unequal": unequal_design(), "rotating": rotating_design(3.0)}
-TINY = Settings(replicates=40, audit_replicates=40, audit_sizes=(64, 256), pilot_rows=2_000)
 
 
 @pytest.fixture(scope="module")

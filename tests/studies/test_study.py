@@ -1,18 +1,10 @@
-"""The fixed-budget study in small: storage, resumption, summaries, tables, figure and command."""
+"""The fixed-budget study in small: protocol, summaries, tables, figure and command."""
 
 import dataclasses
-import os
-import signal
-import sqlite3
-import subprocess
-import sys
-import time
-from contextlib import closing
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_digits
 from sklearn.model_selection import KFold
 from typer.testing import CliRunner
 
@@ -31,7 +23,7 @@ from attenua.studies.budget import (
 from attenua.studies.gain import best_affine_risk, excess_risk_removed
 from attenua.studies.published import CELLS, GAINS, STRENGTHS
 from attenua.studies.real_data import study_data
-from attenua.studies.store import ResultStore, SettingsMismatch, read_results, read_runs
+from attenua.studies.store import read_results
 from attenua.studies.study_methods import BEST_STRENGTH, CORRECTED, FAMILIES, MASKED_TARGET, STUDY_METHODS
 from attenua.studies.study_output import summarise, write_study
 from attenua.studies.summary import (
@@ -43,40 +35,10 @@ from attenua.studies.summary import (
     strength_table,
 )
 from attenua.studies.tables import Table, hindsight_table, main_table
+from tests.studies.small_shell import SMALL
 
 # Stand-ins have the published layout but other values, and the loader says so.
 pytestmark = pytest.mark.filterwarnings("ignore:.*values.*:UserWarning")
-
-SMALL = StudySettings(n_subsamples=3, n_versions={"optdigits": 2}, budgets=(32, 64))
-
-
-@pytest.fixture(scope="session")
-def stand_in(tmp_path_factory):
-    """A data home with small data sets in the published layout."""
-    home = tmp_path_factory.mktemp("data")
-    digits = load_digits()
-    images, labels = digits.data.astype(np.uint8), digits.target.astype(np.uint8)
-    np.savez(
-        home / "optdigits.npz",
-        train=images[:1000],
-        train_labels=labels[:1000],
-        test=images[1000:],
-        test_labels=labels[1000:],
-    )
-    rng = np.random.default_rng(0)
-    phoneme, har = {}, {}
-    for split, n in (("train", 200), ("test", 80)):
-        phoneme[f"X_{split}"] = rng.standard_normal((n, 10)) @ rng.standard_normal((10, 256))
-        phoneme[f"y_{split}"] = np.full(n, "aa", dtype="U3")
-        speakers = [f"{split}.dr1.{split}{i % 20}.sa1" for i in range(n)]
-        phoneme[f"speaker_{split}"] = np.array(speakers, dtype="U19")
-        phoneme[f"row_{split}"] = np.arange(n, dtype=np.int16)
-        har[f"total_acc_{split}"] = rng.standard_normal((n, 128, 3)).astype(np.float32)
-        har[f"subject_{split}"] = (np.arange(n) % 7).astype(np.uint8)
-        har[f"y_{split}"] = np.ones(n, dtype=np.uint8)
-    np.savez(home / "phoneme.npz", **phoneme)
-    np.savez(home / "har.npz", **har)
-    return str(home)
 
 
 def results_of(folder):
@@ -160,77 +122,6 @@ def test_results_do_not_depend_on_the_number_of_jobs(stand_in, tmp_path):
     for jobs in (1, 2):
         run_study(SMALL, tmp_path / str(jobs), data_home=stand_in, n_jobs=jobs)
     pd.testing.assert_frame_equal(results_of(tmp_path / "1"), results_of(tmp_path / "2"))
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on_and_ends_the_same(stand_in, tmp_path):
-    code = (
-        "from pathlib import Path; from tests.studies.test_study import SMALL; "
-        "from attenua.studies.budget import run_study; "
-        f"run_study(SMALL, Path({str(tmp_path / 'killed')!r}), data_home={stand_in!r}, n_jobs=1)"
-    )
-    process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code], cwd=os.getcwd())
-    stored = tmp_path / "killed" / RESULTS_FILE
-    while process.poll() is None and count_stored(stored) < 2:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    before = count_stored(stored)
-    assert 2 <= before < len(SMALL.subsamples())
-    told = []
-    run_study(
-        SMALL, tmp_path / "killed", data_home=stand_in, n_jobs=1, begin=lambda *counts: told.append(counts)
-    )
-    assert told == [(before, len(SMALL.subsamples()))]
-    run_study(SMALL, tmp_path / "whole", data_home=stand_in, n_jobs=1)
-    pd.testing.assert_frame_equal(results_of(tmp_path / "killed"), results_of(tmp_path / "whole"))
-
-
-def count_stored(path):
-    if not path.exists():
-        return 0
-    try:
-        with closing(sqlite3.connect(path)) as connection:
-            keys = "SELECT DISTINCT data, budget, version, subsample FROM results"
-            return len(connection.execute(keys).fetchall())
-    except sqlite3.OperationalError:  # the tables are being made
-        return 0
-
-
-def test_other_settings_are_refused_not_mixed(tmp_path):
-    path = tmp_path / RESULTS_FILE
-    store = ResultStore(path, SMALL.stored())
-    store.close()
-    other = dataclasses.replace(SMALL, seed=1)
-    with pytest.raises(SettingsMismatch, match="seed was 2026 and is now 1"):
-        ResultStore(path, other.stored())
-
-
-def test_a_subsample_is_stored_whole_or_not_at_all(tmp_path):
-    store = ResultStore(tmp_path / RESULTS_FILE, {})
-    good = {"method": "a", "test_risk": 1.0, "gain": 0.0, "fallback": 0, "seconds": 0.1}
-    with pytest.raises(sqlite3.IntegrityError):
-        store.add(("har", 64, 0, 0), [good, {**good, "method": "b", "test_risk": None}])
-    assert store.finished() == set()
-    store.add(("har", 64, 0, 0), [good, {**good, "method": "b"}])
-    assert store.finished() == {("har", 64, 0, 0)}
-    store.close()
-
-
-def test_runs_are_counted_with_their_processes_and_time(tmp_path):
-    good = {"method": "a", "test_risk": 1.0, "gain": 0.0, "fallback": 0, "seconds": 0.1}
-    for jobs, subsamples in ((1, (0, 1)), (2, (2,))):
-        store = ResultStore(tmp_path / RESULTS_FILE, {})
-        store.begin_run(jobs)
-        for subsample in subsamples:
-            time.sleep(0.01)
-            store.add(("har", 64, 0, subsample), [good])
-        store.close()
-    runs = read_runs(tmp_path / RESULTS_FILE)
-    assert runs.jobs.tolist() == [1, 2]
-    assert runs.subsamples.tolist() == [2, 1]
-    assert runs.seconds[0] >= 0.02
-    assert runs.seconds[1] >= 0.01
 
 
 def made_up_results():

@@ -8,9 +8,9 @@ from pathlib import Path
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file so that an interruption leaves either the old one or the new one, never a part."""
     path = Path(path)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = _part_of(path)
     try:
-        _write_part(part, content)
+        _write_part(path, content)
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
@@ -39,11 +39,11 @@ def write_all_whole(
     if make_folders:
         for folder in {path.parent for path in contents}:
             folder.mkdir(parents=True, exist_ok=True)
-    parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in contents}
+    parts = {path: _part_of(path) for path in contents}
     try:
         # What can fail for lack of space or permission happens before the first file is put in its place.
         for path, content in contents.items():
-            _write_part(parts[path], content)
+            _write_part(path, content)
         refuse_existing(contents, force=force)
         for path, part in parts.items():
             os.replace(part, path)
@@ -63,8 +63,17 @@ def refuse_existing(paths: Iterable[Path], *, force: bool = False) -> None:
             )
 
 
-def _write_part(part: Path, content: bytes) -> None:
-    with open(part, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+def _part_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
+def _write_part(path: Path, content: bytes) -> None:
+    """Write what a file is to hold beside it; an error names the file itself."""
+    try:
+        with open(_part_of(path), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        error.filename = os.fspath(path)  # a full disk names none, and the part means nothing to the reader
+        raise

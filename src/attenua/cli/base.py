@@ -2,7 +2,7 @@
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 from attenua import __version__
 from attenua._data.extras import how_to_install
@@ -10,6 +10,8 @@ from attenua._data.extras import how_to_install
 try:
     import typer
     from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
+    from typer.core import TyperGroup
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"The attenua command needs {error.name}: {how_to_install('cli')}.",
@@ -18,10 +20,25 @@ except ModuleNotFoundError as error:
 
 EXIT_CODES = (
     "Exit codes: 0 all went well; 1 a problem with the data or a file, said in one sentence on standard "
-    "error; 2 the command was not understood."
+    "error; 2 the command was not understood; 130 interrupted with Ctrl-C."
 )
 
+INTERRUPTED = 130
+
+
+class _Commands(TyperGroup):
+    """Commands of which each ends with a sentence when it is interrupted."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("Interrupted.", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="PCA for few rows, with corrections that held-out rows choose.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
@@ -69,3 +86,9 @@ def working(what: str) -> AbstractContextManager[object]:
     """Return a context with a sign of life on standard error, where that is a terminal."""
     stderr = Console(stderr=True)
     return stderr.status(f"{what} ...") if stderr.is_terminal else nullcontext()
+
+
+def progress_bar(*columns: ProgressColumn) -> Progress:
+    """Return a bar on standard error, where that is a terminal; standard output holds results only."""
+    stderr = Console(stderr=True)
+    return Progress(*columns, console=stderr, disable=not stderr.is_terminal)

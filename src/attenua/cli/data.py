@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from attenua.cli.base import app, console, print_plain
+from attenua.cli.base import EXIT_CODES, app, fail, print_plain, working
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 def data(
     download: Annotated[bool, typer.Option("--download", help="Fetch what is missing.")] = False,
     data_home: Annotated[
@@ -20,12 +20,11 @@ def data(
     try:
         if download:
             for fetch in (datasets.fetch_optdigits, datasets.fetch_phoneme, datasets.fetch_har):
-                with console.status(f"{fetch.__name__.removeprefix('fetch_')} ..."):
+                with working(fetch.__name__.removeprefix("fetch_")):
                     fetch(data_home=data_home)
         found = datasets.status(data_home=data_home)
     except datasets.DatasetNotAvailable as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
+        fail(str(error))
     for item in found:
         if not item.present:
             state = f"not here; attenua data --download fetches it, or see {item.page}"

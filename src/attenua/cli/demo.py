@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import Progress
 from rich.table import Table
 
 from attenua._data.extras import how_to_install
-from attenua.cli.base import app, console, fail
+from attenua.cli.base import EXIT_CODES, app, console, fail, progress_bar
+from attenua.cli.writing import check_targets, writing
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 def demo(
     out: Annotated[Path, typer.Option(help="Where to save the picture.")] = Path("attenua-demo.png"),
     subsamples: Annotated[int, typer.Option(min=2, help="Subsamples of each data set.")] = 20,
@@ -21,16 +21,18 @@ def demo(
     """Compare PCA, the paper's strength and all corrections on the data that come with scikit-learn."""
     if find_spec("matplotlib") is None:
         fail(f"the picture needs matplotlib: {how_to_install('plot')}.")
-    if not out.parent.is_dir():
-        raise typer.BadParameter(f"the folder {out.parent} does not exist.", param_hint="--out")
+    check_targets([out], force=True)
 
     from attenua.studies.demo import demo_data, run_demo, what_was_seen
     from attenua.studies.demo_figure import save_demo_figure
 
     data = demo_data()
-    with Progress(console=console) as progress:
+    with progress_bar() as progress:
         task = progress.add_task("Fitting subsamples", total=len(data) * subsamples)
         lines = run_demo(data, subsamples, seed=seed, advance=lambda: progress.advance(task))
+    # Before anything is printed: a reader that stops early must not cost the picture.
+    with writing(out):
+        save_demo_figure(lines, out)
     console.print(_table(lines))
     console.print(
         f"\nMeans over {subsamples} subsamples, judged on rows left out, ± a 95% interval; a difference is "
@@ -40,7 +42,6 @@ def demo(
         highlight=False,
     )
     console.print(what_was_seen(lines), highlight=False)
-    save_demo_figure(lines, out)
     console.print(f"Picture saved to {out}", highlight=False, soft_wrap=True)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from attenua.cli.base import EXIT_CODES, app, fail, print_plain
+from attenua.cli.base import EXIT_CODES, app, print_plain
 from attenua.cli.fitting import fit_rows, load_rows, scores_of
 from attenua.cli.methods import Method, Request, refuse_options_of_other_methods
 from attenua.cli.options import (
@@ -39,7 +39,7 @@ from attenua.cli.reading import (
     Sheet,
 )
 from attenua.cli.words import as_record, describe, dump
-from attenua.cli.writing import check_targets, write_files
+from attenua.cli.writing import check_targets, refuse_file, write_files
 from attenua.model_files import model_bytes
 
 
@@ -100,8 +100,7 @@ def fit(
     request = Request(file, reading, k, method, corrections, neighbours, guard, alphas, cv, repeats, seed)
     targets = [out / name for name in ("components.csv", "scores.csv", "model.npz")]
     targets += [out / "report.html"] if report else []
-    if out.exists() and not out.is_dir():
-        fail(f"{out} is a file; --out takes the name of a folder.")
+    refuse_file(out)
     check_targets(targets, force=force, make_folders=True)
     table = load_rows(request)
     model = fit_rows(table, request)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from joblib import cpu_count
 
 from attenua._correct.corrections import CORRECTIONS
 from attenua.cli.methods import Method
@@ -83,6 +84,19 @@ def _is_length(text: str) -> bool:
     return text.isascii() and text.isdigit() and int(text) > 0
 
 
+def parse_jobs(text: str) -> int:
+    """Return how many processes or threads to use; -1 is one for each core."""
+    cores = cpu_count()
+    most = 8 * cores
+    try:
+        jobs = cores if int(text) == -1 else int(text)
+    except ValueError:
+        jobs = 0
+    if not 1 <= jobs <= most:
+        raise typer.BadParameter(f"{text} is neither -1, one for each core, nor a number from 1 to {most}.")
+    return jobs
+
+
 File = Annotated[str | None, typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)]
 Rank = Annotated[
     Any,
@@ -149,6 +163,14 @@ ImageShape = Annotated[
         metavar="HxW",
         help="In the report, show rows as images of this shape; columns called like pixels "
         "and grids of neighbours are recognised.",
+    ),
+]
+Jobs = Annotated[
+    Any,
+    typer.Option(
+        parser=parse_jobs,
+        metavar="N",
+        help="How many to compute at a time; -1 for one a core. Changes no number.",
     ),
 ]
 OutFolder = Annotated[Path, typer.Option(help="Folder for the files; made if it is missing.")]

@@ -1,25 +1,23 @@
 """``attenua simulate``: the paper's simulations."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
 from attenua._data.extras import how_to_install
-from attenua.cli.base import app, console, print_plain
+from attenua.cli.base import EXIT_CODES, app, fail, print_plain, progress_bar
+from attenua.cli.options import Jobs
+from attenua.cli.writing import check_folder, writing
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 def simulate(
     out: Annotated[
         Path, typer.Option(help="Folder for tables and figures; those of an earlier run are replaced.")
     ] = Path("attenua-simulations"),
     seed: Annotated[int, typer.Option(min=0, help="Draws everything.")] = 0,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Threads; by default one a core. Changes no number.")
-    ] = None,
+    jobs: Jobs = "-1",
     quick: Annotated[bool, typer.Option("--quick", help="A few seconds, with far fewer samples.")] = False,
 ) -> None:
     """Run the paper's simulations and show what comes out beside what the paper prints."""
@@ -28,22 +26,19 @@ def simulate(
         from attenua.studies.simulations.output import write_simulations
         from attenua.studies.simulations.tables import simulation_tables
     except ModuleNotFoundError as error:
-        sys.exit(f"attenua simulate needs {error.name}: {how_to_install('plot,study')}.")
-    from joblib import cpu_count
+        fail(f"attenua simulate needs {error.name}: {how_to_install('plot,study')}.")
 
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise typer.BadParameter(f"cannot make the folder {out}: {error}", param_hint="--out") from None
+    check_folder(out)
     settings = QUICK if quick else FULL
-    with Progress(console=console) as progress:
+    with progress_bar() as progress:
         task = progress.add_task("Drawing samples", total=settings.total)
-        results = run_simulations(
-            settings, seed=seed, jobs=jobs or cpu_count(), advance=lambda n: progress.advance(task, n)
-        )
+        results = run_simulations(settings, seed=seed, jobs=jobs, advance=lambda n: progress.advance(task, n))
+    # Before anything is printed: a reader that stops early must not cost the files.
+    with writing(out):
+        files = write_simulations(results, out)
     for table in simulation_tables(results).values():
         print_plain(table.to_text())
     if settings.left_out():
         print_plain(f"Quick run, not the paper's: {settings.left_out()}.")
     print_plain(f"Seed {seed}. Written to {out}:")
-    print_plain("\n".join(f"  {path.name}" for path in write_simulations(results, out)))
+    print_plain("\n".join(f"  {path.name}" for path in files))

@@ -1,6 +1,5 @@
 """``attenua study``: the paper's fixed-budget study on real data."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -9,16 +8,18 @@ import typer
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
 from attenua._data.extras import how_to_install
-from attenua.cli.base import app, console, print_plain
+from attenua.cli.base import EXIT_CODES, INTERRUPTED, app, fail, print_plain, progress_bar
+from attenua.cli.options import Jobs
+from attenua.cli.writing import refuse_file, writing
 
 
-@app.command()
+@app.command(epilog=EXIT_CODES)
 def study(
     out: Annotated[
         Path, typer.Option(help="Folder of results, tables and figure; an interrupted run goes on there.")
     ] = Path("attenua-study"),
     seed: Annotated[int, typer.Option(min=0, help="Draws patch locations and subsamples.")] = 2026,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 for one a core. Changes no number.")] = -1,
+    jobs: Jobs = "-1",
     quick: Annotated[bool, typer.Option("--quick", help="About a minute, with few subsamples.")] = False,
     without_masked_target: Annotated[
         bool,
@@ -34,18 +35,19 @@ def study(
     """
     try:
         from attenua.datasets import DatasetNotAvailable
-        from attenua.studies.budget import QUICK, StudySettings, run_study
-        from attenua.studies.store import SettingsMismatch
+        from attenua.studies.budget import QUICK, StudySettings, WorkerLost, run_study
+        from attenua.studies.store import StoreError
         from attenua.studies.study_output import summarise, write_study
     except ModuleNotFoundError as error:
-        sys.exit(f"attenua study needs {error.name}: {how_to_install('plot,study')}.")
+        fail(f"attenua study needs {error.name}: {how_to_install('plot,study')}.")
 
     settings = replace(QUICK if quick else StudySettings(), seed=seed)
     if without_masked_target:
         settings = settings.without_masked_target()
     columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
+    refuse_file(out)
     try:
-        with Progress(*columns, console=console) as progress:
+        with progress_bar(*columns) as progress:
             task = progress.add_task("Subsamples", total=None)
             run_study(
                 settings,
@@ -55,13 +57,15 @@ def study(
                 begin=lambda done, total: progress.update(task, completed=done, total=total),
                 advance=lambda: progress.advance(task),
             )
-    except (DatasetNotAvailable, SettingsMismatch) as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
+        summary = summarise(out)
+    except (DatasetNotAvailable, StoreError, WorkerLost) as error:
+        fail(str(error))
     except KeyboardInterrupt:
         typer.echo(f"Interrupted; the same command goes on from what is stored in {out}.", err=True)
-        raise typer.Exit(130) from None
-    summary = summarise(out)
+        raise typer.Exit(INTERRUPTED) from None
+    # Before anything is printed: a reader that stops early must not cost the files.
+    with writing(out):
+        files = write_study(summary, out)
     for table in summary.tables.values():
         print_plain(table.to_text())
     if quick:
@@ -72,4 +76,4 @@ def study(
             f"locations instead of {full.n_versions['optdigits']}."
         )
     print_plain(f"Seed {seed}. Written to {out}:")
-    print_plain("\n".join(f"  {path.name}" for path in write_study(summary, out)))
+    print_plain("\n".join(f"  {path.name}" for path in files))

@@ -3,6 +3,8 @@
 import platform
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -29,6 +31,7 @@ from attenua.studies.study_methods import (
     STUDY_METHODS,
     Subsample,
     estimators_of,
+    that_apply,
 )
 
 RESULTS_FILE = "results.sqlite"
@@ -96,6 +99,10 @@ class StudySettings:
         return {name: _plain(value) for name, value in asdict(self).items()} | {"versions": versions}
 
 
+class WorkerLost(RuntimeError):
+    """One of the processes that compute a study ended before its work."""
+
+
 QUICK = StudySettings(n_subsamples=2, n_versions={"optdigits": 4, "phoneme": 1, "har": 1})
 
 
@@ -131,21 +138,28 @@ def run_study(
         Told the number of stored and of all subsamples before the first.
     advance : callable
         Called after every finished subsample.
+
+    Raises
+    ------
+    StoreError
+        If the file of results cannot be used, for one of the reasons of `attenua.studies.store.ResultStore`.
+    WorkerLost
+        If one of the processes is killed. What is stored stays.
     """
-    for data in settings.n_versions:  # fails here, in a sentence, if a data set is not to be had
-        study_data(data, 0, settings.seed, data_home)
-    store = ResultStore(folder / RESULTS_FILE, settings.stored())
-    try:
-        finished = store.finished()
-        keys = [key for key in settings.subsamples() if key not in finished]
-        begin(len(finished), len(keys) + len(finished))
-        if keys:
-            store.begin_run(joblib.effective_n_jobs(n_jobs))
-        for key, records in _evaluated(keys, settings, data_home, n_jobs):
+    processes = joblib.effective_n_jobs(n_jobs)  # here and below: what fails does so before any work
+    complete = {
+        data: set(that_apply(settings.methods, study_data(data, 0, settings.seed, data_home).neighbours))
+        for data in settings.n_versions
+    }
+    with closing(ResultStore(folder / RESULTS_FILE, settings.stored())) as store:
+        stored, keys = store.stored(), settings.subsamples()
+        left = [key for key in keys if stored.get(key) != complete[key[0]]]
+        begin(len(keys) - len(left), len(keys))
+        if left:
+            store.begin_run(processes)
+        for key, records in _evaluated(left, settings, data_home, n_jobs):
             store.add(key, records)
             advance()
-    finally:
-        store.close()
     return folder / RESULTS_FILE
 
 
@@ -153,9 +167,16 @@ def _evaluated(
     keys: list[Key], settings: StudySettings, data_home: str | None, n_jobs: int | None
 ) -> Iterator[tuple[Key, list[dict[str, Any]]]]:
     # One thread in each process: the matrices are small, and results must not depend on the threads.
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
+    # Workers whose study was killed see no more work, and end after some seconds instead of minutes.
+    with joblib.parallel_config("loky", inner_max_num_threads=1, idle_worker_timeout=10):
         parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        yield from parallel(joblib.delayed(evaluate)(key, settings, data_home) for key in keys)
+        try:
+            yield from parallel(joblib.delayed(evaluate)(key, settings, data_home) for key in keys)
+        except BrokenProcessPool as error:
+            raise WorkerLost(
+                "a process of the study was killed, or ran out of memory. What is stored stays, and the same "
+                "study goes on from there."
+            ) from error
 
 
 def draw_subsample(

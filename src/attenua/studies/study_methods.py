@@ -90,10 +90,16 @@ def in_order(methods: Iterable[str]) -> list[str]:
     return sorted(set(methods), key=STUDY_METHODS.index)
 
 
-def estimators_of(names: tuple[str, ...], subsample: Subsample) -> dict[str, Any]:
+def that_apply(names: Iterable[str], neighbours: Any) -> list[str]:
+    """Return the methods that apply to columns: those with neighbours need columns that have an order."""
+    return [name for name in names if neighbours is not None or name not in _MAKERS_WITH_NEIGHBOURS]
+
+
+def estimators_of(names: Iterable[str], subsample: Subsample) -> dict[str, Any]:
     """Return the unfitted estimators of the methods that apply to a subsample, by name.
 
-    Methods with neighbours need columns that have an order. ``BEST_STRENGTH`` is no estimator.
+    ``BEST_STRENGTH`` is no estimator.
     """
-    makers = _MAKERS if subsample.neighbours is None else _MAKERS | _MAKERS_WITH_NEIGHBOURS
-    return {name: makers[name](subsample) for name in names if name in makers}
+    makers = _MAKERS | _MAKERS_WITH_NEIGHBOURS
+    applying = that_apply(names, subsample.neighbours)
+    return {name: makers[name](subsample) for name in applying if name != BEST_STRENGTH}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from attenua._data.files import write_whole
+from attenua._data.files import write_all_whole
 from attenua.studies.budget import RESULTS_FILE
 from attenua.studies.comparison_figure import comparison_figure
 from attenua.studies.simulations.figures import save_figure
@@ -28,8 +28,8 @@ from attenua.studies.tables import (
     main_table,
     steps_table,
     strengths_table,
+    table_files,
     time_table,
-    write_tables,
 )
 
 # Its strength is a formula's, not a choice among candidates.
@@ -80,10 +80,9 @@ def summarise(folder: Path) -> StudySummary:
 
 
 def write_study(summary: StudySummary, folder: Path) -> list[Path]:
-    """Write tables, frames and figure 3 beside the results, each file whole or not at all."""
-    written = write_tables(folder, summary.tables, summary.frames)
+    """Write tables, frames and figure 3 beside the results, all of them or none; return the files."""
+    contents = table_files(folder, summary.tables, summary.frames)
     for ending, picture in save_figure(comparison_figure(summary.frames["gains"])).items():
-        path = folder / f"figure-3-comparison.{ending}"
-        write_whole(path, picture)
-        written.append(path)
-    return written
+        contents[folder / f"figure-3-comparison.{ending}"] = picture
+    write_all_whole(contents, force=True, make_folders=True)
+    return list(contents)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 
 from attenua._correct.corrections import SEARCH_ORDER
-from attenua._data.files import write_whole
 from attenua.studies.published import GAINS, STRENGTHS
 from attenua.studies.real_data import TITLES
 from attenua.studies.study_methods import FAMILIES, HINDSIGHT, in_order
@@ -215,17 +214,14 @@ def caps_table(caps: pd.DataFrame) -> Table:
     return Table(title, ("Method", "ours", "paper"), rows)
 
 
-def write_tables(folder: Path, tables: dict[str, Table], frames: dict[str, pd.DataFrame]) -> list[Path]:
-    """Write every table in each format, and the frames behind them as CSV; return the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    files: list[tuple[Path, str]] = []
+def table_files(folder: Path, tables: dict[str, Table], frames: dict[str, pd.DataFrame]) -> dict[Path, bytes]:
+    """Return the files of every table in each format, and of the frames behind them as CSV."""
+    files: dict[str, str] = {}
     for name, table in tables.items():
-        files += [
-            (folder / f"{name}.txt", table.to_text()),
-            (folder / f"{name}.md", table.to_markdown()),
-            (folder / f"{name}.tex", table.to_latex()),
-        ]
-    files += [(folder / f"{name}.csv", frame.to_csv(index=False)) for name, frame in frames.items()]
-    for path, content in files:
-        write_whole(path, content.encode())
-    return [path for path, _ in files]
+        files |= {
+            f"{name}.txt": table.to_text(),
+            f"{name}.md": table.to_markdown(),
+            f"{name}.tex": table.to_latex(),
+        }
+    files |= {f"{name}.csv": frame.to_csv(index=False) for name, frame in frames.items()}
+    return {folder / name: content.encode() for name, content in files.items()}

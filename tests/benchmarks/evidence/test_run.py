@@ -87,6 +87,30 @@ def test_an_interrupted_run_goes_on_and_gives_the_same_bytes(tmp_path, no_clock)
     assert kept.stat().st_mtime_ns == kept_at
 
 
+def without_a_method(content):
+    return b"".join(line for line in content.splitlines(keepends=True) if b",default," not in line)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [without_a_method, lambda content: content[:-5], lambda content: b"\xff\xfe", lambda content: b""],
+)
+def test_a_damaged_cell_is_computed_again(tmp_path, no_clock, damage):
+    store = small(tmp_path, ENTRIES[:1])
+    before = contents(store)
+    file = store / sorted(before)[0]
+    file.write_bytes(damage(before[file.name]))
+    assert contents(store) != before
+    small(tmp_path, ENTRIES[:1])
+    assert contents(store) == before
+
+
+def test_damaged_settings_are_named(tmp_path):
+    (tmp_path / "settings.json").write_text('{"seed": 1')
+    with pytest.raises(OtherSettings, match=r"settings\.json is damaged"):
+        Store(tmp_path, {"seed": 1})
+
+
 def test_the_settings_add_up_the_seconds_of_all_runs(tmp_path):
     store = Store(tmp_path, {"seed": 1})
     store.note_run(2.0, 1)

@@ -135,6 +135,8 @@ def run_simulations(
     advance : callable
         Called with a number of samples whenever so many more are done; they add up to `settings.total`.
     """
+    if jobs < 1:
+        raise ValueError(f"jobs must be at least 1; got {jobs}.")
     simulate = partial(simulate_risks, jobs=jobs, advance=advance)
     preserved, preserved_best = _preserved_targets(settings.replicates, seed, simulate)
     audit = _audit(settings, seed, simulate)
