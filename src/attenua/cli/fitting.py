@@ -22,8 +22,6 @@ def load_rows(request: Request, names: Sequence[str] | None = None) -> Table:
             return request.reading.read(request.file, names=names)
     except TableError as error:
         fail(str(error))
-    except MemoryError:
-        fail(f"{request.file} does not fit in memory.")
     if request.reading.given:
         fail(f"{request.reading.as_options()[0]} needs a file; the built-in digits were not given as one.")
     digits = load_digits()
