@@ -31,7 +31,7 @@ from reader_files import bombs, valid_files
 from attenua.cli.readers import TableError, read_table
 
 MEMORY, SECONDS = 2 * 2**30, 60
-AT_ONCE, COMMANDS = 500, 2
+AT_ONCE, COMMANDS = 3_000, 3
 
 
 def examples(seed, numbers):
