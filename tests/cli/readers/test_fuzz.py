@@ -15,7 +15,7 @@ SEED = 0
 
 @pytest.mark.parametrize(
     "numbers",
-    [range(300), pytest.param(range(300, 6_300), marks=pytest.mark.slow)],
+    [range(300), pytest.param(range(300, 3_300), marks=pytest.mark.slow)],
     ids=["few", "many"],
 )
 def test_damaged_files_are_read_or_refused(tmp_path, numbers):
