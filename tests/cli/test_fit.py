@@ -246,10 +246,13 @@ def test_data_problems_end_with_1_and_a_sentence(frame):
         (["none.csv"], "none.csv does not exist."),
         (["data.csv", "--columns", "y"], "data.csv has no column 'y'"),
         (["data.csv", "--group-column", "y"], "data.csv has no column 'y' for --group-column"),
-        (["data.csv", "-k", "9"], "data.csv: n_components=9"),
-        (["data.csv", "--neighbours", "3x3"], "data.csv: neighbours=(3, 3) is a grid of 9 columns"),
-        (["data.csv", "--corrections", "smoothing"], "smoothing, which needs neighbours"),
-        (["data.csv", "-k", "2", "--cv", "41"], "data.csv: cv=41 folds need at least as many rows"),
+        (["data.csv", "-k", "9"], "data.csv: --components 9 must be between 1 and"),
+        (["data.csv", "--neighbours", "3x3"], "data.csv: --neighbours (3, 3) is a grid of 9 columns"),
+        (["data.csv", "--corrections", "smoothing"], "smoothing, which needs --neighbours"),
+        (
+            ["data.csv", "-k", "2", "--cv", "41"],
+            "--cv 41 folds need at least as many rows; got 40 rows.",
+        ),
     ):
         result = run("fit", *arguments)
         assert result.exit_code == 1, arguments
@@ -296,7 +299,8 @@ def test_a_tie_is_a_note(tmp_path):
     np.save("tied.npy", np.vstack([np.eye(4), -np.eye(4)] * 5))
     result = run("fit", "tied.npy", "-k", 2)
     assert result.exit_code == 0
-    assert result.stderr.startswith("Note: The cut at n_components=2 falls on a tie")
+    assert result.stderr.startswith("Note: The cut at --components 2 falls on a tie")
+    assert "Choose another --components to avoid it" in result.stderr
 
 
 def test_transform_gives_the_scores_of_the_fit(frame):

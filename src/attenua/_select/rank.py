@@ -45,9 +45,11 @@ def resolve_rank(n_components: Any, moments: FoldMoments | SplitMoments, n_sampl
         return int(n_components)
     if isinstance(n_components, numbers.Real) and 0 < n_components < 1:
         return _rank_for_fraction(float(n_components), moments.total, limit)
+    # Who comes from scikit-learn may ask for "mle".
+    advice = " attenua.choose_rank chooses a number." if isinstance(n_components, str) else ""
     raise ValueError(
         f"n_components must be None, an integer from 1 to {limit}, or a fraction of variance strictly "
-        f"between 0 and 1; got {n_components!r}."
+        f"between 0 and 1; got {n_components!r}.{advice}"
     )
 
 

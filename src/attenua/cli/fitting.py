@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 
 from attenua._data.range import OutOfRangeError, list_columns
 from attenua.cli.base import fail, warn, working
-from attenua.cli.methods import Method, Request
+from attenua.cli.methods import Method, Request, in_options
 from attenua.cli.output import column_names
 from attenua.cli.readers import Table, TableError
 from attenua.cli.readers.source import shortened
@@ -22,8 +22,6 @@ def load_rows(request: Request, names: Sequence[str] | None = None) -> Table:
             return request.reading.read(request.file, names=names)
     except TableError as error:
         fail(str(error))
-    except MemoryError:
-        fail(f"{request.file} does not fit in memory.")
     if request.reading.given:
         fail(f"{request.reading.as_options()[0]} needs a file; the built-in digits were not given as one.")
     digits = load_digits()
@@ -44,11 +42,11 @@ def fit_rows(table: Table, request: Request) -> Any:
             listed = list_columns([shortened(names[position]) for position in error.positions])
             fail(f"{table.source} holds {error.sentence.format(where=listed)}")
         except ValueError as error:
-            fail(f"{table.source}: {error}")
+            fail(f"{table.source}: {in_options(str(error))}")
         except MemoryError:
             fail(f"{table.source}: the fit does not fit in memory.")
     for warning in caught:
-        warn(str(warning.message))
+        warn(in_options(str(warning.message)))
     if table.names is not None:
         model.feature_names_in_ = np.array(table.names, dtype=object)
     return model

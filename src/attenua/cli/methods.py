@@ -1,5 +1,6 @@
 """The methods a command can fit: which estimator each is, and which options belong to it."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -29,6 +30,14 @@ _OF_METHODS = {
     "cv": _CHOSEN,
     "repeats": _CHOSEN,
     "seed": _CHOSEN,
+}
+# Arguments of the estimators, in what the library says, and the options that set them.
+_OPTIONS = {
+    "n_components": "--components",
+    "n_repeats": "--repeats",
+    "random_state": "--seed",
+    "cv": "--cv",
+    "neighbours": "--neighbours",
 }
 
 
@@ -67,6 +76,17 @@ class Request:
             Method.ATTENUATED: {"alphas": self.alphas} | common,
             Method.PCA: {},
         }[self.method]
+
+
+def in_options(sentence: str) -> str:
+    """Return a sentence of the library with options in place of arguments.
+
+    >>> in_options("n_components=9 must be between 1 and 3.")
+    '--components 9 must be between 1 and 3.'
+    """
+    names = "|".join(_OPTIONS)
+    sentence = re.sub(rf"\b({names})\b(=?)", lambda found: _OPTIONS[found[1]] + " " * len(found[2]), sentence)
+    return re.sub(r"\bn_samples=(\d+)", r"\1 rows", sentence)
 
 
 def refuse_options_of_other_methods(context: typer.Context, method: Method) -> None:

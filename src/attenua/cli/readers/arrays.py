@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from attenua._data.extras import how_to_install
-from attenua.cli.readers.source import Source, TableError, first_line
+from attenua.cli.readers.refusing import refuse_too_large, refusing, unzipped_size
+from attenua.cli.readers.source import Source, TableError
 
 
 class MatrixSource(Source):
@@ -21,7 +22,9 @@ class MatrixSource(Source):
             raise TableError(f"{source} must hold a matrix, rows by columns; it has shape {X.shape}.")
         if X.dtype.kind not in "fiub":
             raise TableError(f"{source} must hold real numbers; its type is {X.dtype}.")
-        self._X = X.tocsr() if sp.issparse(X) else X
+        # A number of Python for every column, and its place in a list.
+        refuse_too_large(source, 64 * X.shape[1])
+        self._X = _as_csr(X, source) if sp.issparse(X) else X
         self.n_columns = X.shape[1]
 
     def numbers(self, positions: list[int]) -> Any:
@@ -43,12 +46,18 @@ class MatrixSource(Source):
         return np.asarray(column if column.dtype.kind in "iuf" else column.astype(object))
 
 
+def _as_csr(X: Any, source: str) -> Any:
+    """Return a sparse matrix by rows; indices beyond its shape would be read as memory, and are refused."""
+    if hasattr(X, "check_format"):
+        X.check_format(full_check=True)
+    refuse_too_large(source, 8 * (X.shape[0] + 2 * X.nnz))
+    return X.tocsr()
+
+
 def npy_source(path: Path, source: str) -> MatrixSource:
     """Open an npy file without reading it into memory."""
-    try:
+    with refusing(source, "npy"):
         X = np.lib.format.open_memmap(path, mode="r")
-    except (ValueError, EOFError) as error:
-        raise TableError(f"{source} cannot be read as npy: {first_line(error)}.") from None
     return MatrixSource(X, source)
 
 
@@ -56,16 +65,13 @@ def npz_source(path: Path, source: str) -> MatrixSource:
     """Open the matrix of an npz file: the only one, or the one called X; or a scipy sparse matrix."""
     if not zipfile.is_zipfile(path):  # numpy would take it for a pickle
         raise TableError(f"{source} cannot be read as npz: it is not a zip file.")
-    try:
-        with np.load(path, allow_pickle=False) as archive:
+    with refusing(source, "npz"):
+        refuse_too_large(source, unzipped_size(path))
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             names = archive.files
             if {"format", "shape", "data"} <= set(names):
                 return MatrixSource(sp.load_npz(path), source)
             arrays = {name: archive[name] for name in names if name == "X" or "X" not in names}
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile, AttributeError) as error:
-        if isinstance(error, TableError):
-            raise
-        raise TableError(f"{source} cannot be read as npz: {first_line(error)}.") from None
     matrices = [name for name, array in arrays.items() if getattr(array, "ndim", 0) == 2]
     if len(matrices) != 1:
         found = ", ".join(names) or "nothing"
@@ -79,12 +85,10 @@ def h5ad_source(path: Path, source: str) -> MatrixSource:
         import anndata
     except ModuleNotFoundError:
         raise TableError(f"{source}: h5ad files need anndata: {how_to_install('h5ad')}.") from None
-    try:
+    with refusing(source, "h5ad"):
         data = anndata.read_h5ad(path)
-    except Exception as error:  # anndata passes on whatever h5py and its own readers raise
-        raise TableError(f"{source} cannot be read as h5ad: {first_line(error)}.") from None
-    if data.X is None:
-        raise TableError(f"{source} has no matrix X.")
-    matrix = MatrixSource(data.X, source, [str(name) for name in data.var_names], data.obs)
-    matrix.row_names = data.obs_names.name or "id", np.asarray(data.obs_names.astype(str))
+        if data.X is None:
+            raise TableError(f"{source} has no matrix X.")
+        matrix = MatrixSource(data.X, source, [str(name) for name in data.var_names], data.obs)
+        matrix.row_names = data.obs_names.name or "id", np.asarray(data.obs_names.astype(str))
     return matrix

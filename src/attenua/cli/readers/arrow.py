@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._data.extras import how_to_install
-from attenua.cli.readers.source import NOT_NUMBERS, Source, TableError, first_line
+from attenua.cli.readers.refusing import refuse_too_large, refusing
+from attenua.cli.readers.source import NOT_NUMBERS, Source, TableError
 
 
 class ArrowSource(Source):
@@ -17,17 +18,23 @@ class ArrowSource(Source):
         self.source = source
         try:
             import pyarrow as pa
-            from pyarrow import feather, parquet
+            from pyarrow import parquet
         except ImportError as error:  # also where it is installed but does not go with this numpy
             raise TableError(
                 f"{source}: {path.suffix} files need pyarrow: {how_to_install('cli')} ({error})."
             ) from None
-        read = parquet.read_table if path.suffix.lower() == ".parquet" else feather.read_table
-        try:
-            self._table = read(path)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise TableError(f"{source} cannot be read as {path.suffix[1:]}: {first_line(error)}.") from None
-        self._take_index()
+        with refusing(source, path.suffix[1:]):
+            if path.suffix.lower() == ".parquet":
+                claimed = parquet.read_metadata(path)
+                refuse_too_large(source, 8 * claimed.num_rows * claimed.num_columns)
+                self._table = parquet.read_table(path)
+            else:
+                with pa.OSFile(str(path)) as file:
+                    _refuse_old_feather(file, source)
+                    self._table = pa.ipc.open_file(file).read_all()
+            # Offsets beyond the data, which nobody has checked yet, would be read as memory.
+            self._table.validate(full=True)
+            self._take_index()
         self.names = [str(name) for name in self._table.column_names]
         self.n_columns = len(self.names)
 
@@ -66,3 +73,12 @@ class ArrowSource(Source):
         """Return a column as labels."""
         column = self._table.column(position)
         return np.array(column.to_pylist(), dtype=object if column.null_count else None)
+
+
+def _refuse_old_feather(file: Any, source: str) -> None:
+    """Refuse version 1: it is deprecated, and a damaged file of it can end the whole process."""
+    if file.read_at(4, 0) == b"FEA1":
+        raise TableError(
+            f"{source} is feather of version 1, which is no longer supported; read it with pandas and "
+            "save it again."
+        )

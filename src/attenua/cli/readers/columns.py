@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Sequence
 
-from attenua.cli.readers.source import Source, TableError
+from attenua.cli.readers.source import Source, TableError, shortened
 
 
 def chosen_columns(source: Source, wanted: Sequence[str], option: str = "--columns") -> list[int]:
@@ -71,5 +71,5 @@ def describe_columns(source: Source) -> str:
     """Say which columns a file has."""
     if source.names is None:
         return f"it has {source.n_columns} columns without names, 1 to {source.n_columns}"
-    shown = ", ".join(repr(name) for name in source.names[:8])
+    shown = ", ".join(map(shortened, source.names[:8]))
     return f"its columns are {shown}" + (f" and {source.n_columns - 8} more" * (source.n_columns > 8))

@@ -42,7 +42,7 @@ class CsvSource(Source):
         try:
             form = find_form(self._lines, wishes)
         except csv.Error as error:
-            raise TableError(f"{source}: the first row is not valid CSV: {error}.") from None
+            raise TableError(f"{source}: the first row is not valid CSV: {first_line(error)}.") from None
         if form is None:
             raise TableError(f"{source} is empty.")
         self._form, self.names, self.n_columns = form, form.names, form.width
@@ -56,8 +56,6 @@ class CsvSource(Source):
             raise TableError(
                 f"{self.source}: line {line} is not UTF-8 text; save the file as UTF-8."
             ) from None
-        if b"\0" in self._content:
-            raise TableError(f"{self.source} is not a CSV text: it holds zero bytes.")
 
     def _lines(self) -> Iterator[str]:
         return iter(io.TextIOWrapper(io.BytesIO(self._content), encoding="utf-8-sig", newline=""))
@@ -123,7 +121,9 @@ class CsvSource(Source):
                 next(rows)
             yield from rows
         except csv.Error as error:
-            raise TableError(f"{self.source}: line {reader.line_num} is not valid CSV: {error}.") from None
+            raise TableError(
+                f"{self.source}: line {reader.line_num} is not valid CSV: {first_line(error)}."
+            ) from None
 
     def _check_cells(self, positions: list[int]) -> set[str]:
         """Return the missing cells as they are written; a row of another length or a text is an error."""

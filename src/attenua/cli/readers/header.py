@@ -116,10 +116,10 @@ def _is_axis(cells: Sequence[str], row: NDArray[np.float64], decimal: str) -> bo
     return False
 
 
-def _places(cell: str, decimal: str) -> int:
+def _places(cell: str, decimal: str) -> float:
     """Return how many digits stand after the decimal point."""
     mantissa, _, exponent = cell.strip().lower().partition("e")
-    return len(mantissa.partition(decimal)[2]) - int(exponent or 0)
+    return len(mantissa.partition(decimal)[2]) - float(exponent or 0)
 
 
 def _far_from(row: NDArray[np.float64], below: NDArray[np.float64]) -> bool:

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import sys
 import zlib
@@ -16,8 +17,11 @@ from attenua.cli.readers.arrow import ArrowSource
 from attenua.cli.readers.csv_text import CsvSource
 from attenua.cli.readers.excel import sheet_as_csv
 from attenua.cli.readers.form import Wishes
+from attenua.cli.readers.refusing import refuse_too_large
 from attenua.cli.readers.source import Source, TableError, first_line
 
+# Bytes of a text that are read in one go.
+_BLOCK = 2**20
 _TEXTS = (".csv", ".tsv", ".txt")
 _EXCEL = ".xlsx"
 _OPENERS: dict[str, Any] = {
@@ -33,8 +37,8 @@ def open_source(path: str | Path, wishes: Wishes, sheet: str | None) -> Source:
     """Open a file, or standard input for ``-``."""
     if str(path) == "-":
         _refuse_given("standard input", "an Excel file", {"--sheet": sheet})
-        content = sys.stdin.buffer.read() if sys.stdin is not None else b""  # None where it is closed
-        return CsvSource(content, "standard input", wishes)
+        source, stream = "standard input", sys.stdin.buffer if sys.stdin is not None else io.BytesIO()
+        return CsvSource(_text(stream, source), source, wishes)
     path = Path(path)
     if path.is_dir():
         raise TableError(f"{path} is a folder; give the name of a file.")
@@ -55,8 +59,10 @@ def _open(path: Path, source: str, wishes: Wishes, sheet: str | None) -> Source:
         return CsvSource(sheet_as_csv(path, source, sheet), source, replace(wishes, decimal="."))
     _refuse_given(source, "an Excel file", {"--sheet": sheet})
     if kind in _TEXTS:
-        content = _unpacked(path, source, packed) if packed else path.read_bytes()
-        return CsvSource(content, source, wishes)
+        if packed:
+            return CsvSource(_unpacked(path, source, packed), source, wishes)
+        with path.open("rb") as stream:
+            return CsvSource(_text(stream, source), source, wishes)
     opener = _OPENERS.get(ending)
     if opener is None:
         known = ", ".join([*_TEXTS, _EXCEL, *_OPENERS])
@@ -76,9 +82,10 @@ def _refuse_given(source: str, needed: str, options: dict[str, Any]) -> None:
             raise TableError(f"{source}: {option} needs {needed}.")
 
 
-def _unpacked(path: Path, source: str, read: Callable[[Path], bytes]) -> bytes:
+def _unpacked(path: Path, source: str, open_packed: Callable[[Path], Any]) -> bytes:
     try:
-        return read(path)
+        with open_packed(path) as stream:
+            return _text(stream, source)
     except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
         if isinstance(error, PermissionError | TableError):
             raise
@@ -87,18 +94,28 @@ def _unpacked(path: Path, source: str, read: Callable[[Path], bytes]) -> bytes:
         ) from None
 
 
-def _read_zst(path: Path) -> bytes:
+def _text(stream: Any, source: str) -> bytes:
+    """Return what a stream holds; what is no text, or does not end, is refused on the way."""
+    content = io.BytesIO()
+    while block := stream.read(_BLOCK):
+        if b"\0" in block:
+            raise TableError(f"{source} is not a CSV text: it holds zero bytes.")
+        content.write(block)
+        refuse_too_large(source, content.tell())
+    return content.getvalue()
+
+
+def _open_zst(path: Path) -> Any:
     try:
         import pyarrow as pa
     except ImportError as error:
         raise TableError(f"{path}: .zst files need pyarrow: {how_to_install('cli')} ({error}).") from None
-    with pa.input_stream(path, compression="zstd") as stream:
-        return stream.read()
+    return pa.input_stream(path, compression="zstd")
 
 
-_UNPACKERS: dict[str, Callable[[Path], bytes]] = {
-    ".gz": lambda path: gzip.decompress(path.read_bytes()),
-    ".bz2": lambda path: bz2.decompress(path.read_bytes()),
-    ".xz": lambda path: lzma.decompress(path.read_bytes()),
-    ".zst": _read_zst,
+_UNPACKERS: dict[str, Callable[[Path], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": _open_zst,
 }

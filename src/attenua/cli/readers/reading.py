@@ -1,6 +1,7 @@
 """The one door: a path in, a table of finite numbers out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,21 @@ from attenua.cli.readers.row_names import first_column_of_labels, suspected_id
 from attenua.cli.readers.source import Source, Table, TableError
 
 
+def _memory_in_words(read: Callable[..., Table]) -> Callable[..., Table]:
+    """Make one more sentence of the reader: that there is not enough memory."""
+
+    @wraps(read)
+    def reading(path: str | Path, **options: Any) -> Table:
+        try:
+            return read(path, **options)
+        except MemoryError:
+            called = "standard input" if str(path) == "-" else path
+            raise TableError(f"{called} does not fit in memory.") from None
+
+    return reading
+
+
+@_memory_in_words
 def read_table(
     path: str | Path,
     *,

@@ -22,7 +22,7 @@ def first_column_of_labels(source: Source) -> tuple[Any, str] | None:
 
     The labels are None where they only count the rows.
     """
-    if source.names is None or source.names[0] not in ("", "Unnamed: 0") or source.n_columns < 2:
+    if source.names is None or source.n_columns < 2 or source.names[0] not in ("", "Unnamed: 0"):
         return None
     labels = source.labels(0)
     if counts_rows(labels):

@@ -12,7 +12,7 @@ NOT_NUMBERS = (
     "Leave the column out with --drop, take it as the names of the rows with --id-column, or choose the "
     "columns to use with --columns."
 )
-_LONGEST = 60
+_LONGEST, _LONGEST_LINE = 60, 300
 
 
 class TableError(ValueError):
@@ -89,7 +89,9 @@ class Source(ABC):
 
 def first_line(error: Exception) -> str:
     """Return the first line of what a library says, to be put into a sentence."""
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    line = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    # A library may quote what a file holds, of any length and with signs that steer a terminal.
+    return "".join(sign if sign.isprintable() else "?" for sign in line[:_LONGEST_LINE])
 
 
 def shortened(text: str) -> str:
