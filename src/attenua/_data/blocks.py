@@ -68,8 +68,9 @@ def partly_centred(rows: Any, mean: NDArray[np.float64]) -> tuple[Any, NDArray[n
 
 def sparse_squared_lengths(rows: Any, mean: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the squared distances of sparse rows from a mean that is nowhere large beside the spread."""
-    squares: NDArray[np.float64] = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-    return squares - 2 * (rows @ mean) + mean @ mean
+    lengths: NDArray[np.float64] = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    lengths += mean @ mean - 2 * (rows @ mean)
+    return lengths
 
 
 def unit_for(largest: float) -> float:

@@ -166,7 +166,7 @@ class FoldSums:
     def centre(self, *, sparse: bool) -> Array:
         """Return the mean of all rows, in the data's own units; of sparse rows, where it is far from zero."""
         weight, offset = self.weights.sum(), self.totals.sum(axis=0) / self.weights.sum()
-        mean = self.frame.origin + offset
+        mean: Array = self.frame.origin + offset
         if sparse:
             squares = sum(np.diag(scatter) for scatter in self.scatters) / weight
             mean = far_from_zero(mean, np.sqrt(np.maximum(squares - offset**2, 0.0)))
