@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.decomposition import PCA
 
 from attenua import (
@@ -69,6 +70,22 @@ def test_numbers_that_no_variance_can_be_given_of_are_refused(model, size, rows)
     )
     with pytest.raises(ValueError, match=sentence):
         model.fit(rows * size)
+
+
+@every_model
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+def test_a_constant_column_beside_which_nothing_is_left(model, form):
+    changed = X.copy()
+    changed[:, 3] = 1e50
+    model.fit(form(changed))
+    kept = np.arange(X.shape[1]) != 3
+    np.testing.assert_allclose(
+        model.explained_variance_, clone(model).fit(X * kept).explained_variance_, rtol=1e-9
+    )
+    for size in (1e100, 1e200):
+        changed[:, 3] = size
+        with pytest.raises(ValueError, match=r"numbers too large in column 3: .* leave these columns out"):
+            model.fit(form(changed))
 
 
 @every_model

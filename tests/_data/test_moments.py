@@ -18,6 +18,14 @@ def sparse_rows(n, p, seed=0):
     return sp.random(n, p, density=0.2, format="csr", random_state=seed)
 
 
+def far_rows(n, p):
+    """Sparse rows, two columns of which are far from zero and one is large and constant."""
+    X = sparse_rows(n, p).tolil()
+    X[:, :2] = np.random.default_rng(0).normal([1e8, -1e6], 1.0, (n, 2))
+    X[:, 3] = 1e9
+    return X.tocsr()
+
+
 CASES = {
     "tall": (TALL, ScatterMoments),
     "tall float32": (TALL.astype(np.float32), ScatterMoments),
@@ -27,6 +35,8 @@ CASES = {
     "wide": (WIDE, RowMoments),
     "wide float32": (WIDE.astype(np.float32), RowMoments),
     "many columns, sparse": (sparse_rows(100, 600), RowMoments),
+    "few columns, sparse and far": (far_rows(300, 30), ScatterMoments),
+    "many columns, sparse and far": (far_rows(100, 600), RowMoments),
 }
 
 
@@ -58,7 +68,7 @@ def test_scaled_columns(case):
     factors = np.random.default_rng(1).uniform(0.1, 3, X.shape[1])
     factors[2] = 0
     moments = HostRows(X).moments().scaled(factors)
-    S = covariance(dense * factors)
+    S = covariance((dense - dense.mean(axis=0)) * factors)  # products of large numbers would be rounded
     V = np.random.default_rng(0).standard_normal((S.shape[0], 3))
     labels = np.arange(S.shape[0]) // 4
     tolerance = {"rtol": 1e-10, "atol": 1e-12 * np.abs(S).max()}

@@ -16,6 +16,10 @@ from attenua._data.namespace import array_namespace, to_host
 # Sums of squares of all rows about the mean of some of them, as in held-out risks, are at most about 4 times
 # as large as those about the mean of all.
 _ROOM = 8.0
+# Fourth powers of spreads are formed too, in the unit of the largest numbers. Those of a smaller part of it
+# would vanish; where all did, only a huge unit tells them from columns that are constant.
+_LOST = 1e-60
+_HUGE = 2.0**400
 _MOST_NAMES = 5
 
 
@@ -51,8 +55,17 @@ def check_range(moments: Moments, dtype: type, names: Any = None) -> None:
     """
     check_not_too_large(moments, dtype, names)
     spreads = _spreads(moments)
+    spread = np.linalg.norm(spreads)
+    if spread < _LOST and (spread > 0 or moments.unit > _HUGE):
+        columns = np.flatnonzero(np.abs(to_host(moments.mean)) > np.sqrt(_LOST)).tolist()
+        raise OutOfRangeError(
+            "numbers too large in {where}: they hardly vary, and beside them the spread of all others is "
+            "lost. Look for wrong values, or leave these columns out.",
+            columns,
+            list_columns(_called(columns, names)),
+        )
     # Below the least number that has all its digits.
-    if 0 < np.linalg.norm(spreads) < np.sqrt(np.finfo(dtype).tiny) / moments.unit:
+    if 0 < spread < np.sqrt(np.finfo(dtype).tiny) / moments.unit:
         _refuse("small", "multiply", spreads > 0, moments, dtype, names)
 
 
@@ -94,9 +107,7 @@ def _refuse(
     size: str, verb: str, refused: NDArray[np.bool_], moments: Moments, dtype: type, names: Any
 ) -> None:
     columns = np.flatnonzero(refused).tolist()
-    listed = list_columns(
-        [str(column) if names is None else f"{column} ({names[column]!r})" for column in columns]
-    )
+    listed = list_columns(_called(columns, names))
     wider = ", or give X as float64" if dtype is np.float32 else ""
     largest = float(_spreads(moments).max()) * moments.unit
     raise OutOfRangeError(
@@ -106,6 +117,10 @@ def _refuse(
         columns,
         listed,
     )
+
+
+def _called(columns: Sequence[int], names: Any) -> list[str]:
+    return [str(column) if names is None else f"{column} ({names[column]!r})" for column in columns]
 
 
 def list_columns(called: Sequence[str]) -> str:

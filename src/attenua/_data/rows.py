@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua._data.blocks import as_slice, magnitude, row_blocks, squared_lengths
+from attenua._data.blocks import as_slice, less_origin, magnitude, row_blocks, squared_lengths
 from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.row_moments import RowMoments, has_few_rows, inner_products
 from attenua._data.sums import SINGLE_PRECISION_ROWS, FoldSums, frame_of, product_blocks
@@ -70,7 +70,8 @@ class HostRows:
         if sp.issparse(self._X):
             # A view that shares the indices, so that only the values are new.
             values = self._X.data.astype(float) / self._frame.unit
-            return sp.csr_matrix((values, self._X.indices, self._X.indptr), shape=self._X.shape, copy=False)
+            rows = sp.csr_matrix((values, self._X.indices, self._X.indptr), shape=self._X.shape, copy=False)
+            return less_origin(rows, self._frame.origin)
         return self._in_frame(self._X)
 
     @cached_property

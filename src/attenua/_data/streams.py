@@ -131,19 +131,19 @@ class RowStream:
         """Return the frame that a batch is summed up in.
 
         The origin follows the mean whenever the rows double, before they are squared, so that an odd start
-        costs no digits. Sparse rows are counted from zero.
+        costs no digits.
         """
         n, sums = X.shape[0], self._sums
-        own = frame_of(X, self.names, largest)
-        if sums is None or sp.issparse(X):
-            return own
+        if sums is None:
+            return frame_of(X, self.names, largest)
         frame = sums.frame.covering(largest)
         if self.n_rows + n < 2 * self._rows_at_origin:
             return frame
         if n >= self.n_rows:
+            own = frame_of(X, self.names, largest)
             origin = own.origin * own.unit
         else:
-            origin = (sums.frame.origin + sums.totals.sum(axis=0) / sums.weights.sum()) * sums.frame.unit
+            origin = sums.centre(sparse=sp.issparse(X))
         origin = origin / frame.unit
         return frame._replace(origin=representable(origin) if self.is_float32 else origin)
 

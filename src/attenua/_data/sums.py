@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from attenua._data.blas import in_order
-from attenua._data.blocks import magnitude, row_blocks, unit_for
+from attenua._data.blocks import less_origin, magnitude, row_blocks, unit_for
 
 Array = NDArray[np.float64]
 
@@ -67,7 +67,9 @@ class Frame(NamedTuple):
 
 
 def frame_of(X: Any, feature_names: Any = None, largest: float | None = None) -> Frame:
-    """Return a frame for rows: the median of a few of them, and zero for sparse rows, which stay sparse.
+    """Return a frame for rows, whose origin is the median of a few of them.
+
+    Columns of sparse rows that are not far from zero stay as they are, so that the rows stay sparse.
 
     Parameters
     ----------
@@ -78,11 +80,12 @@ def frame_of(X: Any, feature_names: Any = None, largest: float | None = None) ->
     largest : float, optional
         Largest magnitude of X; if not given, that of the few rows, which sums of the others may raise.
     """
-    sample = X if sp.issparse(X) else X[:: -(-X.shape[0] // FRAME_ROWS)]
-    largest = magnitude(sample, feature_names) if largest is None else largest
+    sample = X[:: -(-X.shape[0] // FRAME_ROWS)]
+    if largest is None:
+        largest = magnitude(X if sp.issparse(X) else sample, feature_names)
     unit = unit_for(largest)
     if sp.issparse(X):
-        return Frame(np.zeros(X.shape[1]), unit, largest)
+        return Frame(_sparse_origin(sample.astype(float) / unit), unit, largest)
     sample = np.asarray(sample, dtype=float) / unit
     # A median, so that one far row does not carry the origin away from all others.
     origin = np.median(sample, axis=0)
@@ -90,6 +93,27 @@ def frame_of(X: Any, feature_names: Any = None, largest: float | None = None) ->
     if (np.abs(origin) <= NEAR_ZERO[X.dtype == np.float32] * spread).all():
         origin = np.zeros_like(origin)  # rows that are centred well enough are multiplied as they are
     return Frame(representable(origin) if X.dtype == np.float32 else origin, unit, largest)
+
+
+def _sparse_origin(sample: Any) -> Array:
+    """Return the medians of the columns that are far from zero, and zero for the others."""
+    n, p = sample.shape
+    # The median of a column that is mostly empty is zero.
+    columns = np.flatnonzero(2 * np.bincount(sample.indices, minlength=p) >= n)
+    some = sample[:, columns].toarray()
+    median = np.median(some, axis=0)
+    origin = np.zeros(p)
+    origin[columns] = far_from_zero(median, np.median(np.abs(some - median), axis=0))
+    return origin
+
+
+def far_from_zero(centre: Array, spread: Array) -> Array:
+    """Return the centres of columns that are many spreads away from zero, and zero for the others.
+
+    More than half of such a column is not zero, so that it at most doubles when sparse rows are counted from
+    its centre.
+    """
+    return np.where(np.abs(centre) > NEAR_ZERO[False] * spread, centre, 0.0)
 
 
 def representable(origin: Array) -> Array:
@@ -138,6 +162,15 @@ class FoldSums:
         self.totals = np.zeros((n_folds, p))
         self.scatters = [np.zeros((p, p)) for _ in range(n_folds)]
         self._is_empty = [True] * n_folds
+
+    def centre(self, *, sparse: bool) -> Array:
+        """Return the mean of all rows, in the data's own units; of sparse rows, where it is far from zero."""
+        weight, offset = self.weights.sum(), self.totals.sum(axis=0) / self.weights.sum()
+        mean: Array = self.frame.origin + offset
+        if sparse:
+            squares = sum(np.diag(scatter) for scatter in self.scatters) / weight
+            mean = far_from_zero(mean, np.sqrt(np.maximum(squares - offset**2, 0.0)))
+        return mean * self.frame.unit
 
     def cover(self, frame: Frame) -> None:
         """Take on the unit of a larger frame. Sums that are all zero may take on a smaller one too."""
@@ -230,7 +263,7 @@ class FoldSums:
         weight = float(B.shape[0] if w is None else w.sum())
         if sp.issparse(B):
             frame = frame.covering(magnitude(B, self.feature_names))
-            B = B.astype(float) / frame.unit
+            B = less_origin(B.astype(float) / frame.unit, frame.origin)
             weighted = B if w is None else B.multiply(w[:, None]).tocsr()
             return BlockSums(weight, np.asarray(weighted.sum(axis=0)).ravel(), weighted.T @ B, frame)
         if w is None and frame.unit == 1.0 and not frame.origin.any():

@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from attenua._data.batches import from_arrow, refuse_batches
-from attenua._data.blocks import row_blocks, unit_for
+from attenua._data.blocks import partly_centred, row_blocks, sparse_squared_lengths, unit_for
 from attenua._data.checks import caller_level
 from attenua._data.dask_rows import dask_mean_score, is_dask, lazy_rows
 from attenua._data.frames import naming_text_columns
@@ -51,9 +51,10 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         xp = array_namespace(W)
         dtype = xp.float32 if X.dtype == W.dtype == xp.float32 else xp.float64
         mean, W = xp.astype(self.mean_, dtype), xp.astype(W, dtype)
+        # Rows are centred before the product, so that a large mean costs no digits.
         if sp.issparse(X):
-            return X @ W - mean @ W
-        # Dense rows are centred before the product, so that a large mean costs no digits.
+            rows, rest = partly_centred(X.astype(dtype, copy=False), mean)
+            return rows @ W - rest @ W
         blocks = [(xp.astype(X[block, :], dtype) - mean) @ W for block in row_blocks(*X.shape)]
         return blocks[0] if len(blocks) == 1 else xp.concat(blocks, axis=0)
 
@@ -248,11 +249,9 @@ class SubspaceTransformer(AnswerFirst, RowsTransformer):
         mean, errors = mean / unit, []
         for block in row_blocks(*X.shape):
             if sp.issparse(X):
-                rows = X[block].astype(float) / unit
-                lengths = (
-                    np.asarray(rows.multiply(rows).sum(axis=1)).ravel() - 2 * (rows @ mean) + mean @ mean
-                )
-                errors.append(np.maximum(lengths - np.sum((rows @ W.T - W @ mean) ** 2, axis=1), 0.0))
+                rows, rest = partly_centred(X[block].astype(float) / unit, mean)
+                lengths = sparse_squared_lengths(rows, rest)
+                errors.append(np.maximum(lengths - np.sum((rows @ W.T - W @ rest) ** 2, axis=1), 0.0))
             else:
                 centred = xp.astype(X[block, :], xp.float64) / unit - mean
                 errors.append(xp.sum((centred - (centred @ W.T) @ W) ** 2, axis=1))
