@@ -33,9 +33,7 @@ def with_header(path, header):
     return path
 
 
-@pytest.mark.parametrize(
-    "header", ["{'descr': '<f8', 'fortran_order': False, 'shape': (2,\0)}\n", "(" * 3_000, "{[]: 1}\n"]
-)
+@pytest.mark.parametrize("header", ["(" * 3_000, "{[]: 1}\n"])
 def test_a_header_of_npy_that_is_not_python(tmp_path, header):
     assert "cannot be read as npy: " in refused(with_header(tmp_path / "x.npy", header))
 
@@ -141,7 +139,7 @@ def test_what_openpyxl_warns_of_is_not_shown(tmp_path):
 
 
 def test_a_first_row_with_more_digits_than_python_takes_for_an_int(tmp_path):
-    (tmp_path / "x.csv").write_text(f"1e{'0' * 5_000},2,3,4,5\n" + "90,80,90,70,90\n70,80,70,90,80\n" * 3)
+    (tmp_path / "x.csv").write_text(f"1e{'0' * 5_000},3,5,7,9\n" + "90,80,90,70,90\n70,80,70,90,80\n" * 3)
     assert read_table(tmp_path / "x.csv", header=False).X.shape == (7, 5)
     assert read_table(tmp_path / "x.csv").X.shape == (6, 5)
 
