@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from attenua._data.blocks import as_slice, magnitude, row_blocks, squared_lengths
 from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.row_moments import RowMoments, has_few_rows, inner_products
-from attenua._data.sums import SINGLE_PRECISION_ROWS, FoldSums, frame_of, product_blocks
+from attenua._data.sums import FoldSums, frame_of, product_blocks
 
 Array = NDArray[np.float64]
 
@@ -141,9 +141,8 @@ class HostRows:
             blocks = product_blocks(start, stop, self.n_features, step)
         else:
             blocks = (rows[block] for block in product_blocks(0, len(rows), self.n_features))
-        single = self.n_samples >= SINGLE_PRECISION_ROWS
         weights = self._factored(factors)
-        sums.add(self._X, ((0, block) for block in blocks), sample_weight=weights, single=single)
+        sums.add(self._X, ((0, block) for block in blocks), sample_weight=weights)
         return scatter_moments(sums, owned=True)[0]
 
 
