@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua._data.blocks import as_slice, magnitude, row_blocks, squared_lengths
+from attenua._data.blocks import as_slice, counted_rows, magnitude, row_blocks, squared_lengths
 from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.row_moments import RowMoments, has_few_rows, inner_products
 from attenua._data.sums import FoldSums, frame_of, product_blocks
@@ -48,9 +48,7 @@ class HostRows:
     """
 
     def __init__(self, X: Any, sample_weight: Array | None = None, feature_names: Any = None):
-        if sample_weight is not None and not sample_weight.all():
-            # A row that counts nothing must not choose the frame either.
-            X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
+        X, sample_weight = counted_rows(X, sample_weight)
         self.n_samples, self.n_features = X.shape
         if sp.issparse(X) and not X.has_canonical_format:
             X = X.copy()  # the caller's matrix stays as it is
@@ -71,7 +69,7 @@ class HostRows:
             # A view that shares the indices, so that only the values are new.
             values = self._X.data.astype(float) / self._frame.unit
             return sp.csr_matrix((values, self._X.indices, self._X.indptr), shape=self._X.shape, copy=False)
-        return self._in_frame(self._X)
+        return self._in_frame(self._X[:])
 
     @cached_property
     def _products(self) -> Array | None:

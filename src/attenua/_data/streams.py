@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._data.blocks import magnitude
+from attenua._data.blocks import counted_rows, magnitude
 from attenua._data.checks import check_total_weight
 from attenua._data.folds import Split, folds_by_group
 from attenua._data.moments import ScatterMoments
@@ -79,14 +79,11 @@ class RowStream:
         folds = None if groups is None else folds_by_group(groups, self.n_folds)
         if folds is not None and len(folds) != n:
             raise ValueError(f"groups must hold one label for each of the {n} rows; got {len(folds)}.")
-        left_out = 0
-        if sample_weight is not None and not sample_weight.all():
-            # A row that counts nothing must not choose the frame either.
-            counted = sample_weight > 0
-            X, sample_weight = X[counted], sample_weight[counted]
-            folds = None if folds is None else folds[counted]
-            left_out, n = n - X.shape[0], X.shape[0]
-        if n:
+        if folds is not None and sample_weight is not None:
+            folds = folds[sample_weight > 0]
+        X, sample_weight = counted_rows(X, sample_weight)
+        left_out = n - X.shape[0]
+        if X.shape[0]:
             self._add_rows(X, folds, sample_weight)
         self.n_left_out += left_out
         self.is_float32 &= X.dtype == np.float32
