@@ -92,6 +92,33 @@ def _first_text(values: Any) -> Any:
     return next(iter(values))
 
 
+def real_numbers(values: Any, expected: str, *, booleans: bool = False) -> Array:
+    """Return an array of doubles, or raise where values are complex, text or objects that are no numbers.
+
+    Parameters
+    ----------
+    values : array-like
+        Numbers.
+    expected : str
+        The first half of the error: the argument and what it must be.
+    booleans : bool
+        Whether True and False count as 1 and 0, which they do in data.
+    """
+    try:
+        given = np.asarray(values)
+    except (TypeError, ValueError):
+        raise ValueError(f"{expected}; got rows of different lengths.") from None
+    kind = given.dtype.kind
+    if kind == "O" and all(isinstance(value, numbers.Real) for value in given.flat):
+        kind = "f"
+    if kind not in ("iufb" if booleans else "iuf"):
+        raise ValueError(f"{expected}; got {_KINDS.get(kind, f'values of type {given.dtype}')}.")
+    return given.astype(float, copy=False)
+
+
+_KINDS = {"b": "True and False", "c": "complex numbers", "O": "objects", "S": "text", "U": "text"}
+
+
 def encode_labels(labels: NDArray[Any], name: str) -> NDArray[np.intp]:
     """Return labels as 0, 1, ... in sorted order."""
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
@@ -116,10 +143,7 @@ def checked_batch_weights(sample_weight: ArrayLike | None, n_samples: int) -> Ar
         return None
     if isinstance(sample_weight, numbers.Real):
         sample_weight = np.full(n_samples, float(sample_weight))
-    try:
-        weights = np.asarray(sample_weight, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError("sample_weight must be an array of numbers.") from None
+    weights = real_numbers(sample_weight, "sample_weight must be an array of numbers", booleans=True)
     if weights.ndim != 1:
         raise ValueError(
             f"sample_weight must be 1D array or scalar, one number per row; got {weights.ndim}D."
