@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from attenua._data.blas import in_order
 from attenua._data.blocks import magnitude, row_blocks, unit_for
+from attenua._data.moments import UNDERFLOW
 
 Array = NDArray[np.float64]
 
@@ -92,6 +93,7 @@ class BlockSums(NamedTuple):
     total: Array
     scatter: Any
     frame: Frame
+    underflows: NDArray[np.bool_]
 
 
 class FoldSums:
@@ -114,6 +116,8 @@ class FoldSums:
         Weighted sums of ``x / unit - origin``.
     scatters : list of ndarray of shape (n_features, n_features)
         Weighted sums of ``(x / unit - origin)(x / unit - origin).T``.
+    underflows : ndarray of bool of shape (n_features,)
+        Columns that are not all zero in some block, but have squares that underflow there.
     """
 
     def __init__(self, frame: Frame, n_folds: int = 1, feature_names: Any = None):
@@ -123,6 +127,7 @@ class FoldSums:
         self.weights = np.zeros(n_folds)
         self.totals = np.zeros((n_folds, p))
         self.scatters = [np.zeros((p, p)) for _ in range(n_folds)]
+        self.underflows = np.zeros(p, dtype=bool)
         self._is_empty = [True] * n_folds
 
     def cover(self, frame: Frame) -> None:
@@ -192,6 +197,7 @@ class FoldSums:
     def _take(self, fold: int, sums: BlockSums) -> None:
         self.cover(self.frame.covering(sums.frame.largest))
         ratio = sums.frame.unit / self.frame.unit
+        self.underflows = self.underflows | sums.underflows
         self.weights[fold] += sums.weight
         self.totals[fold] += sums.total * ratio
         if sp.issparse(sums.scatter):
@@ -213,12 +219,16 @@ class FoldSums:
             frame = frame.covering(magnitude(B, self.feature_names))
             B = B.astype(float) / frame.unit
             weighted = B if w is None else B.multiply(w[:, None]).tocsr()
-            return BlockSums(weight, np.asarray(weighted.sum(axis=0)).ravel(), weighted.T @ B, frame)
+            total, scatter = np.asarray(weighted.sum(axis=0)).ravel(), weighted.T @ B
+            return BlockSums(weight, total, scatter, frame, _underflows(B, scatter.diagonal()))
         if w is None and frame.unit == 1.0 and not frame.origin.any():
-            total, scatter = _plain_sums(_doubles(B, workspace))
+            rows = _doubles(B, workspace)
+            total, scatter = _plain_sums(rows)
             largest = float(np.sqrt(np.max(np.diag(scatter))))
             if _PLAIN_RANGE[0] <= largest <= _PLAIN_RANGE[1]:
-                return BlockSums(weight, total, scatter, frame.covering(largest))
+                return BlockSums(
+                    weight, total, scatter, frame.covering(largest), _underflows(rows, np.diag(scatter))
+                )
         rows = _buffer(workspace, B.shape)
         total, largest = np.zeros(B.shape[1]), frame.largest
         with np.errstate(over="ignore", invalid="ignore"):  # a block too large is taken again below
@@ -232,7 +242,8 @@ class FoldSums:
             return _rescaled(B, w, weight, frame.covering(largest))
         if w is not None:
             rows *= np.sqrt(w)[:, None]
-        return BlockSums(weight, total, rows.T @ rows, frame.covering(largest))
+        scatter = rows.T @ rows
+        return BlockSums(weight, total, scatter, frame.covering(largest), _underflows(rows, np.diag(scatter)))
 
     def followed_by(self, other: "FoldSums", shift: int = 0, origin: Array | None = None) -> "FoldSums":
         """Return the sums of these rows and others, whose fold f is fold f + shift here; both stay.
@@ -253,6 +264,7 @@ class FoldSums:
             result.totals[fold] = first.totals[fold] + second.totals[source]
             result.scatters[fold] = first.scatters[fold] + second.scatters[source]
             result._is_empty[fold] = first._is_empty[fold] and second._is_empty[source]
+        result.underflows = first.underflows | second.underflows
         return result
 
 
@@ -273,7 +285,17 @@ def _rescaled(B: Any, w: Array | None, weight: float, frame: Frame) -> BlockSums
     """Return the sums of a dense block in the larger unit that it needs."""
     rows = np.asarray(B, dtype=float) / frame.unit - frame.origin
     weighted = rows if w is None else rows * w[:, None]
-    return BlockSums(weight, weighted.sum(axis=0), weighted.T @ rows, frame)
+    scatter = weighted.T @ rows
+    return BlockSums(weight, weighted.sum(axis=0), scatter, frame, _underflows(rows, np.diag(scatter)))
+
+
+def _underflows(rows: Any, squares: Array) -> NDArray[np.bool_]:
+    """Return which columns of rows are not all zero, but have next to nothing as their sum of squares."""
+    found = np.zeros(len(squares), dtype=bool)
+    for column in np.flatnonzero(squares < UNDERFLOW):
+        entries = rows[:, [column]]
+        found[column] = entries.count_nonzero() if sp.issparse(entries) else entries.any()
+    return found
 
 
 def _doubles(B: NDArray[Any], workspace: local) -> Array:
