@@ -3,6 +3,7 @@
 import struct
 
 import numpy as np
+
 from reader_files import PACKERS, members, with_member
 
 _LIMITS = [0, 1, -1, 127, -128, 255, 2**15, 2**31 - 1, -(2**31), 2**32 - 1, 2**62, 2**63 - 1, -(2**63)]

@@ -24,10 +24,10 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from reader_damage import damaged, options_of
-from reader_files import bombs, valid_files
 
 from attenua.cli.readers import TableError, read_table
+from reader_damage import damaged, options_of
+from reader_files import bombs, valid_files
 
 MEMORY, SECONDS = 2**30, 60
 AT_ONCE, COMMANDS = 3_000, 3

@@ -20,7 +20,8 @@ from attenua import (
     paired_gain,
     save_model,
 )
-from tests.helpers import spiked_rows
+from attenua.rivals import CorrelationPCA
+from tests.helpers import sine, spiked_rows
 
 X = spiked_rows(40, 6)
 WIDE = spiked_rows(12, 520)  # so many columns that rows are kept and no scatter is formed
@@ -100,11 +101,59 @@ def test_the_column_is_named(model):
         model.fit(one_value)
 
 
+@pytest.mark.filterwarnings("ignore:tempering is tried up to 0.5 only")
 @every_model
 def test_tiny_columns_beside_others_are_fitted(model):
     model.fit(with_column(2, 1e-300))
     np.testing.assert_allclose(model.components_[:, 2], 0, atol=1e-12)
     assert np.isfinite(model.transform(X)).all()
+
+
+# Lost, and with the same number of rows on both sides, so that their sum is zero, too.
+TINY = {"by a factor": X[:, 2] * 1e-200, "by sign": np.where(np.arange(40) % 2, 1e-200, -1e-200)}
+DIVIDING = [CorrectedPCA(2, tempering=1), CorrectedPCA(2, tempering=0.95), CorrelationPCA(2)]
+
+
+def with_tiny(kind, rows=X):
+    changed = rows.copy()
+    changed[:, 2] = TINY[kind][: len(rows)]
+    return changed
+
+
+FORMS = {
+    "dense": np.asarray,
+    "sparse": sp.csr_matrix,
+    "batches": lambda rows: [rows[:15], rows[15:]],
+    "wide": lambda rows: np.hstack([rows, spiked_rows(40, 520)]),
+}
+
+
+@pytest.mark.parametrize("kind", TINY)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("model", DIVIDING, ids=str)
+def test_columns_whose_variances_are_lost_are_not_divided_by_them(model, form, kind):
+    with pytest.raises(ValueError, match=r"numbers in column 2 that are too small beside the others"):
+        model.fit(FORMS[form](with_tiny(kind)))
+
+
+@pytest.mark.parametrize("model", DIVIDING, ids=str)
+def test_columns_that_are_constant_or_only_small_are_divided(model):
+    constant = X.copy()
+    constant[:, 2], constant[:, 4] = 1e-200, 0
+    np.testing.assert_allclose(model.fit(constant).components_[:, [2, 4]], 0, atol=1e-12)
+    if isinstance(model, CorrectedPCA) and model.tempering == 1:
+        expected = model.fit(X).components_
+        assert sine(model.fit(with_column(2, 1e-120)).components_, expected) < 1e-9
+
+
+@pytest.mark.parametrize("kind", TINY)
+def test_a_search_leaves_strengths_out_that_would_divide_by_lost_variances(kind):
+    pd = pytest.importorskip("pandas", reason="a data frame has names")
+    frame = pd.DataFrame(with_tiny(kind), columns=list("abcdef"))
+    model = CorrectedPCACV(2, corrections=["tempering"])
+    with pytest.warns(UserWarning, match=r"tempering is tried up to 0.5 only.* in column 2 \('c'\)"):
+        model.fit(frame)
+    assert model.corrections_["tempering"] <= 0.5
 
 
 def test_float32_is_refused_where_only_float64_can_hold_the_variances():

@@ -1,6 +1,5 @@
 """Mistakes that were made once: each test failed before its mistake was mended."""
 
-import threading
 import tracemalloc
 import warnings
 
@@ -260,79 +259,6 @@ def test_processes_give_what_threads_give(p):
     with joblib.parallel_config("loky"):
         processes = model.fit(X).cv_risk_folds_
     np.testing.assert_allclose(processes, threads, rtol=1e-12)
-
-
-class FakeBlas:
-    """A library of eight threads, on a machine of any size."""
-
-    def __init__(self, threads=8):
-        self.num_threads = threads
-        self.lib_controllers = [self]
-
-    def set_num_threads(self, threads):
-        self.num_threads = threads
-
-    def limit(self, limits):
-        return FakeLimiter(self, limits)
-
-
-class FakeLimiter:
-    def __init__(self, blas, limits):
-        self._blas, self._before = blas, blas.num_threads
-        blas.num_threads = limits
-
-    def restore_original_limits(self):
-        self._blas.num_threads = self._before
-
-
-@pytest.fixture
-def fake_blas(monkeypatch):
-    from attenua._data import blas
-
-    fake = FakeBlas()
-    monkeypatch.setattr(blas, "_blas", lambda: fake)
-    return fake
-
-
-def test_nested_limits_of_blas(fake_blas):
-    from attenua._data.blas import blas_limit
-
-    with blas_limit(3):
-        assert fake_blas.num_threads == 3
-        with blas_limit(1):
-            assert fake_blas.num_threads == 1
-            with blas_limit(5):
-                assert fake_blas.num_threads == 1
-        assert fake_blas.num_threads == 3
-        with pytest.raises(KeyError), blas_limit(2):
-            raise KeyError
-        assert fake_blas.num_threads == 3
-    assert fake_blas.num_threads == 8
-
-
-@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (1, 2, 0)])
-def test_limits_of_several_threads_that_leave_in_any_order(fake_blas, order):
-    from attenua._data.blas import blas_limit
-
-    limits = (4, 2, 3)
-    entered, may_leave = ([threading.Event() for _ in limits] for _ in range(2))
-
-    def work(number):
-        with blas_limit(limits[number]):
-            entered[number].set()
-            may_leave[number].wait(10)
-
-    workers = [threading.Thread(target=work, args=(number,)) for number in range(3)]
-    for number, worker in enumerate(workers):
-        worker.start()
-        assert entered[number].wait(10)
-        assert fake_blas.num_threads == min(limits[: number + 1])
-    inside = set(range(3))
-    for number in order:
-        may_leave[number].set()
-        workers[number].join(10)
-        inside.remove(number)
-        assert fake_blas.num_threads == min((limits[i] for i in inside), default=8)
 
 
 # --- the rest -----------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """A fixed number of the files that ``fuzz/model_files.py`` makes without end."""
 
 import pytest
+
 from model_files import example, outcome, valid_files
 
 

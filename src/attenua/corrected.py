@@ -10,9 +10,11 @@ from attenua._correct.damping import LARGEST_DAMPED, can_damp
 from attenua._correct.feature_groups import column_labels
 from attenua._correct.neighbours import column_smoother
 from attenua._correct.row_tempering import row_tempered
+from attenua._correct.tempering import NEEDS_VARIANCES
 from attenua._data.folds import checked_stream_folds
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData
+from attenua._data.range import check_not_vanishing
 from attenua._estimate.answer import Answer, given_answer
 from attenua._estimate.fitting import RuleTransformer
 from attenua._estimate.incremental import IncrementalFit
@@ -204,6 +206,8 @@ class CorrectedPCA(IncrementalFit, RuleTransformer):
         return CorrectedRule(np.array([strengths]), labels, smoother)
 
     def _moments(self, data: FitData) -> Moments:
+        if self._strengths().tempering > NEEDS_VARIANCES:
+            check_not_vanishing(data.moments.total, getattr(self, "feature_names_in_", None))
         strength = self._strengths().row_tempering
         if not strength:
             return data.moments.total

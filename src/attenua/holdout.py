@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attenua._data.checks import real_numbers
 from attenua._data.moments import in_data_units
 from attenua._data.namespace import beside, to_host
 from attenua._data.opening import open_for_fit
@@ -113,7 +114,8 @@ def fallback_certificate(
     if covariance is not None:
         frobenius, operator = _norms(covariance)
     else:
-        frobenius, operator = norms if norms is not None and np.shape(norms) == (2,) else (np.nan, np.nan)
+        given = real_numbers(norms, "norms must be two real numbers")
+        frobenius, operator = given.tolist() if given.shape == (2,) else (np.nan, np.nan)
         if not 0 <= operator <= frobenius < np.inf:
             raise ValueError(
                 "norms must be (Frobenius norm, operator norm), finite, the second no larger than the first; "
@@ -125,7 +127,7 @@ def fallback_certificate(
 
 
 def _norms(covariance: ArrayLike) -> tuple[float, float]:
-    S = np.asarray(covariance, dtype=float)
+    S = real_numbers(covariance, "covariance must be a symmetric matrix of real numbers")
     if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.isfinite(S).all() or not np.allclose(S, S.T):
         raise ValueError("covariance must be a finite symmetric matrix.")
     values = np.linalg.eigvalsh(S)

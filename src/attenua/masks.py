@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua._correct.feature_groups import column_labels
+from attenua._data.checks import real_numbers
 from attenua._data.moments import within_groups
 from attenua._estimate.options import FeatureGroups
 
@@ -104,8 +105,8 @@ def full_output_loss(
     >>> full_output_loss(np.array([[1.0, 0.0]]), covariance, mask_rate=0.5)
     3.0
     """
-    U = np.asarray(components, dtype=float)
-    S = np.asarray(covariance, dtype=float)
+    U = real_numbers(components, "components must be a matrix of real numbers")
+    S = real_numbers(covariance, "covariance must be a square matrix of real numbers")
     if S.ndim != 2 or S.shape[0] != S.shape[1]:
         raise ValueError(f"covariance must be a square matrix; got shape {S.shape}.")
     if U.ndim != 2 or U.shape[1] != S.shape[0]:
@@ -122,7 +123,7 @@ def full_output_loss(
 
 
 def _checked(value: ArrayLike, name: str, upper: float) -> NDArray[np.float64]:
-    array = np.asarray(value, dtype=float)
+    array = real_numbers(value, f"{name} must be a number or an array of numbers")
     bad = array[~((array >= 0) & (array < upper))]
     if bad.size:
         raise ValueError(f"{name} must be at least 0 and below {upper:g}; got {bad.flat[0]:g}.")

@@ -1,5 +1,6 @@
 """How sure a held-out gain over PCA is: paired differences over splits, and a choice made elsewhere."""
 
+import numbers
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -135,6 +136,8 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
     risk, folds = to_host(estimator.cv_risk_), to_host(estimator.cv_risk_folds_)
     n_splits = len(folds)
     per_repeat = folds_per_repetition(estimator.cv, n_splits)
+    if alpha is not None and (isinstance(alpha, bool) or not isinstance(alpha, numbers.Real)):
+        raise ValueError(f"alpha must be one of the strengths that were compared, a number; got {alpha!r}.")
     strength = float(estimator.alpha_ if alpha is None else alpha)
     best = _place(to_host(estimator.alphas_), strength)
     base = folds[:, 0].mean()

@@ -10,7 +10,6 @@ from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
 from attenua._data import device_rows
-from attenua._data.namespace import namespace_of
 from tests.helpers import (
     assert_risks_close_enough,
     covariance,
@@ -142,20 +141,6 @@ def test_single_precision(lib, shape):
     theirs, ours = AttenuatedPCACV(3).fit(lib.array(X)), AttenuatedPCACV(3).fit(X)
     assert theirs.alpha_ == ours.alpha_
     compare(lib, theirs, ours, X, CV_ARRAYS, {"rtol": 2e-5, "atol": 2e-6})
-
-
-def test_products_in_single_precision_of_many_rows(lib, monkeypatch):
-    monkeypatch.setattr(device_rows, "SINGLE_PRECISION_ROWS", 1_000)
-    monkeypatch.setattr(device_rows, "_PRODUCT_ROWS", 256)
-    X = (spiked_rows(3_000, 20) + 300).astype(np.float32)
-    rows = device_rows.DeviceRows(namespace_of(lib.array(X)), lib.array(X))
-    assert rows._single
-    S = lib.numpy(rows.moments().covariance)
-    exact = covariance(X.astype(float))
-    assert np.abs(S - exact).max() <= 1e-6 * np.abs(exact).max()
-    theirs, ours = AttenuatedPCACV(3).fit(lib.array(X)), AttenuatedPCACV(3).fit(X.astype(float))
-    assert theirs.alpha_ == ours.alpha_
-    assert sine(lib.numpy(theirs.components_), ours.components_) <= 1e-5
 
 
 def test_float32_components_go_with_float64_rows(lib):

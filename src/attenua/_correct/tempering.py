@@ -5,6 +5,10 @@ from typing import Any
 from attenua._data.moments import Moments
 from attenua._data.namespace import array_namespace
 
+# Above this strength, columns whose variances are lost to underflow would count: below, what is left of them,
+# a power 1 - strength of a standard deviation below 1e-145, is less than rounding errors beside the others.
+NEEDS_VARIANCES = 0.85
+
 
 def tempered(moments: Moments, strength: float) -> Moments:
     r"""Return the moments of the columns divided by :math:`s_i^\gamma`.

@@ -4,12 +4,13 @@ Many small products and eigenproblems are slower on several threads than on one,
 while they wait, so that they take the cores from everybody else.
 """
 
-from collections import Counter, deque
+import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock
+from threading import RLock
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -27,50 +28,86 @@ class _BlasLimits:
     """All limits that are in force in the process; the lowest counts, and the last to leave lifts it."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._limits: Counter[int] = Counter()
-        self._before: Any = None
+        self._lock = RLock()
+        self._limits: dict[object, int] = {}
+        self._before: list[tuple[Any, int]] = []
 
-    def enter(self, threads: int) -> bool:
-        """Take a limit into force, unless BLAS keeps to it without; say whether it has to be left."""
+    def enter(self, key: object, threads: int) -> None:
+        """Take a limit into force, unless BLAS keeps to it without."""
         with self._lock:
             if not self._limits:
                 if threads >= blas_threads():
-                    return False
-                self._before = _blas().limit(limits=blas_threads())
+                    return
+                self._before = [(library, library.num_threads) for library in _blas().lib_controllers]
             # Also where a lower one is in force: that one may be left first, by another thread.
-            self._limits[threads] += 1
+            self._limits[key] = threads
             self._apply()
-            return True
 
-    def leave(self, threads: int) -> None:
+    def leave(self, key: object) -> None:
+        """Take a limit out of force; one that is not in force may be left, too."""
         with self._lock:
-            self._limits[threads] -= 1
-            self._limits += Counter()  # drops what is zero
-            if self._limits:
-                self._apply()
-            else:
-                self._before.restore_original_limits()
+            self._limits.pop(key, None)
+            self._apply()
+            if not self._limits:
+                self._before = []
 
     def _apply(self) -> None:
-        lowest = min(self._limits)
-        if lowest != blas_threads():
-            for library in _blas().lib_controllers:
-                library.set_num_threads(lowest)
+        for library, threads in self._before:
+            _set_threads(library, min([threads, *self._limits.values()]))
+
+    def before_fork(self) -> None:
+        """Lift all limits, so that a child process, in which nobody would lift them, begins without.
+
+        Not in the child: there BLAS may wait for a lock that a thread of the parent held.
+        """
+        self._lock.acquire()
+        for library, threads in self._before:
+            _set_threads(library, threads)
+
+    def after_fork_in_parent(self) -> None:
+        """Put the limits into force again."""
+        self._apply()
+        self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Forget the limits: the threads that set them are not here."""
+        self._lock, self._limits, self._before = RLock(), {}, []
+
+
+def _set_threads(library: Any, threads: int) -> None:
+    """Set the number of threads of the process, from any thread.
+
+    From threadpoolctl 3.8 on, the first thread to set that of OpenBLAS is the only one that may, while it
+    lives. Others would be ignored without a word, also those that lift a limit.
+    """
+    if library.num_threads != threads:
+        allow_this_thread = getattr(library, "clear_controlling_thread", lambda force: None)
+        allow_this_thread(force=True)
+        library.set_num_threads(threads)
+        allow_this_thread(force=True)
 
 
 _limits = _BlasLimits()
+if hasattr(os, "register_at_fork"):  # not on Windows, which cannot fork
+    os.register_at_fork(
+        before=_limits.before_fork,
+        after_in_parent=_limits.after_fork_in_parent,
+        after_in_child=_limits.after_fork_in_child,
+    )
 
 
 @contextmanager
 def blas_limit(threads: int) -> Iterator[None]:
     """Let BLAS use no more than so many threads inside; limits may be nested, and the lowest counts."""
-    entered = _limits.enter(threads)
+    key = object()
     try:
+        _limits.enter(key, threads)
         yield
     finally:
-        if entered:
-            _limits.leave(threads)
+        try:
+            _limits.leave(key)
+        finally:
+            _limits.leave(key)  # again: an interrupt may have ended the first
 
 
 @cache

@@ -32,6 +32,35 @@ def as_slice(rows: NDArray[np.intp]) -> NDArray[np.intp] | slice:
     return slice(int(rows[0]), int(rows[-1]) + 1, step)
 
 
+class ChosenRows:
+    """Some rows of a dense matrix, which are copied a block at a time, when they are asked for.
+
+    Parameters
+    ----------
+    X : ndarray or memory map
+        All rows.
+    numbers : ndarray of int
+        Numbers of the rows that are chosen.
+    """
+
+    def __init__(self, X: NDArray[Any], numbers: NDArray[np.intp]):
+        self._X, self._numbers = X, numbers
+        self.shape, self.dtype = (len(numbers), X.shape[1]), X.dtype
+
+    def __getitem__(self, key: Any) -> NDArray[Any]:
+        """Return rows, or with a pair of keys, rows of some columns."""
+        rows, *columns = key if isinstance(key, tuple) else (key,)
+        return self._X[(self._numbers[rows], *columns)]
+
+
+def counted_rows(X: Any, sample_weight: NDArray[np.float64] | None) -> tuple[Any, Any]:
+    """Leave out rows of weight zero, which must not choose the frame either; without copying dense ones."""
+    if sample_weight is None or sample_weight.all():
+        return X, sample_weight
+    numbers = np.flatnonzero(sample_weight)
+    return X[numbers] if sp.issparse(X) else ChosenRows(X, numbers), sample_weight[numbers]
+
+
 def squared_lengths(X: Any, mean: NDArray[np.float64], unit: float) -> NDArray[np.float64]:
     """Return the squared distances of rows from a mean, which is given in a unit; in that unit."""
     parts = []

@@ -41,6 +41,33 @@ def matrix_requirements() -> dict[str, Any]:
     }
 
 
+def real_numbers(values: Any, expected: str, *, booleans: bool = False) -> Array:
+    """Return an array of doubles, or raise where values are complex, text or objects that are no numbers.
+
+    Parameters
+    ----------
+    values : array-like
+        Numbers.
+    expected : str
+        The first half of the error: the argument and what it must be.
+    booleans : bool
+        Whether True and False count as 1 and 0, which they do in data.
+    """
+    try:
+        given = np.asarray(values)
+    except (TypeError, ValueError):
+        raise ValueError(f"{expected}; got rows of different lengths.") from None
+    kind = given.dtype.kind
+    if kind == "O" and all(isinstance(value, numbers.Real) for value in given.flat):
+        kind = "f"
+    if kind not in ("iufb" if booleans else "iuf"):
+        raise ValueError(f"{expected}; got {_KINDS.get(kind, f'values of type {given.dtype}')}.")
+    return given.astype(float, copy=False)
+
+
+_KINDS = {"b": "True and False", "c": "complex numbers", "O": "objects", "S": "text", "U": "text"}
+
+
 def encode_labels(labels: NDArray[Any], name: str) -> NDArray[np.intp]:
     """Return labels as 0, 1, ... in sorted order."""
     labels = as_labels(labels, name)
@@ -95,14 +122,7 @@ def checked_batch_weights(sample_weight: ArrayLike | None, n_samples: int) -> Ar
     check_no_column_name(sample_weight, "sample_weight")
     if np.ma.is_masked(sample_weight):
         raise ValueError("sample_weight must not be masked.")
-    try:
-        # numpy would read times as counts of nanoseconds, and complex numbers without a part.
-        is_number = np.asarray(sample_weight).dtype.kind not in "mMc"
-        weights = np.asarray(sample_weight, dtype=float) if is_number else None
-    except (TypeError, ValueError):
-        weights = None
-    if weights is None:
-        raise ValueError("sample_weight must be an array of numbers.")
+    weights = real_numbers(sample_weight, "sample_weight must be an array of numbers", booleans=True)
     if weights.ndim != 1:
         raise ValueError(
             f"sample_weight must be 1D array or scalar, one number per row; got {weights.ndim}D."

@@ -64,20 +64,16 @@ class DaskRows:
         partitions = X.to_delayed().ravel().tolist() if hasattr(X, "chunks") else X.to_delayed()
         labels = _aligned(groups, X, len(partitions), "groups")
         weights = _aligned(sample_weight, X, len(partitions), "sample_weight")
-        known = _known_lengths(X)
         self._parts = list(zip(partitions, labels, weights, strict=True))
         self._n_folds = n_folds
         self._names = getattr(estimator, "feature_names_in_", None)
-        self._expected_rows = 0 if known is None else sum(known)
 
     def streams(self, factors: Sequence[Callable[[Any], Any] | None] = (None,)) -> list[RowStream]:
         """Read the rows once, and return their sums for each of some factors of the weights."""
         import dask
 
         read, combine = dask.delayed(_partition), dask.delayed(_combine)
-        parts = [
-            read(*part, self._n_folds, self._names, self._expected_rows, factors) for part in self._parts
-        ]
+        parts = [read(*part, self._n_folds, self._names, factors) for part in self._parts]
         while len(parts) > 1:
             parts = [combine(parts[i : i + _SPLIT_EVERY]) for i in range(0, len(parts), _SPLIT_EVERY)]
         (streams,) = dask.compute(parts[0])
@@ -105,14 +101,13 @@ def _partition(
     sample_weight: Any,
     n_folds: int,
     names: Any,
-    expected_rows: int,
     factors: Sequence[Callable[[Any], Any] | None],
 ) -> list[RowStream]:
     """Return the sums of one partition; runs on a worker."""
     rows = _checked(rows)
     streams = []
     for factor in factors:
-        stream = RowStream(n_folds, names, expected_rows)
+        stream = RowStream(n_folds, names)
         if rows.shape[0]:
             weights = factored(checked_batch_weights(sample_weight, rows.shape[0]), rows, factor)
             stream.add(rows, groups=groups, sample_weight=weights)

@@ -1,8 +1,6 @@
 """From rows on a device to the moments of any subset of them, on the same device.
 
-The rows are read in place, in steps of a few hundred megabytes. Sums are kept in double precision. Products
-of float32 rows are taken in single precision, 16,384 rows at a time, where they are many; if the device
-rounds such products further (TF32), they are taken in double precision instead.
+The rows are read in place, in steps of a few hundred megabytes, and multiplied and added in double precision.
 """
 
 from collections.abc import Iterator
@@ -11,24 +9,14 @@ from typing import Any
 import numpy as np
 
 from attenua._data.blocks import as_slice, not_finite, unit_for
-from attenua._data.moments import Moments, ScatterMoments
+from attenua._data.moments import UNDERFLOW, Moments, ScatterMoments
 from attenua._data.namespace import beside, check_float64, device_of, spans, to_host
 from attenua._data.row_moments import RowMoments, has_few_rows, inner_products
 from attenua._data.rows import forms_scatter
-from attenua._data.sums import (
-    FRAME_ROWS,
-    NEAR_ZERO,
-    SINGLE_PRECISION_ROWS,
-    SINGLE_RANGE,
-    SINGLE_SQUARE,
-)
+from attenua._data.sums import FRAME_ROWS, NEAR_ZERO
 
 # A step should be long enough that launching its few kernels costs nothing, and small beside the data.
 _STEP_BYTES = 256 * 2**20
-# Rows of one product in single precision; the products of a step are one batch, added in double precision.
-_PRODUCT_ROWS = 16_384
-# Products in single precision are off by about 1e-6 of the largest, in TF32 by 1e-4.
-_SINGLE_ERROR = 1e-5
 
 
 class DeviceRows:
@@ -55,34 +43,22 @@ class DeviceRows:
         self.n_features = p
         self.forms_scatter = forms_scatter(self.n_samples, p)
         self._X, self._weights = X, sample_weight
-        largest = device_magnitude(xp, X)
-        self._unit = unit_for(largest)
+        self._unit = unit_for(device_magnitude(xp, X))
         self._origin = self._median_of_some()
         self._is_shifted = bool(xp.any(self._origin != 0))
-        self._single = (
-            X.dtype == xp.float32
-            and sample_weight is None
-            and self.n_samples >= SINGLE_PRECISION_ROWS
-            and SINGLE_RANGE[0] <= largest <= SINGLE_RANGE[1]
-            and _multiplies_in_single(xp, X)
-        )
         self._kept: Any = None
         self.dtype = np.float32 if X.dtype == xp.float32 else np.float64
 
     def _median_of_some(self) -> Any:
-        """Return the origin: the median of a few rows, as float32 where the rows are."""
+        """Return the origin: the median of a few rows."""
         xp = self.xp
         some = self._X[:: -(-self.n_samples // FRAME_ROWS), ...]
         some = xp.sort(xp.astype(some, xp.float64) / self._unit, axis=0)
         origin = _middle(some)
         spread = _middle(xp.sort(xp.abs(some - origin), axis=0))
-        is_single = self._X.dtype == xp.float32
-        if bool(xp.all(xp.abs(origin) <= NEAR_ZERO[is_single] * spread)):
+        if bool(xp.all(xp.abs(origin) <= NEAR_ZERO * spread)):
             return xp.zeros_like(origin)  # rows that are centred well enough are multiplied as they are
-        if not is_single or self._unit != 1.0:
-            return origin
-        # What single precision holds, so that subtracting it rounds once only.
-        return xp.astype(xp.astype(origin, xp.float32), xp.float64)
+        return origin
 
     def moments(self, rows: np.ndarray | slice | None = None, factors: Any = None) -> Moments:
         """Return the moments of the given rows (an array of numbers, or a slice), or of all.
@@ -132,22 +108,34 @@ class DeviceRows:
         xp, p = self.xp, self.n_features
         zeros = {"dtype": xp.float64, "device": device_of(self._X)}
         weight, total, scatter = 0.0, xp.zeros(p, **zeros), xp.zeros((p, p), **zeros)
-        count = 0
         for step in self._steps(rows, weights):
             step_weight, step_total, step_scatter = self._measured(*step)
             weight += step_weight
             total += step_total
             scatter += step_scatter
-            count += step[0].shape[0]
-        if self._single and weights is None and self._lost_squares(scatter, count, rows):
-            self._single = False
-            return self._summed(rows, weights)
-        return ScatterMoments(weight, total, scatter, self._origin, self._unit, owned=True)
+        return ScatterMoments(
+            weight,
+            total,
+            scatter,
+            self._origin,
+            self._unit,
+            owned=True,
+            underflows=self._underflows(rows, xp.linalg.diagonal(scatter)),
+        )
+
+    def _underflows(self, rows: Any, squares: Any) -> Any:
+        """Return which columns are not all at the origin, but have next to nothing as their squares."""
+        xp, small = self.xp, squares < UNDERFLOW
+        if not bool(xp.any(small)):
+            return small
+        origin = self._origin * self._unit
+        moved = [xp.any(xp.astype(B, xp.float64) != origin, axis=0) for B, _ in self._steps(rows, None)]
+        return small & xp.any(xp.stack(moved), axis=0)
 
     def _steps(self, rows: Any, w: Any) -> Iterator[tuple[Any, Any]]:
         """Yield the rows, and their weights or None, in steps."""
         xp, X = self.xp, self._X
-        size = step_rows(X, _PRODUCT_ROWS if self._single else 1)
+        size = step_rows(X)
         if isinstance(rows, slice):
             start, stop, stride = rows.indices(self.n_samples)
             for first in range(start, stop, size * stride):
@@ -161,35 +149,14 @@ class DeviceRows:
     def _measured(self, B: Any, w: Any) -> tuple[float, Any, Any]:
         """Return the weight, total and scatter of the rows of a step."""
         xp = self.xp
-        dtype = xp.float32 if self._single and w is None else xp.float64
-        B = xp.astype(B, dtype, copy=False)
+        B = xp.astype(B, xp.float64, copy=False)
         B = B if self._unit == 1.0 else B / self._unit
-        B = B - xp.astype(self._origin, dtype) if self._is_shifted else B
+        B = B - self._origin if self._is_shifted else B
         if w is not None:
             total = w @ B
             B = B * xp.sqrt(w)[:, None]
             return float(xp.sum(w)), total, xp.matrix_transpose(B) @ B
-        if not self._single:
-            return float(B.shape[0]), xp.sum(B, axis=0), xp.matrix_transpose(B) @ B
-        whole = B.shape[0] // _PRODUCT_ROWS * _PRODUCT_ROWS
-        total, scatter = (xp.zeros((), dtype=xp.float64, device=device_of(B)) for _ in range(2))
-        for part, size in ((B[:whole, :], _PRODUCT_ROWS), (B[whole:, :], B.shape[0] - whole)):
-            if part.shape[0]:
-                blocks = xp.reshape(part, (-1, size, self.n_features))
-                products = xp.matmul(xp.matrix_transpose(blocks), blocks)
-                scatter = scatter + xp.sum(products, axis=0, dtype=xp.float64)
-                sums = xp.matmul(xp.ones((1, size), dtype=B.dtype, device=device_of(B)), blocks)
-                total = total + xp.sum(sums[:, 0, :], axis=0, dtype=xp.float64)
-        return float(B.shape[0]), total, scatter
-
-    def _lost_squares(self, scatter: Any, count: int, rows: Any) -> bool:
-        """Whether a column whose squares sum to next to nothing is not nothing, but lost to underflow."""
-        xp = self.xp
-        small = xp.nonzero(xp.linalg.diagonal(scatter) < SINGLE_SQUARE * count)[0]
-        if small.shape[0] == 0:
-            return False
-        nothing = xp.astype(xp.take(self._origin, small), xp.float32)
-        return any(bool(xp.any(xp.take(B, small, axis=1) != nothing)) for B, _ in self._steps(rows, None))
+        return float(B.shape[0]), xp.sum(B, axis=0), xp.matrix_transpose(B) @ B
 
 
 def _middle(columns: Any) -> Any:
@@ -198,10 +165,9 @@ def _middle(columns: Any) -> Any:
     return (columns[middle, :] + columns[-1 - middle, :]) / 2
 
 
-def step_rows(X: Any, multiple: int = 1) -> int:
+def step_rows(X: Any) -> int:
     """Return how many rows one step takes."""
-    size = max(_STEP_BYTES // (8 * max(X.shape[1], 1)), 1_024)
-    return max(size // multiple, 1) * multiple
+    return max(_STEP_BYTES // (8 * max(X.shape[1], 1)), 1_024)
 
 
 def device_magnitude(xp: Any, X: Any) -> float:
@@ -219,12 +185,3 @@ def _first_bad_column(xp: Any, X: Any) -> str:
     finite = xp.stack([xp.all(xp.isfinite(X[step, :]), axis=0) for step in steps])
     column = int(xp.argmax(xp.astype(~xp.all(finite, axis=0), xp.int64)))
     return not_finite(f"column {column}", bool(xp.any(xp.isnan(X[:, column]))))
-
-
-def _multiplies_in_single(xp: Any, like: Any) -> bool:
-    """Whether products of float32 are rounded to float32, and no further (TF32): measured on a small one."""
-    values = np.random.default_rng(0).standard_normal((256, 256)).astype(np.float32)
-    A = beside(like, values, xp.float32)
-    exact = xp.astype(A, xp.float64) @ xp.astype(A, xp.float64)
-    off = xp.max(xp.abs(xp.astype(xp.matmul(A, A), xp.float64) - exact))
-    return bool(off <= _SINGLE_ERROR * xp.max(xp.abs(exact)))

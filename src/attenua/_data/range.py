@@ -78,6 +78,28 @@ def check_not_too_large(moments: Moments, dtype: type, names: Any = None) -> Non
         _refuse("large", "divide", spreads > most / np.sqrt(len(spreads)), moments, dtype, names)
 
 
+def vanishing_columns(moments: Moments, names: Any = None) -> tuple[list[int], str]:
+    """Return the columns of all rows that vary but whose variances are lost, and these columns in words."""
+    columns = moments.vanishing.tolist()
+    return columns, list_columns(_called(columns, names))
+
+
+def check_not_vanishing(moments: Moments, names: Any = None) -> None:
+    """Raise if columns that are to be divided by their standard deviations have some that are lost."""
+    columns, listed = vanishing_columns(moments, names)
+    if columns:
+        raise OutOfRangeError(
+            "numbers in {where} that are too small beside the others: the variance is lost, so that nothing "
+            "can be divided by its root. Look for wrong values, or multiply these columns by a constant.",
+            columns,
+            listed,
+        )
+
+
+def _called(columns: Sequence[int], names: Any) -> list[str]:
+    return [str(column) if names is None else f"{column} ({names[column]!r})" for column in columns]
+
+
 def _spreads(moments: Moments) -> NDArray[np.float64]:
     """Return the standard deviations, in the unit of the moments."""
     spreads: NDArray[np.float64] = np.sqrt(to_host(moments.variances))

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from attenua._data.blocks import row_blocks
-from attenua._data.moments import CONSTANT, Moments, ScatterMoments
+from attenua._data.moments import CONSTANT, UNDERFLOW, Moments, ScatterMoments
 from attenua._data.namespace import array_namespace, beside, clipped, to_host
 
 Array = NDArray[np.float64]
@@ -236,6 +236,14 @@ class RowMoments(Moments):
         return self.variances > (CONSTANT * self._offset) ** 2
 
     @property
+    def vanishing(self) -> NDArray[np.intp]:
+        """Columns that vary, but by so little that their variances are lost to underflow."""
+        rows, _ = self._used
+        small = np.flatnonzero(to_host(self.variances) * self.weight < UNDERFLOW)
+        by_columns = rows.tocsc() if sp.issparse(rows) else rows
+        return np.array([column for column in small if _varies(by_columns[:, int(column)])], dtype=np.intp)
+
+    @property
     def product_work(self) -> int:
         """Number of multiplications of a product of S and a vector."""
         rows, _ = self._used
@@ -388,6 +396,12 @@ def _taken(rows: Any, positions: NDArray[np.intp]) -> Any:
     if sp.issparse(rows):
         return rows[positions]
     return array_namespace(rows).take(rows, beside(rows, positions), axis=0)
+
+
+def _varies(column: Any) -> bool:
+    """Whether the entries of a column, dense or sparse, are not all the same."""
+    column = to_host(column.toarray().ravel() if sp.issparse(column) else column)
+    return bool((column != column[0]).any())
 
 
 def _squares(rows: Any) -> Array:

@@ -13,10 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua._data.blocks import as_slice, less_origin, magnitude, row_blocks, squared_lengths
+from attenua._data.blocks import as_slice, counted_rows, less_origin, magnitude, row_blocks, squared_lengths
 from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.row_moments import RowMoments, has_few_rows, inner_products
-from attenua._data.sums import SINGLE_PRECISION_ROWS, FoldSums, frame_of, product_blocks
+from attenua._data.sums import FoldSums, frame_of, product_blocks
 
 Array = NDArray[np.float64]
 
@@ -48,9 +48,7 @@ class HostRows:
     """
 
     def __init__(self, X: Any, sample_weight: Array | None = None, feature_names: Any = None):
-        if sample_weight is not None and not sample_weight.all():
-            # A row that counts nothing must not choose the frame either.
-            X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
+        X, sample_weight = counted_rows(X, sample_weight)
         self.n_samples, self.n_features = X.shape
         if sp.issparse(X) and not X.has_canonical_format:
             X = X.copy()  # the caller's matrix stays as it is
@@ -72,7 +70,7 @@ class HostRows:
             values = self._X.data.astype(float) / self._frame.unit
             rows = sp.csr_matrix((values, self._X.indices, self._X.indptr), shape=self._X.shape, copy=False)
             return less_origin(rows, self._frame.origin)
-        return self._in_frame(self._X)
+        return self._in_frame(self._X[:])
 
     @cached_property
     def _products(self) -> Array | None:
@@ -142,9 +140,8 @@ class HostRows:
             blocks = product_blocks(start, stop, self.n_features, step)
         else:
             blocks = (rows[block] for block in product_blocks(0, len(rows), self.n_features))
-        single = self.n_samples >= SINGLE_PRECISION_ROWS
         weights = self._factored(factors)
-        sums.add(self._X, ((0, block) for block in blocks), sample_weight=weights, single=single)
+        sums.add(self._X, ((0, block) for block in blocks), sample_weight=weights)
         return scatter_moments(sums, owned=True)[0]
 
 
@@ -152,6 +149,14 @@ def scatter_moments(sums: FoldSums, *, owned: bool = False) -> list[ScatterMomen
     """Return the moments of every fold. They share memory with the sums."""
     frame = sums.frame
     return [
-        ScatterMoments(float(weight), total, scatter, frame.origin, frame.unit, owned=owned)
+        ScatterMoments(
+            float(weight),
+            total,
+            scatter,
+            frame.origin,
+            frame.unit,
+            owned=owned,
+            underflows=sums.underflows,
+        )
         for weight, total, scatter in zip(sums.weights, sums.totals, sums.scatters, strict=True)
     ]

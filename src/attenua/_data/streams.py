@@ -12,21 +12,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._data.blocks import magnitude
+from attenua._data.blocks import counted_rows, magnitude
 from attenua._data.checks import check_total_weight
 from attenua._data.folds import Split, folds_by_group
 from attenua._data.moments import ScatterMoments
 from attenua._data.range import check_not_too_large
 from attenua._data.rows import scatter_moments
 from attenua._data.splits import FoldMoments
-from attenua._data.sums import (
-    SINGLE_PRECISION_ROWS,
-    FoldSums,
-    Frame,
-    frame_of,
-    product_blocks,
-    representable,
-)
+from attenua._data.sums import FoldSums, Frame, frame_of, product_blocks
 
 Array = NDArray[np.float64]
 
@@ -40,8 +33,6 @@ class RowStream:
         Number of folds; 1 where nothing is held out.
     feature_names : sequence of str, optional
         Names that an error about a column uses.
-    expected_rows : int
-        How many rows there will be, where that is known; decides when single precision is enough.
 
     Attributes
     ----------
@@ -55,13 +46,12 @@ class RowStream:
         Whether labels decide the folds; None before the first batch.
     """
 
-    def __init__(self, n_folds: int = 1, feature_names: Any = None, expected_rows: int = 0):
+    def __init__(self, n_folds: int = 1, feature_names: Any = None):
         self.n_folds = n_folds
         self.counts = np.zeros(n_folds, dtype=int)
         self.n_left_out = 0
         self.is_float32 = True
         self.names = feature_names
-        self._expected_rows = expected_rows
         self._sums: FoldSums | None = None
         self._rows_at_origin = 0
         self.has_groups: bool | None = None
@@ -89,14 +79,11 @@ class RowStream:
         folds = None if groups is None else folds_by_group(groups, self.n_folds)
         if folds is not None and len(folds) != n:
             raise ValueError(f"groups must hold one label for each of the {n} rows; got {len(folds)}.")
-        left_out = 0
-        if sample_weight is not None and not sample_weight.all():
-            # A row that counts nothing must not choose the frame either.
-            counted = sample_weight > 0
-            X, sample_weight = X[counted], sample_weight[counted]
-            folds = None if folds is None else folds[counted]
-            left_out, n = n - X.shape[0], X.shape[0]
-        if n:
+        if folds is not None and sample_weight is not None:
+            folds = folds[sample_weight > 0]
+        X, sample_weight = counted_rows(X, sample_weight)
+        left_out = n - X.shape[0]
+        if X.shape[0]:
             self._add_rows(X, folds, sample_weight)
         self.n_left_out += left_out
         self.is_float32 &= X.dtype == np.float32
@@ -111,9 +98,8 @@ class RowStream:
             X.sum_duplicates()
         frame = self._frame_for(X, largest)
         batch = FoldSums(frame, self.n_folds, self.names)
-        single = max(self.n_rows + n, self._expected_rows) >= SINGLE_PRECISION_ROWS
         parts = list(self._parts(n, X.shape[1], folds))
-        batch.add(X, parts, sample_weight=sample_weight, single=single, largest=largest)
+        batch.add(X, parts, sample_weight=sample_weight, largest=largest)
         if self._sums is not None:
             batch = self._sums.followed_by(batch, origin=frame.origin * frame.unit)
         if batch.frame.unit > 1:
@@ -144,8 +130,7 @@ class RowStream:
             origin = own.origin * own.unit
         else:
             origin = sums.centre(sparse=sp.issparse(X))
-        origin = origin / frame.unit
-        return frame._replace(origin=representable(origin) if self.is_float32 else origin)
+        return frame._replace(origin=origin / frame.unit)
 
     def _parts(self, n: int, p: int, folds: NDArray[np.intp] | None) -> Iterator[tuple[int, Any]]:
         """Yield the rows of a batch fold by fold; row numbers modulo the folds are strided slices."""

@@ -16,23 +16,17 @@ from numpy.typing import NDArray
 
 from attenua._data.blas import in_order
 from attenua._data.blocks import less_origin, magnitude, row_blocks, unit_for
+from attenua._data.moments import UNDERFLOW
 
 Array = NDArray[np.float64]
 
 # The most rows that a frame is chosen by.
 FRAME_ROWS = 64
-# An origin of so many spreads costs two digits of sixteen in double precision, none of seven in single.
-NEAR_ZERO = {False: 8.0, True: 0.5}
-# From this many rows on, float32 rows are multiplied in single precision, a block at a time, and the products
-# are added in double precision. Measured at 65,536 rows, the covariance is off by 1.2e-8 of its norm with
-# blocks of 4,096 rows, 2.3e-8 with 16,384 and 7e-8 with 65,536; less with more rows. float32 itself is 6e-8.
-SINGLE_PRECISION_ROWS = 65_536
+# An origin of so many spreads costs two digits of sixteen.
+NEAR_ZERO = 8.0
 _PRODUCT_ROWS = 8_192
 _PRODUCT_BYTES = 64 * 2**20
 _MIN_PRODUCT_ROWS = 1_024
-# Single precision multiplies numbers of these sizes without overflow, and without underflow that matters.
-SINGLE_RANGE = (2.0**-20, 2.0**50)
-SINGLE_SQUARE = 1e-30
 # A block whose columns have lengths in this range holds finite numbers that were squared safely, with nothing
 # lost that matters. NaN and infinity are outside it.
 _PLAIN_RANGE = (2.0**-10, 2.0**30)
@@ -90,9 +84,9 @@ def frame_of(X: Any, feature_names: Any = None, largest: float | None = None) ->
     # A median, so that one far row does not carry the origin away from all others.
     origin = np.median(sample, axis=0)
     spread = np.median(np.abs(sample - origin), axis=0)
-    if (np.abs(origin) <= NEAR_ZERO[X.dtype == np.float32] * spread).all():
+    if (np.abs(origin) <= NEAR_ZERO * spread).all():
         origin = np.zeros_like(origin)  # rows that are centred well enough are multiplied as they are
-    return Frame(representable(origin) if X.dtype == np.float32 else origin, unit, largest)
+    return Frame(origin, unit, largest)
 
 
 def _sparse_origin(sample: Any) -> Array:
@@ -113,14 +107,7 @@ def far_from_zero(centre: Array, spread: Array) -> Array:
     More than half of such a column is not zero, so that it at most doubles when sparse rows are counted from
     its centre.
     """
-    return np.where(np.abs(centre) > NEAR_ZERO[False] * spread, centre, 0.0)
-
-
-def representable(origin: Array) -> Array:
-    """Return the nearest origin that single precision holds, so that subtracting it rounds once only."""
-    with np.errstate(over="ignore"):
-        rounded = origin.astype(np.float32).astype(float)
-    return np.where(np.isfinite(rounded), rounded, origin)
+    return np.where(np.abs(centre) > NEAR_ZERO * spread, centre, 0.0)
 
 
 class BlockSums(NamedTuple):
@@ -130,6 +117,7 @@ class BlockSums(NamedTuple):
     total: Array
     scatter: Any
     frame: Frame
+    underflows: NDArray[np.bool_]
 
 
 class FoldSums:
@@ -152,6 +140,8 @@ class FoldSums:
         Weighted sums of ``x / unit - origin``.
     scatters : list of ndarray of shape (n_features, n_features)
         Weighted sums of ``(x / unit - origin)(x / unit - origin).T``.
+    underflows : ndarray of bool of shape (n_features,)
+        Columns that are not all zero in some block, but have squares that underflow there.
     """
 
     def __init__(self, frame: Frame, n_folds: int = 1, feature_names: Any = None):
@@ -161,6 +151,7 @@ class FoldSums:
         self.weights = np.zeros(n_folds)
         self.totals = np.zeros((n_folds, p))
         self.scatters = [np.zeros((p, p)) for _ in range(n_folds)]
+        self.underflows = np.zeros(p, dtype=bool)
         self._is_empty = [True] * n_folds
 
     def centre(self, *, sparse: bool) -> Array:
@@ -203,7 +194,6 @@ class FoldSums:
         parts: Iterable[tuple[int, NDArray[np.intp] | slice]],
         *,
         sample_weight: Array | None = None,
-        single: bool = False,
         largest: float | None = None,
     ) -> None:
         """Add rows of X to folds.
@@ -216,21 +206,17 @@ class FoldSums:
             Fold and row numbers; each part is multiplied at once.
         sample_weight : ndarray of shape (n_samples,), optional
             Weights of the rows of X.
-        single : bool
-            Whether float32 rows may be multiplied in single precision.
         largest : float, optional
             Magnitude of X, where it is known to be finite; if not, the rows are checked as they are read.
         """
         if largest is not None:
             self.cover(self.frame.covering(largest))
-        single = single and X.dtype == np.float32 and sample_weight is None and not sp.issparse(X)
-        single = single and np.array_equal(self.frame.origin, representable(self.frame.origin))
         workspace = local()  # a thread keeps its buffer from block to block
 
         def measure(part: tuple[int, Any]) -> tuple[int, BlockSums]:
             fold, rows = part
             w = None if sample_weight is None else sample_weight[rows]
-            return fold, self._measure(X[rows], w, single, largest is not None, workspace)
+            return fold, self._measure(X[rows], w, largest is not None, workspace)
 
         n, p = X.shape
         parallel = float(n) * p**2 > _PARALLEL_WORK and not sp.issparse(X)
@@ -244,6 +230,7 @@ class FoldSums:
     def _take(self, fold: int, sums: BlockSums) -> None:
         self.cover(self.frame.covering(sums.frame.largest))
         ratio = sums.frame.unit / self.frame.unit
+        self.underflows = self.underflows | sums.underflows
         self.weights[fold] += sums.weight
         self.totals[fold] += sums.total * ratio
         if sp.issparse(sums.scatter):
@@ -251,13 +238,13 @@ class FoldSums:
             self.scatters[fold][entries.row, entries.col] += entries.data * ratio * ratio
         elif ratio != 1.0:
             self.scatters[fold] += sums.scatter * ratio * ratio
-        elif self._is_empty[fold] and sums.scatter.dtype == float:
+        elif self._is_empty[fold]:
             self.scatters[fold] = sums.scatter  # the first block, taken as it is and not added to zeros
         else:
             self.scatters[fold] += sums.scatter
         self._is_empty[fold] = False
 
-    def _measure(self, B: Any, w: Array | None, single: bool, checked: bool, workspace: local) -> BlockSums:
+    def _measure(self, B: Any, w: Array | None, checked: bool, workspace: local) -> BlockSums:
         """Return the sums of one block. Reads the frame and changes nothing, so that threads may call it."""
         frame = self.frame
         weight = float(B.shape[0] if w is None else w.sum())
@@ -265,34 +252,31 @@ class FoldSums:
             frame = frame.covering(magnitude(B, self.feature_names))
             B = less_origin(B.astype(float) / frame.unit, frame.origin)
             weighted = B if w is None else B.multiply(w[:, None]).tocsr()
-            return BlockSums(weight, np.asarray(weighted.sum(axis=0)).ravel(), weighted.T @ B, frame)
+            total, scatter = np.asarray(weighted.sum(axis=0)).ravel(), weighted.T @ B
+            return BlockSums(weight, total, scatter, frame, _underflows(B, scatter.diagonal()))
         if w is None and frame.unit == 1.0 and not frame.origin.any():
-            # In one order, so that the same rows give the same digits however they lie in memory.
-            rows = np.asarray(B, dtype=np.float32 if single else float, order="C")
+            rows = _doubles(B, workspace)
             total, scatter = _plain_sums(rows)
             largest = float(np.sqrt(np.max(np.diag(scatter))))
-            is_safe = _PLAIN_RANGE[0] <= largest <= _PLAIN_RANGE[1]
-            if is_safe and (not single or _kept_squares(rows, scatter)):
-                return BlockSums(weight, total, scatter, frame.covering(largest))
-        origin = frame.origin.astype(np.float32) if single else frame.origin
-        rows = _buffer(workspace, B.shape, origin.dtype)
+            if _PLAIN_RANGE[0] <= largest <= _PLAIN_RANGE[1]:
+                return BlockSums(
+                    weight, total, scatter, frame.covering(largest), _underflows(rows, np.diag(scatter))
+                )
+        rows = _buffer(workspace, B.shape)
         total, largest = np.zeros(B.shape[1]), frame.largest
         with np.errstate(over="ignore", invalid="ignore"):  # a block too large is taken again below
             for block in row_blocks(*B.shape):
                 if not checked:
                     largest = max(largest, magnitude(B[block], self.feature_names))
-                np.subtract(B[block] if frame.unit == 1.0 else B[block] / frame.unit, origin, out=rows[block])
+                scaled = B[block] if frame.unit == 1.0 else B[block] / frame.unit
+                np.subtract(scaled, frame.origin, out=rows[block])
                 total += rows[block].sum(axis=0) if w is None else w[block] @ rows[block]
         if unit_for(largest) != frame.unit:
             return _rescaled(B, w, weight, frame.covering(largest))
-        if single and not SINGLE_RANGE[0] <= largest <= SINGLE_RANGE[1]:
-            return self._measure(B, w, False, checked, workspace)
         if w is not None:
             rows *= np.sqrt(w)[:, None]
         scatter = rows.T @ rows
-        if single and not _kept_squares(rows, scatter):
-            return self._measure(B, w, False, checked, workspace)
-        return BlockSums(weight, total, scatter, frame.covering(largest))
+        return BlockSums(weight, total, scatter, frame.covering(largest), _underflows(rows, np.diag(scatter)))
 
     def followed_by(self, other: "FoldSums", shift: int = 0, origin: Array | None = None) -> "FoldSums":
         """Return the sums of these rows and others, whose fold f is fold f + shift here; both stay.
@@ -313,6 +297,7 @@ class FoldSums:
             result.totals[fold] = first.totals[fold] + second.totals[source]
             result.scatters[fold] = first.scatters[fold] + second.scatters[source]
             result._is_empty[fold] = first._is_empty[fold] and second._is_empty[source]
+        result.underflows = first.underflows | second.underflows
         return result
 
 
@@ -323,28 +308,41 @@ def product_blocks(start: int, stop: int, n_columns: int, step: int = 1) -> Iter
         yield slice(first, min(first + size * step, stop), step)
 
 
-def _plain_sums(rows: NDArray[Any]) -> tuple[Array, NDArray[Any]]:
+def _plain_sums(rows: Array) -> tuple[Array, Array]:
     """Return the column sums and inner products of rows as they are."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return rows.sum(axis=0, dtype=float), rows.T @ rows
+        return rows.sum(axis=0), rows.T @ rows
 
 
 def _rescaled(B: Any, w: Array | None, weight: float, frame: Frame) -> BlockSums:
     """Return the sums of a dense block in the larger unit that it needs."""
     rows = np.asarray(B, dtype=float) / frame.unit - frame.origin
     weighted = rows if w is None else rows * w[:, None]
-    return BlockSums(weight, weighted.sum(axis=0), weighted.T @ rows, frame)
+    scatter = weighted.T @ rows
+    return BlockSums(weight, weighted.sum(axis=0), scatter, frame, _underflows(rows, np.diag(scatter)))
 
 
-def _kept_squares(rows: NDArray[Any], scatter: NDArray[Any]) -> bool:
-    """Whether a column whose squares sum to next to nothing is nothing, and not lost to underflow."""
-    small = np.flatnonzero(np.diag(scatter) < SINGLE_SQUARE * len(rows))
-    return not rows[:, small].any()
+def _underflows(rows: Any, squares: Array) -> NDArray[np.bool_]:
+    """Return which columns of rows are not all zero, but have next to nothing as their sum of squares."""
+    found = np.zeros(len(squares), dtype=bool)
+    for column in np.flatnonzero(squares < UNDERFLOW):
+        entries = rows[:, [column]]
+        found[column] = entries.count_nonzero() if sp.issparse(entries) else entries.any()
+    return found
 
 
-def _buffer(workspace: local, shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
+def _doubles(B: NDArray[Any], workspace: local) -> Array:
+    """Return rows as doubles in one order, so that they give the same digits however they lie in memory."""
+    if B.dtype == float and B.flags.c_contiguous:
+        return B
+    rows = _buffer(workspace, B.shape)
+    rows[:] = B
+    return rows
+
+
+def _buffer(workspace: local, shape: tuple[int, int]) -> Array:
     """Return an array to overwrite, the thread's last one where it fits."""
-    last = getattr(workspace, "buffer", None)
-    if last is None or last.dtype != dtype or len(last) < shape[0]:
-        last = workspace.buffer = np.empty(shape, dtype)
+    last: Array | None = getattr(workspace, "buffer", None)
+    if last is None or len(last) < shape[0]:
+        last = workspace.buffer = np.empty(shape)
     return last[: shape[0]]

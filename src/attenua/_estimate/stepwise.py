@@ -13,11 +13,13 @@ from attenua._correct.damping import LARGEST_DAMPED, can_damp
 from attenua._correct.feature_groups import column_labels
 from attenua._correct.neighbours import column_smoother
 from attenua._correct.row_tempering import row_tempered
+from attenua._correct.tempering import NEEDS_VARIANCES
 from attenua._data.checks import caller_level
 from attenua._data.folds import folds_per_repetition
 from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
 from attenua._data.opening import FitData
+from attenua._data.range import vanishing_columns
 from attenua._estimate.answer import (
     Answer,
     choices_in_words,
@@ -118,11 +120,28 @@ class StepwiseCV(CrossValidated):
         }
         store(self, outcome, total.mean, data.dtype)
 
+    def _without_lost_variances(self, strengths: tuple[float, ...], total: Moments) -> tuple[float, ...]:
+        """Leave out strengths of tempering that would need variances which are lost, and say so."""
+        usable = tuple(strength for strength in strengths if strength <= NEEDS_VARIANCES)
+        if usable == strengths:
+            return strengths
+        columns, listed = vanishing_columns(total, getattr(self, "feature_names_in_", None))
+        if not columns:
+            return strengths
+        warnings.warn(
+            f"tempering is tried up to {usable[-1]:g} only: X holds numbers in {listed} that are too small "
+            "beside the others, so that the variance is lost. Multiply these columns by a constant.",
+            stacklevel=caller_level(),
+        )
+        return usable
+
     def _take_steps(self, search: StepSearch, data: FitData) -> None:
         """Take one step for each correction."""
         grids = checked_corrections(self.corrections)
         for correction in (name for name in SEARCH_ORDER if name in grids):
             strengths = grids[correction]
+            if correction == "tempering":
+                strengths = self._without_lost_variances(strengths, data.moments.total)
             if correction == "smoothing" and self.neighbours is None:
                 search.leave_out(correction, "neighbours is not given")
             elif correction == "damping" and not can_damp(data.moments.n_features):

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from attenua._correct.family import MatrixFamily
 from attenua._correct.tempering import tempered
 from attenua._data.moments import Moments
+from attenua._data.opening import FitData
+from attenua._data.range import check_not_vanishing
 from attenua._estimate.fitting import RuleTransformer
 from attenua._solve.leading import leading_subspaces
 from attenua._solve.subspace import Subspace
@@ -76,3 +78,7 @@ class CorrelationPCA(RuleTransformer):
 
     def _rule(self, n_features: int) -> Any:
         return CorrelationRule()
+
+    def _moments(self, data: FitData) -> Moments:
+        check_not_vanishing(data.moments.total, getattr(self, "feature_names_in_", None))
+        return data.moments.total

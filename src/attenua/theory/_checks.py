@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua._correct.corrections import CORRECTIONS, Strengths, checked_strength_of
+from attenua._data.checks import real_numbers
 
 # Relative size of the asymmetry and of the negative eigenvalues that count as rounding (a covariance that
 # went through single precision has both at about 1e-7 of an entry, well below it of the largest one).
@@ -19,10 +20,7 @@ PRESERVATION_TOLERANCE = 1e-8
 
 def as_matrix(matrix: ArrayLike, name: str, size: int | None = None) -> NDArray[np.float64]:
     """Return a finite, symmetric matrix of floats (a fresh one), or say what is wrong with `name`."""
-    try:
-        array = np.array(matrix, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be a square matrix of real numbers; {error}") from None
+    array = real_numbers(matrix, f"{name} must be a square matrix of real numbers")
     if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0:
         raise ValueError(f"{name} must be a square matrix; got shape {array.shape}.")
     if size is not None and len(array) != size:
@@ -55,7 +53,7 @@ def as_rank(n_components: Any, n_features: int) -> int:
 
 def as_strengths(alpha: ArrayLike, name: str = "alpha") -> NDArray[np.float64]:
     """Return attenuation strengths in [0, 1] as an array of the shape given."""
-    strengths = np.asarray(alpha, dtype=float)
+    strengths = real_numbers(alpha, f"{name} must be a number or an array of numbers")
     outside = strengths[~((strengths >= 0) & (strengths <= 1))]
     if outside.size:
         raise ValueError(f"{name} must lie between 0 and 1; got {outside.flat[0]:g}.")
@@ -77,10 +75,7 @@ def as_candidates(strengths: Mapping[str, ArrayLike]) -> tuple[tuple[int, ...], 
         raise TypeError(f"{unknown[0]!r} is not a correction; the corrections are {', '.join(CORRECTIONS)}.")
     arrays = {}
     for name, given in strengths.items():
-        try:
-            arrays[name] = np.asarray(given, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} must be a number or an array of numbers; {error}.") from None
+        arrays[name] = real_numbers(given, f"{name} must be a number or an array of numbers")
         for value in arrays[name].ravel().tolist():
             checked_strength_of(name, value)
     try:
@@ -111,10 +106,7 @@ def as_mask_rate(mask_rate: Any) -> float:
 
 def as_rows(X: ArrayLike, n_features: int | None = None, name: str = "X") -> NDArray[np.float64]:
     """Return a finite matrix of rows, with `n_features` columns if that is given."""
-    try:
-        rows = np.asarray(X, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold rows of real numbers; {error}") from None
+    rows = real_numbers(X, f"{name} must hold rows of real numbers", booleans=True)
     if rows.ndim != 2 or rows.size == 0:
         raise ValueError(f"{name} must hold rows, as a matrix that is not empty; got shape {rows.shape}.")
     if n_features is not None and rows.shape[1] != n_features:

@@ -10,6 +10,7 @@ V_q A^\top).
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attenua._data.checks import real_numbers
 from attenua.theory._checks import as_mask_rate
 from attenua.theory.cutoff import Array, cut
 from attenua.theory.population import Population
@@ -152,8 +153,8 @@ def balanced_map_excess_risk(population: Population, mask_rate: float) -> float:
 
 
 def _as_map(population: Population, A: ArrayLike) -> Array:
-    A = np.asarray(A, dtype=float)
     p = population.n_features
+    A = real_numbers(A, f"A must be a finite {p} x {p} matrix of real numbers")
     if A.shape != (p, p) or not np.isfinite(A).all():
         raise ValueError(f"A must be a finite {p} x {p} matrix; got shape {A.shape}.")
     return A
@@ -174,7 +175,7 @@ def _regression(population: Population, mask_rate: float) -> Array:
 
 
 def _quotients(population: Population, U: ArrayLike, mask_rate: float) -> tuple[Array, Array]:
-    U, q = np.asarray(U, dtype=float), 1 - as_mask_rate(mask_rate)
+    U, q = real_numbers(U, "U must hold columns of real numbers"), 1 - as_mask_rate(mask_rate)
     if (
         U.ndim != 2
         or len(U) != population.n_features

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attenua._correct.corrections import Strengths
+from attenua._data.checks import real_numbers
 from attenua._estimate.html import result_html
 from attenua.theory._checks import in_words
 from attenua.theory.cutoff import Array
@@ -74,7 +75,8 @@ class Expectation:
         :math:`\max_s \{1 - (n B(s) + K(s)) / K(0)\}`. Candidates with a negative risk, which no excess risk
         can be, are passed over.
         """
-        return best_gain(np.asarray(n, dtype=float), self.biases, self.coefficients, self.pca * self.n)
+        sizes = real_numbers(n, "n must be a sample size or an array of them")
+        return best_gain(sizes, self.biases, self.coefficients, self.pca * self.n)
 
     @property
     def worth_until(self) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammainccinv, gammaincinv, gammaln, polygamma
 
+from attenua._data.checks import real_numbers
 from attenua.theory._checks import as_rows
 from attenua.theory.cutoff import Array
 from attenua.theory.noise import RowNoise, RowTerms
@@ -336,7 +337,7 @@ class FourthMoments(Law):
     """
 
     def __init__(self, moments: ArrayLike) -> None:
-        self.moments = np.asarray(moments, dtype=float)
+        self.moments = real_numbers(moments, "moments must be an array of real numbers")
         if self.moments.ndim != 4 or len(set(self.moments.shape)) != 1 or self.moments.size == 0:
             raise ValueError(f"moments must have shape (p, p, p, p); got {self.moments.shape}.")
         largest = np.abs(self.moments).max()

@@ -6,8 +6,8 @@
 import os
 
 import pytest
-import readers
 
+import readers
 from attenua.cli.readers import TableError
 
 SEED = 0

@@ -1,0 +1,79 @@
+"""Arrays that hold no real numbers: every function that takes one refuses them, and names the argument."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from attenua import AttenuatedPCA, AttenuatedPCACV, attenuation_path, choose_rank, expected_gain, paired_gain
+from attenua.holdout import fallback_certificate
+from attenua.masks import alpha_from_mask_rate, full_output_loss, mask_rate_from_alpha
+from attenua.theory import FourthMoments, Population, Rows, plug_in_report
+from attenua.theory.autoencoder import masked_map_loss
+from tests.helpers import spiked_rows
+
+S = np.diag([3.0, 2.0, 1.0])
+X = spiked_rows(30, 3)
+POPULATION = Population(S, 1)
+FITTED = AttenuatedPCACV(1, alphas=[0, 1]).fit(X)
+
+# What takes an array, with the array that it takes and the name of the argument.
+FUNCTIONS = {
+    "covariance": (lambda A: Population(A, 1), S),
+    "attenuation": (lambda a: POPULATION.excess_risk(50, attenuation=a), np.array([0.0, 0.5])),
+    "law": (Rows, X),
+    "moments": (FourthMoments, np.ones((1, 1, 1, 1))),
+    "A": (lambda A: masked_map_loss(POPULATION, A, 0.5), S),
+    "X": (lambda A: plug_in_report(A, 1, n_bootstrap=2), X),
+    "components": (lambda U: full_output_loss(U, S, 0.2), np.eye(3)[:1]),
+    "covariance ": (lambda A: full_output_loss(np.eye(3)[:1], A, 0.2), S),
+    "mask_rate": (alpha_from_mask_rate, np.array([0.1])),
+    "alpha": (mask_rate_from_alpha, np.array([0.1])),
+    "covariance  ": (lambda A: fallback_certificate(20, 3, covariance=A), S),
+    "norms": (lambda norms: fallback_certificate(20, 3, norms=norms), np.array([2.0, 1.0])),
+    "alphas": (lambda alphas: attenuation_path(X, 1, alphas=alphas), np.array([0.0, 1.0])),
+    "sample_weight": (lambda w: AttenuatedPCA(1).fit(X, sample_weight=w), np.ones(30)),
+}
+WRONG = {
+    "complex numbers": lambda A: A + 0.5j,
+    "text": lambda A: A.astype(str),
+    "objects": lambda A: np.full(A.shape, None),
+    "dates": lambda A: A.astype("datetime64[s]"),
+}
+
+
+@pytest.mark.parametrize("argument", FUNCTIONS)
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_is_no_real_number_is_refused(argument, kind):
+    function, right = FUNCTIONS[argument]
+    function(right)
+    function(np.array([Fraction(value) for value in right.flat], dtype=object).reshape(right.shape))
+    got = "values of type datetime64" if kind == "dates" else kind
+    with pytest.raises(ValueError, match=rf"^{argument.strip()} must .*; got {got}"):
+        function(WRONG[kind](right))
+
+
+@pytest.mark.parametrize(
+    "argument", ["covariance", "attenuation", "components", "mask_rate", "norms", "alphas"]
+)
+def test_true_and_false_are_no_numbers_where_they_make_no_sense(argument):
+    function, right = FUNCTIONS[argument]
+    with pytest.raises(ValueError, match=rf"^{argument} must .*; got True and False"):
+        function(right > 0)
+
+
+def test_true_and_false_are_data_and_weights():
+    assert Rows(X > 0).rows.dtype == float
+    AttenuatedPCA(1).fit(X, sample_weight=np.arange(30) > 3)
+
+
+@pytest.mark.parametrize("function", [choose_rank, lambda A: expected_gain(A, 1)])
+def test_complex_rows_are_refused(function):
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        function(X + 0.5j)
+
+
+@pytest.mark.parametrize("alpha", [1j, "1", True, np.array([1.0])])
+def test_a_strength_that_is_no_number(alpha):
+    with pytest.raises(ValueError, match=r"^alpha must be one of the strengths that were compared, a number"):
+        paired_gain(FITTED, alpha)
