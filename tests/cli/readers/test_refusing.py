@@ -144,6 +144,13 @@ def test_a_first_row_with_more_digits_than_python_takes_for_an_int(tmp_path):
     assert read_table(tmp_path / "x.csv").X.shape == (6, 5)
 
 
+def test_a_nan_that_signals_is_a_missing_cell_without_a_warning(tmp_path):
+    X = np.ones((6, 3))
+    X.view(np.uint64)[0, 1] = 0x7FF0000000000001
+    np.save(tmp_path / "x.npy", X)
+    assert "1 cell is missing" in refused(tmp_path / "x.npy")
+
+
 def test_long_names_of_columns_are_cut(tmp_path):
     (tmp_path / "x.csv").write_text(f"{'a' * 999},b\n1,2\n3,4\n")
     with pytest.raises(TableError, match=r"no column 'c'; its columns are 'a{60}\.\.\.', 'b'\.$"):

@@ -46,6 +46,8 @@ def _is_text(label: Any) -> bool:
     return False
 
 
+# Damaged numbers may be such that even rounding them warns; differences of large ones overflow.
+@np.errstate(over="ignore", invalid="ignore")
 def suspected_id(source: Source, X: Any, positions: list[int]) -> str | None:
     """Return what to say if one column of numbers looks like ids: by its name, or because it counts."""
     if sp.issparse(X) or X.shape[0] < _LEAST_ROWS or X.shape[1] < 2:
@@ -63,9 +65,7 @@ def suspected_id(source: Source, X: Any, positions: list[int]) -> str | None:
 
 def _looks_like_id(source: Source, column: Any, position: int) -> bool:
     column = np.asarray(column, dtype=float)
-    with np.errstate(over="ignore"):
-        counts = (np.diff(column) == 1).all()
-    if counts:
+    if (np.diff(column) == 1).all():
         return True
     named = source.names is not None and _NAMES_OF_IDS.fullmatch(source.names[position].strip())
     whole = (column == np.round(column)).all()
