@@ -4,12 +4,14 @@
 
 Problems are those of `problems.py` at larger sizes, up to about a second each, in all containers. Each is
 fitted and dropped. Every minute (or `--every` seconds) the memory of the process is noted after a collection,
-with its threads, its open files and its children. The end says whether any of them grows. It runs on Linux.
+with the objects that Python's collector knows, the threads, the open files and the children. The end says
+whether any of them grows. It runs on Linux.
 
-Memory is said to grow if its Theil-Sen slope after the warm-up is above `ALLOWED` per hour *and* above two of
-its standard errors: caches fill and allocators keep pages, so a few megabytes an hour mean nothing, and a
-short run has a slope by chance. Threads, files and children must not be more at the end than they were after
-the warm-up.
+Memory and objects are said to grow if their Theil-Sen slope after the warm-up is above `ALLOWED` per hour
+*and* above two of its standard errors: caches fill and allocators keep pages, so a few megabytes an hour mean
+nothing, and a short run has a slope by chance. An hour has some ten thousand fits: one object left behind by
+each of them is found. Threads, files and children must not be more at the end than they were after the
+warm-up.
 """
 
 import settings  # isort: skip  # before numpy
@@ -32,13 +34,13 @@ from checks import fit
 from containers import CONTAINERS, filled, is_installed
 from problems import draw
 
-# Megabytes an hour that memory may grow by.
-ALLOWED = 20.0
+# How much an hour may add.
+ALLOWED = {"megabytes": 20.0, "objects": 2_000.0}
 # Rows and columns at most: a fit takes up to about a second.
 MOST = (500, 128)
 # The part of the records that is warm-up: imports, pools of threads, buffers of allocators.
 WARM_UP = 0.25
-FIELDS = ("seconds", "fits", "megabytes", "python_threads", "threads", "files", "children")
+FIELDS = ("seconds", "fits", "megabytes", "objects", "python_threads", "threads", "files", "children")
 
 
 def record(started, n_fits):
@@ -53,6 +55,7 @@ def record(started, n_fits):
         "seconds": round(time.monotonic() - started, 1),
         "fits": n_fits,
         "megabytes": int(status["VmRSS"].split()[0]) / 1024,
+        "objects": len(gc.get_objects()),
         "python_threads": threading.active_count(),
         "threads": len(tasks),
         "files": len(os.listdir(process / "fd")) - 1,  # less the folder that is listed
@@ -80,10 +83,13 @@ def grows(records):
     if len(after) < 4:
         return ["nothing can be said: give it more minutes, or more records"]
     hours = np.array([row["seconds"] for row in after]) / 3600
-    slope, error = slope_of(hours, np.array([row["megabytes"] for row in after]))
-    print(f"memory: {slope:+.1f} MB an hour, standard error {error:.1f}; allowed are {ALLOWED:g}")
-    found = [f"memory, by {slope:.1f} MB an hour"] if slope > max(ALLOWED, 2 * error) else []
-    for what in FIELDS[3:]:
+    found = []
+    for what, allowed in ALLOWED.items():
+        slope, error = slope_of(hours, np.array([row[what] for row in after]))
+        print(f"{what}: {slope:+.1f} an hour, standard error {error:.1f}; allowed are {allowed:g}")
+        if slope > max(allowed, 2 * error):
+            found.append(f"{what}, by {slope:.1f} an hour")
+    for what in FIELDS[4:]:
         # The most in the first half: pools of threads reach their size sooner or later.
         before, last = max(row[what] for row in after[: len(after) // 2]), after[-1][what]
         print(f"{what}: at most {before} in the first half, {last} at the end")

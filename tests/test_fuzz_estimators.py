@@ -150,18 +150,22 @@ def test_the_soak_of_some_seconds_records_everything(tmp_path, monkeypatch):
     assert {row["children"] for row in rows} == {"0"}
 
 
-def records(megabytes, files):
-    pairs = enumerate(zip(megabytes, files, strict=True))
-    others = {"fits": 1, "python_threads": 1, "threads": 1, "children": 0}
-    return [{"seconds": 60.0 * minute, "megabytes": m, "files": f, **others} for minute, (m, f) in pairs]
+def records(minutes=60, **changing):
+    """Return what a soak would note each minute: noisy memory, and all else steady but for what is given."""
+    steady = {"fits": 1, "objects": 100_000, "python_threads": 1, "threads": 1, "files": 7, "children": 0}
+    columns = {name: np.full(minutes, value) for name, value in steady.items()}
+    columns["megabytes"] = np.random.default_rng(0).normal(300, 5, minutes)
+    columns |= {"seconds": 60.0 * np.arange(minutes), **changing}
+    return [{name: values[minute] for name, values in columns.items()} for minute in range(minutes)]
 
 
 def test_growth_is_told_from_chance():
-    noise = np.random.default_rng(0).normal(300, 5, 60)
-    steady = np.full(60, 7)
-    assert soak.grows(records(noise, steady)) == []
-    (found,) = soak.grows(records(noise + np.arange(60), steady))
-    assert "memory, by 6" in found or "memory, by 5" in found  # a megabyte a minute
-    (found,) = soak.grows(records(noise, np.where(np.arange(60) > 50, 9, 7)))
+    minute = np.arange(60)
+    assert soak.grows(records()) == []
+    (found,) = soak.grows(records(megabytes=300 + minute))
+    assert found == "megabytes, by 60.0 an hour"
+    (found,) = soak.grows(records(objects=100_000 + 100 * minute))
+    assert found == "objects, by 6000.0 an hour"
+    (found,) = soak.grows(records(files=np.where(minute > 50, 9, 7)))
     assert found == "files, from 7 to 9"
-    assert "nothing can be said" in soak.grows(records(noise[:3], steady[:3]))[0]
+    assert "nothing can be said" in soak.grows(records(minutes=3))[0]
