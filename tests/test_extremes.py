@@ -125,6 +125,8 @@ FORMS = {
     "sparse": sp.csr_matrix,
     "batches": lambda rows: [rows[:15], rows[15:]],
     "wide": lambda rows: np.hstack([rows, spiked_rows(40, 520)]),
+    "sparse and wide": lambda rows: sp.csr_matrix(np.hstack([rows, spiked_rows(40, 520)])),
+    "sparse rows one by one": lambda rows: [sp.csr_matrix(row[None, :]) for row in rows],
 }
 
 
@@ -136,11 +138,18 @@ def test_columns_whose_variances_are_lost_are_not_divided_by_them(model, form, k
         model.fit(FORMS[form](with_tiny(kind)))
 
 
+@pytest.mark.parametrize("kind", TINY)
+def test_columns_whose_variances_are_lost_on_a_device(lib, kind):
+    with pytest.raises(ValueError, match=r"numbers in column 2 that are too small beside the others"):
+        CorrectedPCA(2, tempering=1).fit(lib.array(with_tiny(kind)))
+
+
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("model", DIVIDING, ids=str)
-def test_columns_that_are_constant_or_only_small_are_divided(model):
+def test_columns_that_are_constant_or_only_small_are_divided(model, form):
     constant = X.copy()
     constant[:, 2], constant[:, 4] = 1e-200, 0
-    np.testing.assert_allclose(model.fit(constant).components_[:, [2, 4]], 0, atol=1e-12)
+    np.testing.assert_allclose(model.fit(FORMS[form](constant)).components_[:, [2, 4]], 0, atol=1e-12)
     if isinstance(model, CorrectedPCA) and model.tempering == 1:
         expected = model.fit(X).components_
         assert sine(model.fit(with_column(2, 1e-120)).components_, expected) < 1e-9

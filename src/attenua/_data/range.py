@@ -141,10 +141,6 @@ def _refuse(
     )
 
 
-def _called(columns: Sequence[int], names: Any) -> list[str]:
-    return [str(column) if names is None else f"{column} ({names[column]!r})" for column in columns]
-
-
 def list_columns(called: Sequence[str]) -> str:
     """Return some columns in words, the first few of many."""
     more = f" and {len(called) - _MOST_NAMES} more" if len(called) > _MOST_NAMES else ""
