@@ -373,9 +373,9 @@ def check_methods(found, problem, folder):
     errors = -np.asarray(to_host(model.score_samples(X))) / problem.scale**2
     centred = rows - mean
     expected = np.sum((centred - exact @ W) ** 2, axis=1)
-    # Of sparse rows it is the squared length less that of the scores, so the components' rounding counts.
-    unit = found.eps * np.linalg.norm(sizes) if kind.is_sparse else EPS * np.linalg.norm(centred, axis=1)
-    allowed = 16 * len(mean) * np.linalg.norm(sizes) * (unit + EPS**2 * np.linalg.norm(sizes))
+    # Of sparse rows it is a difference of squared lengths.
+    lengths = np.linalg.norm(sizes) if kind.is_sparse else np.linalg.norm(centred, axis=1)
+    allowed = 16 * len(mean) * EPS * np.linalg.norm(sizes) * (lengths + EPS * np.linalg.norm(sizes))
     at_most(errors - expected, allowed, "score_samples")
 
 

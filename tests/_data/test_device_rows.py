@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold
 
-from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA
 from attenua._data import device_rows
 from tests.helpers import (
     assert_risks_close_enough,
@@ -241,3 +241,11 @@ def test_pickle(dispatch):
     X = torch.asarray(spiked_rows(80, 10))
     model = pickle.loads(pickle.dumps(AttenuatedPCA(2, alpha=0.5).fit(X)))
     assert isinstance(model.transform(X), torch.Tensor)
+
+
+def test_columns_whose_variances_are_lost_are_named(lib):
+    """Not those that are constant, however small they are."""
+    X = spiked_rows(40, 6)
+    X[:, 1], X[:, 2], X[:, 4] = np.where(np.arange(40) % 2, 1e-200, -1e-200), 1e-200, X[:, 4] * 1e-200
+    with pytest.raises(ValueError, match=r"numbers in columns 1, 4 that are too small beside the others"):
+        CorrectedPCA(2, tempering=1).fit(lib.array(X))

@@ -11,13 +11,14 @@ import pytest
 import scipy.sparse as sp
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
-from attenua._data.blocks import less_origin, squared_lengths
+from attenua._data.blocks import less_origin, partly_centred, squared_lengths
 from attenua._data.rows import HostRows
 from tests.helpers import sine, spiked_rows
 
 RANK, ALPHA = 3, 0.3
 # A scatter matrix is formed; inner products of few rows are; neither is.
-SHAPES = {"tall": (120, 30), "wide": (40, 600), "many of both": (200, 520)}
+SHAPES = {"tall": (120, 30), "wide": (40, 600), "many of both": (135, 520)}
+SLOW = pytest.mark.slow
 
 
 def all_far(n, p, size):
@@ -47,7 +48,9 @@ def mixed(n, p, size):
 
 KINDS = [all_far, one_far, constant, mixed]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-every_shape = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+every_shape = pytest.mark.parametrize(
+    "shape", [pytest.param(SHAPES[name], marks=[SLOW] * (name == "many of both"), id=name) for name in SHAPES]
+)
 
 
 def batches(X, size=17):
@@ -102,13 +105,15 @@ def assert_exact(model, X, weights=None):
 
 @every_shape
 @every_kind
-@pytest.mark.parametrize("size", [1e2, 1e8, 1e10])
+@pytest.mark.parametrize("size", [pytest.param(1e2, marks=SLOW), 1e8, pytest.param(1e10, marks=SLOW)])
 def test_rows_in_memory(shape, kind, size):
     X, _ = kind(*shape, size)
     assert_exact(AttenuatedPCA(RANK, alpha=ALPHA).fit(sp.csr_matrix(X)), X)
 
 
-@pytest.mark.parametrize("shape", [SHAPES["tall"], SHAPES["wide"]], ids=["tall", "wide"])
+@pytest.mark.parametrize(
+    "shape", [SHAPES["tall"], pytest.param(SHAPES["wide"], marks=SLOW)], ids=["tall", "wide"]
+)
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_in(shape, way):
     X, _ = one_far(*shape, 1e8)
@@ -137,7 +142,9 @@ def test_risks_of_held_out_rows(shape, groups):
 
 @pytest.mark.parametrize("correction", ["tempering", "row_tempering", "damping"])
 @every_shape
-@every_kind
+@pytest.mark.parametrize(
+    "kind", [pytest.param(all_far, marks=SLOW), one_far, pytest.param(constant, marks=SLOW), mixed]
+)
 def test_every_correction(correction, shape, kind):
     X, shift = kind(*shape, 1e8)
     model, exact = (CorrectedPCA(RANK, **{correction: 0.5}) for _ in range(2))
@@ -173,6 +180,15 @@ def test_scores(kind, form):
     assert model.score(form(X)) == pytest.approx(-float(errors.mean()), rel=1e-11)
 
 
+@pytest.mark.parametrize("size", [0.0, 1e4])
+def test_scores_of_float32_rows(size):
+    """The components are rounded to float32: errors are those of what they are, not of what they were."""
+    X = one_far(120, 30, size)[0].astype(np.float32)
+    model = AttenuatedPCA(RANK).fit(X)
+    expected = model.score_samples(X)
+    np.testing.assert_allclose(model.score_samples(sp.csr_matrix(X)), expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("size", [1e153, 1e154, 1e155, 1e156, 1e200, 1e307])
 def test_scores_of_rows_that_are_far_too_large(size):
     X, _ = one_far(120, 30, 0.0)
@@ -190,6 +206,17 @@ def test_squared_lengths(kind):
     exact = np.sum((X.astype(np.longdouble) - mean) ** 2, axis=1).astype(float)
     found = squared_lengths(sp.csr_matrix(X), mean, 1.0)
     np.testing.assert_allclose(found, exact, rtol=1e-12, atol=1e-13 * exact.max())
+
+
+@pytest.mark.parametrize("missing", [range(10), range(90, 100), range(0, 100, 10)], ids=str)
+@pytest.mark.parametrize("n", [100, 101, 104])
+def test_nearly_full_columns_are_found_wherever_their_zeros_are(n, missing):
+    X = np.zeros((n, 3))
+    X[:, 1] = 5.0
+    X[list(missing), 1] = 0.0
+    rows, rest = partly_centred(sp.csr_matrix(X), np.array([1.0, 4.5, 1.0]))
+    assert rest.tolist() == [1.0, 0.0, 1.0]
+    np.testing.assert_array_equal(rows.toarray(), X - [0.0, 4.5, 0.0])
 
 
 def test_rows_stay_sparse():

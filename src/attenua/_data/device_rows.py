@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from attenua._data.blocks import as_slice, not_finite, unit_for
-from attenua._data.moments import UNDERFLOW, Moments, ScatterMoments
+from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.namespace import beside, check_float64, device_of, spans, to_host
 from attenua._data.row_moments import RowMoments, has_few_rows, inner_products
 from attenua._data.rows import forms_scatter
@@ -113,24 +113,7 @@ class DeviceRows:
             weight += step_weight
             total += step_total
             scatter += step_scatter
-        return ScatterMoments(
-            weight,
-            total,
-            scatter,
-            self._origin,
-            self._unit,
-            owned=True,
-            underflows=self._underflows(rows, xp.linalg.diagonal(scatter)),
-        )
-
-    def _underflows(self, rows: Any, squares: Any) -> Any:
-        """Return which columns are not all at the origin, but have next to nothing as their squares."""
-        xp, small = self.xp, squares < UNDERFLOW
-        if not bool(xp.any(small)):
-            return small
-        origin = self._origin * self._unit
-        moved = [xp.any(xp.astype(B, xp.float64) != origin, axis=0) for B, _ in self._steps(rows, None)]
-        return small & xp.any(xp.stack(moved), axis=0)
+        return ScatterMoments(weight, total, scatter, self._origin, self._unit, owned=True)
 
     def _steps(self, rows: Any, w: Any) -> Iterator[tuple[Any, Any]]:
         """Yield the rows, and their weights or None, in steps."""

@@ -8,8 +8,7 @@ device that the rows came from.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property, reduce
-from operator import or_
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -196,8 +195,6 @@ class ScatterMoments(Moments):
         Whether the scatter is nobody else's, so that the covariance may take its memory.
     varies : array of bool of shape (n_features,), optional
         Which columns vary, where the sums of squares cannot tell any more.
-    underflows : array of bool of shape (n_features,), optional
-        Which columns are not all zero, but have squares that underflow in some of the rows.
     """
 
     forms_covariance = True
@@ -212,7 +209,6 @@ class ScatterMoments(Moments):
         *,
         owned: bool = False,
         varies: Any = None,
-        underflows: Any = None,
     ):
         self.weight = weight
         self.unit = unit
@@ -221,16 +217,13 @@ class ScatterMoments(Moments):
         self._origin = origin
         self._owned = owned
         self._varies = varies
-        self._underflows = underflows
         self._squares = array_namespace(scatter).linalg.diagonal(scatter)
         if owned:
             self._squares = self._squares + 0.0  # a copy: the scatter will be overwritten
 
     def shared(self) -> "ScatterMoments":
         """Return the same moments, whose scatter others may read too."""
-        return ScatterMoments(
-            self.weight, self._total, self._scatter, self._origin, self.unit, underflows=self._underflows
-        )
+        return ScatterMoments(self.weight, self._total, self._scatter, self._origin, self.unit)
 
     def in_unit(self, unit: float) -> "ScatterMoments":
         """Return the same moments in another unit; exact, since units are powers of two."""
@@ -238,9 +231,7 @@ class ScatterMoments(Moments):
         if ratio == 1.0:
             return self
         total, scatter, origin = self._total * ratio, self._scatter * ratio * ratio, self._origin * ratio
-        return ScatterMoments(
-            self.weight, total, scatter, origin, unit, owned=True, underflows=self._underflows
-        )
+        return ScatterMoments(self.weight, total, scatter, origin, unit, owned=True)
 
     def about(self, centre: Any) -> "ScatterMoments":
         """Return the second moments about a centre instead of the mean; the centre counts as the mean."""
@@ -276,11 +267,7 @@ class ScatterMoments(Moments):
             if part is not others[0]:
                 scatter += part._scatter
             total, weight = total + part._total, weight + part.weight
-        known = [part._underflows for part in parts if part._underflows is not None]
-        underflows = reduce(or_, known) if known else None
-        return ScatterMoments(
-            weight, total, scatter, first._origin, first.unit, owned=True, underflows=underflows
-        )
+        return ScatterMoments(weight, total, scatter, first._origin, first.unit, owned=True)
 
     @property
     def is_zero(self) -> bool:
@@ -311,9 +298,12 @@ class ScatterMoments(Moments):
     @property
     def vanishing(self) -> NDArray[np.intp]:
         """Columns that vary, but by so little that their variances are lost to underflow."""
-        if self._underflows is None:
+        xp, small = self.xp, self._squares < UNDERFLOW
+        if not bool(xp.any(small)):
             return np.empty(0, dtype=np.intp)
-        return np.flatnonzero(to_host(self._underflows & (self._squares < UNDERFLOW)))
+        # A constant column lies at the origin. Of one that does not, products with larger ones are left.
+        is_left = (self._total != 0) | xp.any(self.covariance != 0, axis=1)
+        return np.flatnonzero(to_host(small & is_left))
 
     @cached_property
     def covariance(self) -> Any:

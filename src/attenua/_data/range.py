@@ -16,9 +16,11 @@ from attenua._data.namespace import array_namespace, to_host
 # Sums of squares of all rows about the mean of some of them, as in held-out risks, are at most about 4 times
 # as large as those about the mean of all.
 _ROOM = 8.0
-# Fourth powers of spreads are formed too, in the unit of the largest numbers. Those of a smaller part of it
-# would vanish; where all did, only a huge unit tells them from columns that are constant.
-_LOST = 1e-60
+# Squares of variances are formed too, for standard errors of risks and for the norms that solvers compare
+# with, in the unit of the largest numbers. Those of spreads below 1e-77 of it vanish, and a search chooses by
+# nothing; from here on, differences of risks by a rounding error are kept. Where all spreads have vanished,
+# only a huge unit tells them from columns that are constant.
+_LOST = 1e-70
 _HUGE = 2.0**400
 _MOST_NAMES = 5
 
@@ -139,10 +141,6 @@ def _refuse(
         columns,
         listed,
     )
-
-
-def _called(columns: Sequence[int], names: Any) -> list[str]:
-    return [str(column) if names is None else f"{column} ({names[column]!r})" for column in columns]
 
 
 def list_columns(called: Sequence[str]) -> str:

@@ -239,9 +239,15 @@ class RowMoments(Moments):
     def vanishing(self) -> NDArray[np.intp]:
         """Columns that vary, but by so little that their variances are lost to underflow."""
         rows, _ = self._used
-        small = np.flatnonzero(to_host(self.variances) * self.weight < UNDERFLOW)
-        by_columns = rows.tocsc() if sp.issparse(rows) else rows
-        return np.array([column for column in small if _varies(by_columns[:, int(column)])], dtype=np.intp)
+        small = to_host(self.variances) * self.weight < UNDERFLOW
+        if not small.any():
+            return np.empty(0, dtype=np.intp)
+        # A constant column lies at the origin, which was subtracted.
+        if sp.issparse(rows):
+            moves = np.bincount(rows.indices[rows.data != 0], minlength=rows.shape[1]) > 0
+        else:
+            moves = to_host(array_namespace(rows).any(rows != 0, axis=0))
+        return np.flatnonzero(small & moves)
 
     @property
     def product_work(self) -> int:
@@ -396,12 +402,6 @@ def _taken(rows: Any, positions: NDArray[np.intp]) -> Any:
     if sp.issparse(rows):
         return rows[positions]
     return array_namespace(rows).take(rows, beside(rows, positions), axis=0)
-
-
-def _varies(column: Any) -> bool:
-    """Whether the entries of a column, dense or sparse, are not all the same."""
-    column = to_host(column.toarray().ravel() if sp.issparse(column) else column)
-    return bool((column != column[0]).any())
 
 
 def _squares(rows: Any) -> Array:

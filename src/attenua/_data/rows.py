@@ -149,14 +149,6 @@ def scatter_moments(sums: FoldSums, *, owned: bool = False) -> list[ScatterMomen
     """Return the moments of every fold. They share memory with the sums."""
     frame = sums.frame
     return [
-        ScatterMoments(
-            float(weight),
-            total,
-            scatter,
-            frame.origin,
-            frame.unit,
-            owned=owned,
-            underflows=sums.underflows,
-        )
+        ScatterMoments(float(weight), total, scatter, frame.origin, frame.unit, owned=owned)
         for weight, total, scatter in zip(sums.weights, sums.totals, sums.scatters, strict=True)
     ]

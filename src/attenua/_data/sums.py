@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from attenua._data.blas import in_order
 from attenua._data.blocks import less_origin, magnitude, row_blocks, unit_for
-from attenua._data.moments import UNDERFLOW
 
 Array = NDArray[np.float64]
 
@@ -117,7 +116,6 @@ class BlockSums(NamedTuple):
     total: Array
     scatter: Any
     frame: Frame
-    underflows: NDArray[np.bool_]
 
 
 class FoldSums:
@@ -140,8 +138,6 @@ class FoldSums:
         Weighted sums of ``x / unit - origin``.
     scatters : list of ndarray of shape (n_features, n_features)
         Weighted sums of ``(x / unit - origin)(x / unit - origin).T``.
-    underflows : ndarray of bool of shape (n_features,)
-        Columns that are not all zero in some block, but have squares that underflow there.
     """
 
     def __init__(self, frame: Frame, n_folds: int = 1, feature_names: Any = None):
@@ -151,7 +147,6 @@ class FoldSums:
         self.weights = np.zeros(n_folds)
         self.totals = np.zeros((n_folds, p))
         self.scatters = [np.zeros((p, p)) for _ in range(n_folds)]
-        self.underflows = np.zeros(p, dtype=bool)
         self._is_empty = [True] * n_folds
 
     def centre(self, *, sparse: bool) -> Array:
@@ -230,7 +225,6 @@ class FoldSums:
     def _take(self, fold: int, sums: BlockSums) -> None:
         self.cover(self.frame.covering(sums.frame.largest))
         ratio = sums.frame.unit / self.frame.unit
-        self.underflows = self.underflows | sums.underflows
         self.weights[fold] += sums.weight
         self.totals[fold] += sums.total * ratio
         if sp.issparse(sums.scatter):
@@ -252,16 +246,12 @@ class FoldSums:
             frame = frame.covering(magnitude(B, self.feature_names))
             B = less_origin(B.astype(float) / frame.unit, frame.origin)
             weighted = B if w is None else B.multiply(w[:, None]).tocsr()
-            total, scatter = np.asarray(weighted.sum(axis=0)).ravel(), weighted.T @ B
-            return BlockSums(weight, total, scatter, frame, _underflows(B, scatter.diagonal()))
+            return BlockSums(weight, np.asarray(weighted.sum(axis=0)).ravel(), weighted.T @ B, frame)
         if w is None and frame.unit == 1.0 and not frame.origin.any():
-            rows = _doubles(B, workspace)
-            total, scatter = _plain_sums(rows)
+            total, scatter = _plain_sums(_doubles(B, workspace))
             largest = float(np.sqrt(np.max(np.diag(scatter))))
             if _PLAIN_RANGE[0] <= largest <= _PLAIN_RANGE[1]:
-                return BlockSums(
-                    weight, total, scatter, frame.covering(largest), _underflows(rows, np.diag(scatter))
-                )
+                return BlockSums(weight, total, scatter, frame.covering(largest))
         rows = _buffer(workspace, B.shape)
         total, largest = np.zeros(B.shape[1]), frame.largest
         with np.errstate(over="ignore", invalid="ignore"):  # a block too large is taken again below
@@ -275,8 +265,7 @@ class FoldSums:
             return _rescaled(B, w, weight, frame.covering(largest))
         if w is not None:
             rows *= np.sqrt(w)[:, None]
-        scatter = rows.T @ rows
-        return BlockSums(weight, total, scatter, frame.covering(largest), _underflows(rows, np.diag(scatter)))
+        return BlockSums(weight, total, rows.T @ rows, frame.covering(largest))
 
     def followed_by(self, other: "FoldSums", shift: int = 0, origin: Array | None = None) -> "FoldSums":
         """Return the sums of these rows and others, whose fold f is fold f + shift here; both stay.
@@ -297,7 +286,6 @@ class FoldSums:
             result.totals[fold] = first.totals[fold] + second.totals[source]
             result.scatters[fold] = first.scatters[fold] + second.scatters[source]
             result._is_empty[fold] = first._is_empty[fold] and second._is_empty[source]
-        result.underflows = first.underflows | second.underflows
         return result
 
 
@@ -318,17 +306,7 @@ def _rescaled(B: Any, w: Array | None, weight: float, frame: Frame) -> BlockSums
     """Return the sums of a dense block in the larger unit that it needs."""
     rows = np.asarray(B, dtype=float) / frame.unit - frame.origin
     weighted = rows if w is None else rows * w[:, None]
-    scatter = weighted.T @ rows
-    return BlockSums(weight, weighted.sum(axis=0), scatter, frame, _underflows(rows, np.diag(scatter)))
-
-
-def _underflows(rows: Any, squares: Array) -> NDArray[np.bool_]:
-    """Return which columns of rows are not all zero, but have next to nothing as their sum of squares."""
-    found = np.zeros(len(squares), dtype=bool)
-    for column in np.flatnonzero(squares < UNDERFLOW):
-        entries = rows[:, [column]]
-        found[column] = entries.count_nonzero() if sp.issparse(entries) else entries.any()
-    return found
+    return BlockSums(weight, weighted.sum(axis=0), weighted.T @ rows, frame)
 
 
 def _doubles(B: NDArray[Any], workspace: local) -> Array:

@@ -250,8 +250,10 @@ class SubspaceTransformer(AnswerFirst, RowsTransformer):
         for block in row_blocks(*X.shape):
             if sp.issparse(X):
                 rows, rest = partly_centred(X[block].astype(float) / unit, mean)
-                lengths = sparse_squared_lengths(rows, rest)
-                errors.append(np.maximum(lengths - np.sum((rows @ W.T - W @ rest) ** 2, axis=1), 0.0))
+                scores = rows @ W.T - W @ rest
+                # |c - W's|^2 with s = Wc. Components that are rounded to float32 are not quite orthonormal.
+                explained = np.sum(scores * (2 * scores - scores @ (W @ W.T)), axis=1)
+                errors.append(np.maximum(sparse_squared_lengths(rows, rest) - explained, 0.0))
             else:
                 centred = xp.astype(X[block, :], xp.float64) / unit - mean
                 errors.append(xp.sum((centred - (centred @ W.T) @ W) ** 2, axis=1))
