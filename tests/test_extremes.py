@@ -252,3 +252,28 @@ def test_the_shell(command, method, tmp_path):
             assert done.returncode == 1
             assert done.stderr.startswith(f"Error: {file} holds numbers too ")
             assert not out.exists()
+
+
+@pytest.mark.parametrize("model", [AttenuatedPCACV(2), CorrectedPCACV(2)], ids=["attenuated", "corrected"])
+def test_risks_lost_beside_a_column_are_told(model):
+    """A column of row numbers and times can vary 1e8 times as much as what was measured."""
+    rows = X.copy()
+    rows[:, 3] *= 1e8
+    with (
+        pytest.warns(UserWarning, match="falls on a tie"),  # what the second component explains is lost, too
+        pytest.warns(UserWarning, match=r"so much more in column 3 than .* lost to rounding"),
+    ):
+        clone(model).fit(rows)
+    rows[:, 3] /= 1e3
+    training = rows[np.arange(40) % 5 > 0]
+    residual = rows[::5] - training.mean(axis=0)
+    W = PCA(2, svd_solver="full").fit(training).components_
+    risk = np.mean(np.sum((residual - residual @ W.T @ W) ** 2, axis=1))
+    # Without a warning, since the risks have their digits.
+    assert clone(model).fit(rows).cv_risk_folds_[0, 0] == pytest.approx(risk, rel=1e-3)
+
+
+def test_nothing_is_told_where_columns_do_not_vary():
+    rows = np.zeros((40, 6))
+    rows[:, 2] = 1e8 * X[:, 0]
+    AttenuatedPCACV(1).fit(rows)

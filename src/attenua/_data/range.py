@@ -22,6 +22,9 @@ _ROOM = 8.0
 # only a huge unit tells them from columns that are constant.
 _LOST = 1e-70
 _HUGE = 2.0**400
+# A held-out risk is a total less what is explained of it, and rounds at some eps of the total. Below this
+# part of the total it has fewer than three digits.
+_FEW_DIGITS = 8e3 * np.finfo(float).eps
 _MOST_NAMES = 5
 
 
@@ -84,6 +87,19 @@ def vanishing_columns(moments: Moments, names: Any = None) -> tuple[list[int], s
     """Return the columns of all rows that vary but whose variances are lost, and these columns in words."""
     columns = moments.vanishing.tolist()
     return columns, list_columns(_called(columns, names))
+
+
+def overshadowing_columns(moments: Moments, rank: int, names: Any = None) -> str:
+    """Return in words the columns beside which the held-out risk is lost to rounding; empty if none are.
+
+    PCA leaves at most the variances of the p - rank columns that vary least.
+    """
+    variances = to_host(moments.variances)
+    left = np.sort(variances)[: len(variances) - rank].sum()
+    if not 0 < left < _FEW_DIGITS * variances.sum():
+        return ""
+    columns = np.flatnonzero(variances > left / (_FEW_DIGITS * len(variances))).tolist()
+    return list_columns(_called(columns, names))
 
 
 def check_not_vanishing(moments: Moments, names: Any = None) -> None:

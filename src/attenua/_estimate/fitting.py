@@ -1,13 +1,16 @@
 """The two ways an estimator is fitted to a rule: at one strength, or at one chosen by cross-validation."""
 
+import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attenua._data.checks import caller_level
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData, open_for_cv, open_for_fit
+from attenua._data.range import overshadowing_columns
 from attenua._estimate.fitted import SUBSPACE, Kind, fit_from_nothing, store
 from attenua._estimate.transformer import SubspaceTransformer
 from attenua._select.comparison import CrossValidation, cross_validate
@@ -108,7 +111,18 @@ class CrossValidated(SubspaceTransformer):
                 f"n_components={self.n_components} asks for {rank} components, but the smallest training set "
                 f"of cv has only {fewest} rows."
             )
+        self._warn_of_lost_risks(data.moments.total, rank)
         return rank
+
+    def _warn_of_lost_risks(self, total: Moments, rank: int) -> None:
+        columns = overshadowing_columns(total, rank, getattr(self, "feature_names_in_", None))
+        if columns:
+            warnings.warn(
+                f"X varies so much more in {columns} than in the other columns that held-out risks are lost "
+                "to rounding, so that what they choose means little. Leave out what is no measurement, such "
+                "as numbers of rows and times, or scale the columns, for example by StandardScaler.",
+                stacklevel=caller_level(),
+            )
 
 
 class RuleTransformerCV(CrossValidated):
