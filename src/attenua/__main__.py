@@ -1,5 +1,6 @@
 """The command ``attenua``, also as ``python -m attenua``."""
 
+import io
 import os
 import sys
 
@@ -15,6 +16,9 @@ def main() -> None:
     except KeyboardInterrupt:  # while the libraries are loaded; later the commands say so themselves
         print("Interrupted.", file=sys.stderr)
         sys.exit(130)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # None where it is closed
+        # Names of files need not be texts that can be printed; standard error does the same.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="attenua")
     except OSError as error:

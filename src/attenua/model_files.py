@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from attenua._data.files import write_all_whole
 from attenua._data.namespace import to_host
-from attenua._data.npz import Npz, NpzError, opened_npz
+from attenua._data.npz import Npz, NpzError, PackedError, opened_npz
 from attenua._estimate.stored import (
     ARRAY_KINDS,
     JSON_TYPES,
@@ -42,6 +42,7 @@ _JSON_KEYS = {"format", "version", "class", "parameters", "parameters_as_text", 
 # Splits given as ``cv`` go deepest: parameters, cv, a split, its rows, a row.
 _DEEPEST = 8
 _LARGEST_INTEGER = 2**63 - 1
+_AGAIN = "fit the model again with this attenua, and save it"
 
 
 class ModelFileError(ValueError):
@@ -69,7 +70,7 @@ def save_model(estimator: Any, path: str | os.PathLike[str], *, force: bool = Fa
     Notes
     -----
     Arrays of a model that was fitted on a device come to the host: the loaded model works on numpy arrays.
-    An array of 2 GiB or more does not fit in a file, and a model that `load_model` would refuse is not saved.
+    A model that `load_model` would refuse is not saved.
 
     Examples
     --------
@@ -168,7 +169,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
             arrays = _checked_arrays(npz, header)
         return _build(header, arrays)
     except NpzError as error:
-        raise ModelFileError(f"{path} is not a model file that this attenua reads: {error}.") from None
+        more = f", as in version 2 of the format; {_AGAIN}" if isinstance(error, PackedError) else ""
+        raise ModelFileError(f"{path} is not a model file that this attenua reads: {error}{more}.") from None
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from None
 
@@ -222,7 +224,7 @@ def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
             "a name of a column, or a parameter, has a half of a surrogate pair in it."
         ) from None
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED, allowZip64=False) as archive:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
 
         def add(member: str, content: bytes) -> None:
             # A fixed date, so that the same model is the same file.
@@ -251,7 +253,7 @@ def _checked_header(npz: Npz) -> dict[str, Any]:
     version: Any = header.get("version")
     name: Any = header.get("class")
     known = type(version) is int and version == VERSION
-    _require(known, f"it has version {_brief(version)} of the format, not {VERSION}")
+    _require(known, f"it has version {_brief(version)} of the format, not {VERSION}; {_AGAIN}")
     known = isinstance(name, str) and name in _CLASSES
     _require(known, f"it holds a {_brief(name)}, which is not known")
     _require(set(header) == _JSON_KEYS, f"{_JSON} must have the keys {', '.join(sorted(_JSON_KEYS))}")

@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from attenua._data.npz import NpzError, opened_npz
+from attenua._data.npz import NpzError, PackedError, opened_npz
 
 ARRAY = np.arange(6.0).reshape(2, 3)
 
@@ -58,6 +58,21 @@ def test_arrays_come_back_as_they_were(path, array):
 
 
 END, ENTRY, LOCAL = b"PK\x05\x06", b"PK\x01\x02", b"PK\x03\x04"
+END64, LOCATOR64 = b"PK\x06\x06", b"PK\x06\x07"
+
+
+def whole64():
+    """Return a small archive that is written as one beyond 2 GiB is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(zipfile, "ZIP64_LIMIT", 100)
+        content = whole()
+    assert END64 in content
+    assert LOCATOR64 in content
+    return content
+
+
+def test_archives_beyond_2_gib(path):
+    np.testing.assert_array_equal(read(path, whole64())["a.npy"], ARRAY)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +89,14 @@ END, ENTRY, LOCAL = b"PK\x05\x06", b"PK\x01\x02", b"PK\x03\x04"
         (lambda: patched(whole(), END, 12, "<L", 2**32 - 1), "directory is not where its end says"),
         (lambda: patched(whole(), END, 16, "<L", 2**32 - 1), "directory is not where its end says"),
         (lambda: whole()[:-22] + b"PK\x06\x07" + bytes(16) + whole()[-22:], "directory is not where"),
+        (lambda: b"PK\x06\x07" + bytes(16) + whole()[-22:], "the archive is damaged"),
+        (lambda: bytes(9) + whole(), "directory is not where its end says"),
+        (lambda: patched(whole64(), END64, 0, "<L", 0), "directory is not where its end says"),
+        (lambda: patched(whole64(), LOCATOR64, 8, "<Q", 0), "directory is not where its end says"),
+        (lambda: patched(whole64(), END64, 48, "<Q", 2**60), "directory is not where its end says"),
+        (lambda: patched(whole64(), END64, 40, "<Q", 2**60), "directory is not where its end says"),
+        (lambda: patched(whole64(), END64, 24, "<Q", 2**60), "one of several parts"),
+        (lambda: patched(whole64(), END64, 24, "<QQ", 2**60, 2**60), "more than 64 members"),
         (lambda: packed([(f"{k}.npy", b"") for k in range(65)]), "more than 64 members"),
         (lambda: packed([(f"{k}" * 30_000, b"") for k in range(3)]), "very long names"),
         (lambda: patched(whole(), ENTRY, 8, "<H", 1), "is encrypted"),
@@ -112,7 +135,7 @@ def test_a_size_of_more_than_32_bits(path):
 @pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_what_is_packed_is_read_only_where_it_may_be(path, compression):
     content = packed([("a.npy", npy(ARRAY))], compression)
-    with pytest.raises(NpzError, match="compressed in a way that is not ours"):
+    with pytest.raises(PackedError, match=r"'a.npy' is compressed$"):
         read(path, content)
     if compression == zipfile.ZIP_DEFLATED:
         assert read(path, content, most_unpacked=1000)["a.npy"].shape == (2, 3)

@@ -143,7 +143,10 @@ def test_problems_are_sentences(frame):
             ["my data.csv", "-c", "x1:x5", "-k", "2", "--out", "none/report.html"],
             "the folder none does not exist",
         ),
-        (["my data.csv", "-c", "x1:x5", "-k", "2", "--image-shape", "2x2"], "image_shape 2 x 2 does not fit"),
+        (
+            ["my data.csv", "-c", "x1:x5", "-k", "2", "--image-shape", "2x2"],
+            "--image-shape 2 x 2 does not fit",
+        ),
         (["my data.csv", "--model", "none.npz"], "none.npz cannot be read"),
         (["my data.csv", "--model", "attenua-fit/model.npz", "-k", "3"], "-k has no effect with --model"),
         (["my data.csv", "--model", "attenua-fit/model.npz", "--guard", "2"], "--guard has no effect"),

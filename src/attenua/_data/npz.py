@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 # Far more than our files have; zipfile reads the whole directory before it says how long it is.
 _MOST_MEMBERS, _MOST_DIRECTORY_BYTES = 64, 2**16
 _MOST_HEADER_BYTES = 1024
-_END = struct.Struct("<4s4H2LH")
-_ZIP64_LOCATOR_BYTES = 20
+# The end of a zip file and, where something in it lies beyond 2 GiB (zip64), what comes before that end.
+_END, _END64, _LOCATOR64 = struct.Struct("<4s4H2LH"), struct.Struct("<4sQ2H2L4Q"), struct.Struct("<4sLQL")
 _SIDE = rb"[0-9]{1,18}"
 # What numpy writes, and nothing else: its own reader evaluates the header, and mends old ones.
 _HEADER = re.compile(
@@ -32,6 +32,10 @@ _UTF8_NAMES = 0x800
 
 class NpzError(ValueError):
     """What is wrong with a file, as the end of a sentence that names it."""
+
+
+class PackedError(NpzError):
+    """A member is compressed, where none may be."""
 
 
 class Header(NamedTuple):
@@ -74,8 +78,8 @@ class Npz:
     def array(self, name: str) -> NDArray:
         """Return an array."""
         header = self.header(name)
-        body = self.content(name)[header.n_bytes :]
-        array = np.frombuffer(body, header.dtype).reshape(header.shape, order=header.order)
+        flat = np.frombuffer(self.content(name), header.dtype, offset=header.n_bytes)
+        array = flat.reshape(header.shape, order=header.order)
         return array.copy(order="K")  # which can be written to, and goes through memory as before
 
 
@@ -133,16 +137,24 @@ def _damage_told(what: str) -> Iterator[None]:
 
 def _check_end(file: BinaryIO, size: int) -> None:
     """Refuse what is no zip file, is a part of one, or has a directory that is not small and at its end."""
-    file.seek(max(0, size - _END.size - _ZIP64_LOCATOR_BYTES))
-    tail = file.read(_END.size + _ZIP64_LOCATOR_BYTES)
+    most = _END64.size + _LOCATOR64.size + _END.size
+    file.seek(max(0, size - most))
+    tail = file.read(most)
     if len(tail) < _END.size:
         raise NpzError("it is too short for a zip file")
     signature, disk, first_disk, here, total, length, start, comment = _END.unpack(tail[-_END.size :])
     if signature != b"PK\x05\x06" or comment:
         raise NpzError("it does not end as a zip file does")
+    end = size - _END.size
+    if tail[-_END.size - _LOCATOR64.size :].startswith(b"PK\x06\x07"):
+        end -= _END64.size + _LOCATOR64.size
+        _, _, place, _ = _LOCATOR64.unpack_from(tail, _END64.size)
+        signature, _, _, _, disk, first_disk, here, total, length, start = _END64.unpack_from(tail)
+        if signature != b"PK\x06\x06" or place != end:
+            raise NpzError("its directory is not where its end says")
     if disk or first_disk or here != total:
         raise NpzError("it is one of several parts of a zip file")
-    if tail.startswith(b"PK\x06\x07") or start + length + _END.size > size:
+    if start + length != end:
         raise NpzError("its directory is not where its end says")
     if total > _MOST_MEMBERS or length > _MOST_DIRECTORY_BYTES:
         raise NpzError(f"it has more than {_MOST_MEMBERS} members, or very long names")
@@ -151,11 +163,13 @@ def _check_end(file: BinaryIO, size: int) -> None:
 def _check_members(members: list[zipfile.ZipInfo], size: int, most_unpacked: int | None) -> None:
     names = [member.filename for member in members]
     for member in members:
-        if names.count(member.filename) > 1:
-            raise NpzError(f"it has several members called {member.filename[:60]!r}")
         name = member.filename[:60]
+        if names.count(member.filename) > 1:
+            raise NpzError(f"it has several members called {name!r}")
         packed = member.compress_type != zipfile.ZIP_STORED
-        if packed and (most_unpacked is None or member.compress_type != zipfile.ZIP_DEFLATED):
+        if packed and most_unpacked is None:
+            raise PackedError(f"{name!r} is compressed")
+        if packed and member.compress_type != zipfile.ZIP_DEFLATED:
             raise NpzError(f"{name!r} is compressed in a way that is not ours")
         if member.flag_bits & ~_UTF8_NAMES or member.volume:
             raise NpzError(f"{name!r} is encrypted, or stored in a way that is not ours")

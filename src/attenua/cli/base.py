@@ -1,6 +1,5 @@
 """What every command shares: the application, the console, and how a command fails."""
 
-import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any, NoReturn
 
@@ -64,11 +63,9 @@ def _options(
     pass
 
 
-def print_plain(text: str, end: str = "\n") -> None:
+def print_plain(text: str) -> None:
     """Print text as it is: no colours, no markup, no wrapping."""
-    typer.echo(text + end, nl=False)
-    if sys.stdout is not None:  # None where it is closed
-        sys.stdout.flush()
+    typer.echo(text)
 
 
 def fail(sentence: str) -> NoReturn:

@@ -35,9 +35,9 @@ _OF_METHODS = {
 _OPTIONS = {
     "n_components": "--components",
     "n_repeats": "--repeats",
-    "random_state": "--seed",
     "cv": "--cv",
     "neighbours": "--neighbours",
+    "image_shape": "--image-shape",
 }
 
 
@@ -84,8 +84,11 @@ def in_options(sentence: str) -> str:
     >>> in_options("n_components=9 must be between 1 and 3.")
     '--components 9 must be between 1 and 3.'
     """
-    names = "|".join(_OPTIONS)
-    sentence = re.sub(rf"\b({names})\b(=?)", lambda found: _OPTIONS[found[1]] + " " * len(found[2]), sentence)
+    # Words of every day as well: these are arguments only where a sentence begins with them.
+    sentence = re.sub(r"^(corrections|guard)\b", r"--\1", sentence)
+    # In quotes they are names of columns.
+    arguments = rf"(?<!['-])\b({'|'.join(_OPTIONS)})\b(?!')(=?)"
+    sentence = re.sub(arguments, lambda found: _OPTIONS[found[1]] + " " * len(found[2]), sentence)
     return re.sub(r"\bn_samples=(\d+)", r"\1 rows", sentence)
 
 

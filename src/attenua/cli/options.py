@@ -14,6 +14,8 @@ FILE_HELP = (
     ".npy, .npz or .h5ad; - for CSV on standard input. "
     "Without it, the handwritten digits that come with scikit-learn."
 )
+# The largest that numpy's older generator takes.
+LARGEST_SEED = 2**32 - 1
 
 
 def parse_rank(text: str) -> int | float:
@@ -150,7 +152,7 @@ Folds = Annotated[int, typer.Option("--cv", min=2, help="Number of folds.")]
 Repeats = Annotated[
     int, typer.Option(min=1, help="Repetitions of the folds; more than one shuffles the rows.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Shuffles the repetitions.")]
+Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Shuffles the repetitions.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of sentences.", show_default=False)

@@ -8,7 +8,13 @@ import typer
 
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain, working
 from attenua.cli.fitting import fit_rows, load_rows
-from attenua.cli.methods import Method, Request, refuse_options_of_a_fit, refuse_options_of_other_methods
+from attenua.cli.methods import (
+    Method,
+    Request,
+    in_options,
+    refuse_options_of_a_fit,
+    refuse_options_of_other_methods,
+)
 from attenua.cli.options import (
     Alphas,
     AsJson,
@@ -148,7 +154,7 @@ def page_of(
     except ImportError as error:
         fail(str(error))
     except ValueError as error:
-        fail(f"{table.source}: {error}")
+        fail(f"{table.source}: {in_options(str(error))}")
     return page.html.encode()
 
 

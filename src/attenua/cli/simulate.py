@@ -7,7 +7,7 @@ import typer
 
 from attenua._data.extras import how_to_install
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain, progress_bar
-from attenua.cli.options import Jobs
+from attenua.cli.options import LARGEST_SEED, Jobs
 from attenua.cli.writing import check_folder, writing
 
 
@@ -16,7 +16,7 @@ def simulate(
     out: Annotated[
         Path, typer.Option(help="Folder for tables and figures; those of an earlier run are replaced.")
     ] = Path("attenua-simulations"),
-    seed: Annotated[int, typer.Option(min=0, help="Draws everything.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Draws everything.")] = 0,
     jobs: Jobs = "-1",
     quick: Annotated[bool, typer.Option("--quick", help="A few seconds, with far fewer samples.")] = False,
 ) -> None:

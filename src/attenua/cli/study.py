@@ -9,7 +9,7 @@ from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
 from attenua._data.extras import how_to_install
 from attenua.cli.base import EXIT_CODES, INTERRUPTED, app, fail, print_plain, progress_bar
-from attenua.cli.options import Jobs
+from attenua.cli.options import LARGEST_SEED, Jobs
 from attenua.cli.writing import refuse_file, writing
 
 
@@ -18,7 +18,9 @@ def study(
     out: Annotated[
         Path, typer.Option(help="Folder of results, tables and figure; an interrupted run goes on there.")
     ] = Path("attenua-study"),
-    seed: Annotated[int, typer.Option(min=0, help="Draws patch locations and subsamples.")] = 2026,
+    seed: Annotated[
+        int, typer.Option(min=0, max=LARGEST_SEED, help="Draws patch locations and subsamples.")
+    ] = 2026,
     jobs: Jobs = "-1",
     quick: Annotated[bool, typer.Option("--quick", help="About a minute, with few subsamples.")] = False,
     without_masked_target: Annotated[

@@ -91,7 +91,7 @@ def transform(
     scores = scores_of(estimator, table)
     content = scores_npy(scores) if out.suffix.lower() == ".npy" else scores_csv(scores, table)
     if to_screen:
-        print_plain(content.decode(), end="")
+        typer.echo(content, nl=False)  # as bytes: the same as in a file, whatever the terminal can show
         return
     write_files({out: content}, force=force)
     n_rows, rank = scores.shape

@@ -44,6 +44,7 @@ def crash(folder, counts_file):
     os._exit(7)
 
 
+@pytest.mark.slow
 def test_a_crash_is_told_with_the_folder_that_keeps_the_file(tmp_path):
     with pytest.raises(AssertionError, match=r"exit code 7; the file .* in .*(\n)what happened"):
         readers.in_a_child(crash, tmp_path)

@@ -83,7 +83,7 @@ def test_sparse_npz_stays_sparse_and_names_its_bad_cell(tmp_path):
 
 def test_npz_with_several_arrays_needs_one_called_x(frame, tmp_path):
     np.savez(tmp_path / "two.npz", a=frame.to_numpy(), b=frame.to_numpy())
-    with pytest.raises(TableError, match="it holds a, b"):
+    with pytest.raises(TableError, match="it holds 'a', 'b'"):
         read_table(tmp_path / "two.npz")
     np.savez(tmp_path / "x.npz", X=frame.to_numpy(), b=frame.to_numpy()[:2])
     assert read_table(tmp_path / "x.npz").X.shape == (6, 3)

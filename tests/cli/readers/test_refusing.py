@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import tracemalloc
 import warnings
 import zipfile
 
@@ -43,6 +44,23 @@ def test_a_matrix_in_npz_that_claims_more_than_there_is(tmp_path):
     with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
         archive.write(with_header(tmp_path / "x.npy", claim), "X.npy")
     assert refused(tmp_path / "x.npz").endswith("x.npz does not fit in memory.")
+
+
+def test_only_the_matrix_of_npz_is_unpacked(tmp_path, monkeypatch):
+    """Zeros beside it, of which a small file can hold any number, are left packed."""
+    np.savez_compressed(tmp_path / "x.npz", ROWS, more=np.zeros(2**23))
+    monkeypatch.setattr(refusing, "memory_limit", lambda: 2**20)
+    tracemalloc.start()
+    try:
+        np.testing.assert_array_equal(read_table(tmp_path / "x.npz").X, ROWS)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_names_of_arrays_may_be_many_and_steer_no_terminal(tmp_path):
+    np.savez(tmp_path / "x.npz", **{f"\x1b[31m{number}{'a' * 99}": ROWS for number in range(20)})
+    assert refused(tmp_path / "x.npz").endswith(" and 12 more.")
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "bsr"])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from attenua._data.extras import how_to_install
 from attenua.cli.readers.refusing import refuse_too_large, refusing, unzipped_size
-from attenua.cli.readers.source import Source, TableError
+from attenua.cli.readers.source import Source, TableError, shortened
 
 
 class MatrixSource(Source):
@@ -65,18 +65,31 @@ def npz_source(path: Path, source: str) -> MatrixSource:
     """Open the matrix of an npz file: the only one, or the one called X; or a scipy sparse matrix."""
     if not zipfile.is_zipfile(path):  # numpy would take it for a pickle
         raise TableError(f"{source} cannot be read as npz: it is not a zip file.")
-    with refusing(source, "npz"):
-        refuse_too_large(source, unzipped_size(path))
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            names = archive.files
-            if {"format", "shape", "data"} <= set(names):
-                return MatrixSource(sp.load_npz(path), source)
-            arrays = {name: archive[name] for name in names if name == "X" or "X" not in names}
-    matrices = [name for name, array in arrays.items() if getattr(array, "ndim", 0) == 2]
-    if len(matrices) != 1:
-        found = ", ".join(names) or "nothing"
-        raise TableError(f"{source} must hold one matrix, or one called X; it holds {found}.")
-    return MatrixSource(arrays[matrices[0]], source)
+    with refusing(source, "npz"), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        names = archive.files
+        if {"format", "shape", "data"} <= set(names):
+            refuse_too_large(source, unzipped_size(path))
+            return MatrixSource(sp.load_npz(path), source)
+        # Their headers say which are matrices, so that nothing else is unpacked.
+        matrices = [name for name in (["X"] if "X" in names else names) if _is_matrix(archive.zip, name)]
+        if len(matrices) != 1:
+            found = ", ".join(map(shortened, names[:8])) or "nothing"
+            found += f" and {len(names) - 8} more" * (len(names) > 8)
+            raise TableError(f"{source} must hold one matrix, or one called X; it holds {found}.")
+        refuse_too_large(source, archive.zip.getinfo(f"{matrices[0]}.npy").file_size)
+        return MatrixSource(archive[matrices[0]], source)
+
+
+def _is_matrix(archive: zipfile.ZipFile, name: str) -> bool:
+    """Return whether a member of an npz file says that it is a matrix."""
+    if f"{name}.npy" not in archive.namelist():
+        return False
+    with archive.open(f"{name}.npy") as member:
+        version = np.lib.format.read_magic(member)
+        read_header = (
+            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        )
+        return len(read_header(member)[0]) == 2
 
 
 def h5ad_source(path: Path, source: str) -> MatrixSource:
