@@ -60,7 +60,7 @@ test-floors: .venv-floors/test  ## All tests on the oldest supported versions.
 test-h5ad: .venv-h5ad/test  ## Annotated data: h5ad files and scanpy.
 	.venv-h5ad/bin/python -m pytest -q tests/cli/readers/test_h5ad.py tests/test_anndata.py \
 		tests/test_security.py::test_objects_of_h5ad_are_not_opened \
-		tests/_data/test_columns_without_numbers.py tests/benchmarks/test_few_cells.py \
+		tests/_data/test_anndata_is_refused.py tests/benchmarks/test_few_cells.py \
 		'tests/test_docs.py::test_code_of_a_page[scanpy]'
 
 dist: .venv/dist  ## The source distribution and the wheel, checked, to dist/.

@@ -3,6 +3,7 @@
 import sys
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,14 +11,13 @@ import scipy.sparse as sp
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the definitions are with the tests
 
 from tests.helpers import sine
-from tests.literal import GRIDS, ORDER, PCA, Search, line
+from tests.literal import PCA, line
 
 import attenua
+from attenua._data import rows as rows_in_memory
 from attenua._data.namespace import to_host
 from containers import CONTAINERS, filled, labelled
-from rounding import EPS, Estimate, covariance, doubt_of_covariance, estimate
-
-NAMED = {"direct": np.unique([*np.arange(21) / 20, 0.49]), "mask": np.unique([*np.arange(10) / 20, 0.49])}
+from rounding import EPS, covariance, doubt_of_covariance, estimate
 
 
 class Failure(AssertionError):
@@ -40,6 +40,13 @@ def same(found, expected, what):
 
 def fit(problem, folder):
     """Return the fitted estimator of a problem."""
+    if not problem.keeps_rows:
+        return _fitted(problem, folder)
+    with mock.patch.object(rows_in_memory, "_ALWAYS_SCATTER", 0):  # the definitions are slow where it matters
+        return _fitted(problem, folder)
+
+
+def _fitted(problem, folder):
     model = getattr(attenua, problem.estimator)(**problem.options)
     given = {"groups": problem.groups} if problem.chooses else {"sample_weight": problem.weights}
     given = {name: value for name, value in given.items() if value is not None}
@@ -94,14 +101,14 @@ class Expected:
 
     def _covariance(self, row_tempering, training):
         """Return the covariance of all rows, or of some, and a bound of its rounding error."""
-        rows, of_all, weights = self.rows, self.rows, self.weights
+        some, of_all, weights = self.rows, self.rows, self.weights
         if training is not None:
-            rows = rows[list(training)]
+            some = some[list(training)]
         elif weights is not None:
-            rows, weights = rows[weights > 0], weights[weights > 0]
-            of_all = rows
-        S = covariance(rows, row_tempering, weights, of_all)
-        return S, doubt_of_covariance(rows, row_tempering, weights)
+            some, weights = some[weights > 0], weights[weights > 0]
+            of_all = some
+        S = covariance(some, row_tempering, weights, of_all)
+        return S, doubt_of_covariance(some, row_tempering, weights)
 
 
 def adjacency_of(neighbours, p):
@@ -123,25 +130,6 @@ def labels_of(feature_groups, p):
     return np.array([next(g for g, group in enumerate(feature_groups) if j in group) for j in range(p)])
 
 
-def check(problem, folder=None):
-    """Fit a problem and check everything; return whether rounding left its choice open."""
-    model, expected = fit(problem, folder), Expected(problem)
-    found = Found(model, problem)
-    same(found.rank in expected.ranks(), True, f"n_components_ = {found.rank} among {expected.ranks()}")
-    is_open = False
-    if problem.estimator == "AttenuatedPCACV":
-        is_open = check_attenuated(found, expected)
-    elif problem.estimator == "CorrectedPCACV":
-        is_open = check_corrected(found, expected)
-    else:
-        names = {"attenuation": "alpha"} if problem.estimator == "AttenuatedPCA" else {}
-        strengths = tuple(problem.options.get(names.get(name, name), 0.0) for name in ORDER)
-        check_subspace(found, expected.at(strengths, found.rank))
-    check_axes(found, expected)
-    check_methods(found, problem, folder)
-    return is_open
-
-
 class Found:
     """What an estimator found, in the unit of the problem's rows, as doubles on the host."""
 
@@ -154,6 +142,11 @@ class Found:
         )
         self.mean, self.variances = mean / unit, variances / unit**2
         self.noise_variance = float(model.noise_variance_) / unit**2
+        self.ratios, singular = (
+            np.asarray(to_host(values), dtype=float)
+            for values in (model.explained_variance_ratio_, model.singular_values_)
+        )
+        self.singular_values = singular / unit
         if problem.chooses:
             self.risks = np.asarray(to_host(model.cv_risk_folds_)) / unit**2
             self.risk = np.asarray(to_host(model.cv_risk_)) / unit**2
@@ -188,6 +181,8 @@ def check_axes(found, expected):
     scores = W @ S @ W.T
     at_most(scores - np.diag(found.variances), allowed, "explained_variance_")
     at_most(np.minimum(-np.diff(found.variances), 0), 0, "the order of explained_variance_")
+    at_most(found.ratios * np.trace(S) - found.variances, allowed, "explained_variance_ratio_")
+    at_most(found.singular_values**2 - (n - 1) * found.variances, (n - 1) * allowed, "singular_values_")
     sizes = np.abs(expected.rows).max(axis=0)
     average = np.average(expected.rows, axis=0, weights=expected.weights)
     at_most(found.mean - average, (found.eps + len(expected.rows) * EPS) * sizes, "mean_")
@@ -196,156 +191,6 @@ def check_axes(found, expected):
     if left_over > 0:
         rest = (np.trace(S) - found.variances.sum()) / left_over
         at_most(found.noise_variance - max(rest, 0), found.rank * allowed, "noise_variance_")
-
-
-class BoundedSearch(Search):
-    """The search by its definitions, with what rounding can change of every risk."""
-
-    def bounded(self, expected):
-        """Say what the rows are, for the bounds."""
-        self.expected, self.known = expected, {}
-        return self
-
-    def doubts(self, strengths):
-        """Return, for every split, what rounding can change of the risk."""
-        if strengths not in self.known:
-            self.known[strengths] = np.array(
-                [risk_doubt(self.expected, strengths, self.rank, split) for split in self.splits]
-            )
-        return self.known[strengths]
-
-    def doubt(self, strengths):
-        """Return what rounding can change of a pooled risk."""
-        return float(self.doubts(strengths).max())
-
-
-def risk_doubt(expected, strengths, rank, split):
-    """Return what rounding can change of the risk of a split: by the subspace, and by the sums themselves."""
-    training, held = split
-    answer = expected.at(strengths, rank, training)
-    rows = expected.rows[held] - expected.rows[training].mean(axis=0)
-    total = np.mean(np.sum(rows**2, axis=1))
-    both = np.concatenate([training, held])
-    sums = doubt_of_covariance(expected.rows[both]) * len(both) / min(len(held), len(training))
-    return answer.sine * total + (rank + 1) * np.linalg.norm(sums) + len(rows.T) * EPS * total
-
-
-def search_of(problem, expected, rank, grids, guard=0.0):
-    """Return the search of a problem, not run."""
-    return BoundedSearch(
-        problem.rows,
-        problem.splits,
-        rank,
-        grids,
-        guard=guard,
-        adjacency=expected.adjacency,
-        labels=expected.labels,
-        has_few_rows=len(problem.rows) <= 1_000,
-    ).bounded(expected)
-
-
-def check_risks(found, search, candidates):
-    """Check that risks are those of the definitions, and that their means are pooled over rows."""
-    for number, candidate in enumerate(candidates):
-        off = found.risks[:, number] - search.risk_of(candidate)
-        at_most(off, search.doubts(candidate), f"the risk of {candidate}")
-    pooled = search.held @ found.risks / search.held.sum()
-    at_most(found.risk - pooled, 1e-13 * np.abs(pooled) + np.finfo(float).tiny, "cv_risk_")
-
-
-def check_attenuated(found, expected):
-    """Check that the strength is that of least risk, or 0 where the subspace is PCA's."""
-    problem, model = expected.problem, found.model
-    alphas = problem.options["alphas"]
-    alphas = NAMED[alphas] if isinstance(alphas, str) else np.unique([0.0, *alphas])
-    at_most(to_host(model.alphas_) - alphas, 1e-15, "alphas_")
-    search = search_of(problem, expected, found.rank, {})
-    candidates = [(0.0, 0.0, float(alpha), 0.0, 0.0) for alpha in alphas]
-    check_risks(found, search, candidates)
-    chosen = (0.0, 0.0, model.alpha_, 0.0, 0.0)
-    check_subspace(found, expected.at(chosen, found.rank))
-    risks = np.array([search.pooled(candidate, slice(None)) for candidate in candidates])
-    doubts = np.array([search.doubt(candidate) for candidate in candidates])
-    best = int(np.argmin(risks))
-    rivals = risks - risks[best] <= doubts + doubts[best]
-    if rivals.sum() > 1:
-        return True
-    answers = [expected.at(candidates[number], found.rank) for number in (0, best)]
-    apart = sine(answers[0].components, answers[1].components)
-    if abs(apart - 1e-6) <= answers[0].sine + answers[1].sine:
-        return True
-    same(model.alpha_, float(alphas[best]) if apart > 1e-6 else 0.0, "alpha_")
-    check_gain(model.gain_, 1 - risks[best if apart > 1e-6 else 0] / risks[0], doubts.max() / risks[0])
-    return False
-
-
-def check_gain(found, exact, doubt, what="gain_"):
-    """Check a part of PCA's risk."""
-    at_most(found - exact, 4 * doubt + 1e-12, what)
-
-
-def grids_of(problem):
-    """Return the strengths that the search compares."""
-    corrections = problem.options["corrections"]
-    if isinstance(corrections, dict):
-        grids = {name: tuple(sorted({0.0, *values})) for name, values in corrections.items()}
-    else:
-        grids = {name: GRIDS[name] for name in (GRIDS if isinstance(corrections, str) else corrections)}
-    if problem.options["neighbours"] is None:
-        grids.pop("smoothing", None)
-    if not CONTAINERS[problem.container].reads_again:
-        grids.pop("row_tempering", None)
-    return grids
-
-
-def check_corrected(found, expected):
-    """Check that risks, choices and their average are those of the search by its definitions."""
-    problem, model = expected.problem, found.model
-    guard = problem.options["guard"]
-    search = search_of(problem, expected, found.rank, grids_of(problem), guard).run()
-    candidates = [tuple(row) for row in to_host(model.candidates_).tolist()]
-    check_risks(found, search, candidates)
-    choices = [tuple(choice.values()) for choice in model.choices_]
-    check_subspace(found, average(expected, choices, found.rank))
-    if not search.is_clear or is_nearly_pca(expected, search, found.rank):
-        return True
-    same(tuple(model.corrections_.values()), search.chosen, "corrections_")
-    same(choices, list(search.choices), "choices_")
-    same(set(candidates), search.candidates, "candidates_")
-    of_pca = search.pooled(PCA, slice(None))
-    doubt = max(search.doubt(candidate) for candidate in search.candidates) / of_pca
-    check_gain(model.gain_, search.gain, doubt)
-    check_gain(model.left_out_gain_, search.left_out_gain, doubt, "left_out_gain_")
-    return False
-
-
-def average(expected, choices, rank):
-    """Return the leading subspace of the mean of the projectors of some choices."""
-    answers = [expected.at(choice, rank) for choice in choices]
-    if len(set(choices)) == 1:
-        return answers[0]
-    mean = sum(answer.components.T @ answer.components for answer in answers) / len(answers)
-    values, vectors = np.linalg.eigh(mean)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    gap = np.inf if rank == len(values) else values[rank - 1] - values[rank]
-    # An error of each subspace is one of its projector.
-    doubt = sum(answer.sine for answer in answers) / len(answers) + len(values) * EPS
-    return Estimate(vectors[:, :rank].T, mean, doubt, gap)
-
-
-def is_nearly_pca(expected, search, rank):
-    """Whether rounding decides if the average is PCA's subspace."""
-    before = average(expected, search.choices, rank)
-    pca = expected.at(PCA, rank)
-    unsure = before.sine + pca.sine
-    if all(choice == PCA for choice in search.choices):
-        return unsure >= 1e-6 and search.components is not None and sine_of_run(search, pca) > 1e-9
-    return abs(sine(before.components, pca.components) - 1e-6) <= unsure
-
-
-def sine_of_run(search, pca):
-    """Return the sine between what a search found and PCA."""
-    return sine(search.components, pca.components)
 
 
 def check_methods(found, problem, folder):

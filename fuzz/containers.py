@@ -146,6 +146,7 @@ CONTAINERS = {
     "csr array": Container(lambda rows, random, folder: sp.csr_array(rows), is_sparse=True),
     "csr matrix": Container(lambda rows, random, folder: sp.csr_matrix(rows), is_sparse=True),
     "csc array": Container(lambda rows, random, folder: sp.csc_array(rows), is_sparse=True),
+    "csc matrix": Container(lambda rows, random, folder: sp.csc_matrix(rows), is_sparse=True),
     "float32 csr": Container(
         lambda rows, random, folder: sp.csr_array(rows.astype(np.float32)), is_sparse=True, holds="single"
     ),

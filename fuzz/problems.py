@@ -1,8 +1,8 @@
 """Random problems: rows, a container for them, an estimator and its options, all from one seed.
 
 The domain is what attenua promises to be exact on. A column is constant, or its spread is at least 1e-6 of
-its values; sparse rows, which are centred implicitly, have means of at most a few spreads. Equal rows are
-equal in every bit. Everything may be multiplied by a power of two from 1e-100 to 1e100.
+its values. Equal rows are equal in every bit. Everything may be multiplied by a power of two from 1e-100 to
+1e100.
 """
 
 from dataclasses import dataclass, field, replace
@@ -16,10 +16,12 @@ from containers import CONTAINERS
 
 ESTIMATORS = ("AttenuatedPCA", "AttenuatedPCACV", "CorrectedPCA", "CorrectedPCACV")
 SPECTRA = ("fast", "slow", "tied", "low_rank", "heavy", "uneven", "discrete")
+_UNTIED = tuple(spectrum for spectrum in SPECTRA if spectrum != "tied")
 CORRECTIONS = ("row_tempering", "tempering", "attenuation", "damping", "smoothing")
 # (rows, columns) at most; the oracle takes loops over pairs of rows.
 SMALL = (32, 12)
 MANY_ROWS = 1_001
+WIDE = 40
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Problem:
         What ``fit`` is given.
     splits : list of (ndarray, ndarray)
         Training rows and held-out rows that these options stand for.
+    keeps_rows : bool
+        Whether no covariance is formed where columns are more than rows, as with hundreds of columns.
     made_of : tuple of str
         How the rows were made, in words.
     """
@@ -55,6 +59,7 @@ class Problem:
     weights: np.ndarray | None = None
     groups: np.ndarray | None = None
     splits: list = field(default_factory=list)
+    keeps_rows: bool = False
     made_of: tuple[str, ...] = ()
 
     @property
@@ -66,7 +71,7 @@ class Problem:
         n, p = self.rows.shape
         return (
             f"seed {self.seed}: {self.estimator} of {n} x {p} rows ({', '.join(self.made_of)}) in "
-            f"{self.container}, times {self.scale:g}, {self.options}"
+            f"{self.container}{', kept as rows' * self.keeps_rows}, times {self.scale:g}, {self.options}"
             + (", sample_weight" if self.weights is not None else "")
             + (", groups" if self.groups is not None else "")
         )
@@ -86,8 +91,11 @@ def draw(seed, most=SMALL):
     container = str(random.choice(list(CONTAINERS)))
     estimator = str(random.choice(ESTIMATORS))
     kind = CONTAINERS[container]
-    rows, made_of = _rows(random, kind, most)
+    # Of equal variances nothing can be chosen but by rounding: a few such problems are enough.
+    spectra = SPECTRA if not estimator.endswith("CV") or _chance(random, 0.1) else _UNTIED
+    rows, made_of = _rows(random, kind, most, spectra)
     problem = Problem(seed, container, estimator, rows, _scale(random, kind), {}, made_of=made_of)
+    problem = replace(problem, keeps_rows=_chance(random, 0.3))
     problem = _with_splits(random, problem) if problem.chooses else _with_weights(random, problem)
     options = {**problem.options, **_options(random, problem)}
     options["n_components"] = _n_components(random, replace(problem, options=options))
@@ -98,13 +106,15 @@ def _chance(random, part):
     return random.random() < part
 
 
-def _rows(random, kind, most):
+def _rows(random, kind, most, spectra):
     """Return rows that the container holds exactly, and how they were made."""
     n, p = (int(np.exp(random.uniform(*np.log(span)))) for span in ((6, most[0] + 1), (4, most[1] + 1)))
     p = p if _chance(random, 0.9) else int(random.integers(1, 4))
     if _chance(random, 0.02):
         n, p = MANY_ROWS, min(p, 4)  # rows are tempered one by one, not in pairs
-    spectrum = "discrete" if kind.holds == "integers" else str(random.choice(SPECTRA))
+    elif _chance(random, 0.05):
+        n, p = min(n, WIDE // 4), WIDE
+    spectrum = "discrete" if kind.holds == "integers" else str(random.choice(spectra))
     rows, made_of = _with_spectrum(random, spectrum, n, p), [spectrum]
     if kind.is_sparse:
         rows = np.where(random.random((n, p)) < random.uniform(0.2, 0.9), rows, 0.0)
@@ -115,7 +125,7 @@ def _rows(random, kind, most):
     if kind.holds == "integers":
         return rows, (*made_of,)
     if _chance(random, 0.5):
-        size = 3.0 if kind.is_sparse or _chance(random, 0.7) else 10.0 ** random.uniform(1, 6)
+        size = 3.0 if _chance(random, 0.7) else 10.0 ** random.uniform(1, 6)
         rows = rows + size * random.uniform(-1, 1, p) * np.maximum(rows.std(axis=0), 1e-3)
         made_of.append(f"shifted by {size:.1g} spreads")
     if p > 1 and _chance(random, 0.2):
@@ -222,6 +232,8 @@ def _options(random, problem):
         labels = random.integers(0, max(p // 2, 1), p)
         lists = [np.flatnonzero(labels == label).tolist() for label in np.unique(labels)]
         options["feature_groups"] = labels.tolist() if _chance(random, 0.5) else lists
+    if problem.chooses and _chance(random, 0.1):
+        options["n_jobs"] = 2
     if problem.estimator == "AttenuatedPCA":
         options["alpha"] = _part(random)
     elif problem.estimator == "AttenuatedPCACV":
@@ -273,7 +285,8 @@ def _n_components(random, problem):
     fewest = min((len(training) for training, _ in problem.splits), default=n)
     if problem.weights is not None:
         fewest = int(np.count_nonzero(problem.weights))
-    limit = min(fewest, p)
+    # As many components as columns, or as the training rows span, leave nothing to choose.
+    limit = max(min(fewest, p) - problem.chooses, 1)
     if _chance(random, 0.1):
         return None  # often as many as there are columns, where there is nothing to choose
     small = int(random.integers(1, max(min(limit - 1, 4), 1) + 1))

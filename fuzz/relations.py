@@ -10,8 +10,8 @@ from tests.helpers import sine
 from tests.literal import ORDER
 
 from attenua import attenuation_path, choose_rank, select_on_validation
-from attenua._data.namespace import to_host
-from checks import Expected, Found, at_most, check_subspace, fit, same, search_of
+from checks import Expected, Found, at_most, check_subspace, fit, same
+from choices import candidates_of, search_of
 from containers import CONTAINERS, filled
 from rounding import EPS, doubt_of_covariance
 
@@ -65,8 +65,7 @@ def compared(problem, other, folder, n_columns=None):
     first, second = (Found(fit(some, folder), some) for some in (problem, other))
     same(second.rank, first.rank, "n_components_")
     if problem.chooses:
-        allowed = risks_allowed(problem, first) + risks_allowed(other, second)
-        at_most(first.risks - second.risks, allowed, "cv_risk_folds_ of the other fit")
+        compare_risks((problem, first), (other, second))
         return
     strengths = strengths_of(problem)
     bounds = [Expected(some).at(strengths, first.rank).sine for some in (problem, other)]
@@ -75,11 +74,13 @@ def compared(problem, other, folder, n_columns=None):
     at_most(sine(components, first.components), min(sum(bounds), 1.0) + stored, "the other fit's subspace")
 
 
-def risks_allowed(problem, found):
-    """Return what rounding can change of the risks of every split and candidate of an AttenuatedPCACV."""
-    search = search_of(problem, Expected(problem), found.rank, {})
-    alphas = to_host(found.model.alphas_)
-    return np.column_stack([search.doubts((0.0, 0.0, float(alpha), 0.0, 0.0)) for alpha in alphas])
+def compare_risks(*pairs):
+    """Compare the risks of two problems, with what was found, at the strengths that both compared."""
+    first, second = (dict(zip(candidates_of(found.model), found.risks.T, strict=True)) for _, found in pairs)
+    searches = [search_of(some, Expected(some), found.rank, {}) for some, found in pairs]
+    for candidate in first.keys() & second.keys():
+        allowed = sum(search.doubts(candidate) for search in searches)
+        at_most(first[candidate] - second[candidate], allowed, f"the risk of {candidate} in the other fit")
 
 
 def strengths_of(problem):
@@ -131,7 +132,7 @@ def that_apply(problem):
     if is_plain and is_linear and 1e-80 < problem.scale < 1e80:
         found.append(scaled)
     by_number = isinstance(options.get("cv", 1), int) and problem.groups is None
-    if by_number and "n_repeats" not in options and problem.estimator != "CorrectedPCACV":
+    if by_number and "n_repeats" not in options:
         found.append(shuffled)
         if kind.holds == "double" and not isinstance(options["n_components"], float):
             found.append(shifted)

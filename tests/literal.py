@@ -220,7 +220,7 @@ class Search:
 
     def _average(self):
         """The leading subspace of the mean of the projectors; where it is PCA's, the answer is PCA."""
-        projector = 0.0
+        projector, self.averaged = 0.0, self.choices
         for choice, count in Counter(self.choices).items():
             U = self.fitted(choice)
             projector = projector + count / len(self.choices) * (U.T @ U)

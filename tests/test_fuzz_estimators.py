@@ -77,6 +77,8 @@ def turned(model, by):
 WRONG = {
     "components_": lambda model: turned(model, 1e-8),
     "explained_variance_": lambda model: model.explained_variance_.__imul__(1 + 1e-9),
+    "explained_variance_ratio_": lambda model: model.explained_variance_ratio_.__imul__(1 + 1e-9),
+    "singular_values_": lambda model: model.singular_values_.__imul__(1 + 1e-9),
     "mean_": lambda model: model.mean_.__iadd__(1e-11),
     "noise_variance_": lambda model: setattr(model, "noise_variance_", model.noise_variance_ * (1 + 1e-8)),
 }
@@ -109,6 +111,20 @@ def test_wrong_risks_are_found(estimator, monkeypatch, tmp_path):
     estimators.run(problem, tmp_path)
     spoil(monkeypatch, estimator, lambda model: model.cv_risk_folds_[0].__imul__(1 + 1e-9))
     with pytest.raises(Failure, match="risk"):
+        estimators.run(problem, tmp_path)
+
+
+@pytest.mark.parametrize("figure", ["gain", "standard_error", "needed", "best"])
+def test_a_wrong_figure_of_a_step_is_found(figure, monkeypatch, tmp_path):
+    problem = plain("CorrectedPCACV")
+    assert not estimators.check(problem, tmp_path)  # rounding leaves nothing open
+
+    def change(model):
+        step = model.steps_[0]
+        model.steps_ = [step._replace(**{figure: getattr(step, figure) + 1e-8})]
+
+    spoil(monkeypatch, "CorrectedPCACV", change)
+    with pytest.raises(Failure, match=f"{figure} of the step"):
         estimators.run(problem, tmp_path)
 
 

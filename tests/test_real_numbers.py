@@ -4,8 +4,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from attenua import AttenuatedPCA, AttenuatedPCACV, attenuation_path, choose_rank, expected_gain, paired_gain
+from attenua import (
+    AttenuatedPCA,
+    AttenuatedPCACV,
+    CorrectedPCA,
+    attenuation_path,
+    choose_rank,
+    expected_gain,
+    paired_gain,
+)
 from attenua.holdout import fallback_certificate
 from attenua.masks import alpha_from_mask_rate, full_output_loss, mask_rate_from_alpha
 from attenua.theory import FourthMoments, Population, Rows, plug_in_report
@@ -32,6 +41,7 @@ FUNCTIONS = {
     "covariance  ": (lambda A: fallback_certificate(20, 3, covariance=A), S),
     "norms": (lambda norms: fallback_certificate(20, 3, norms=norms), np.array([2.0, 1.0])),
     "alphas": (lambda alphas: attenuation_path(X, 1, alphas=alphas), np.array([0.0, 1.0])),
+    "neighbours": (lambda A: CorrectedPCA(1, smoothing=1, neighbours=A).fit(X), np.eye(3)[::-1]),
     "sample_weight": (lambda w: AttenuatedPCA(1).fit(X, sample_weight=w), np.ones(30)),
 }
 WRONG = {
@@ -65,6 +75,14 @@ def test_true_and_false_are_no_numbers_where_they_make_no_sense(argument):
 def test_true_and_false_are_data_and_weights():
     assert Rows(X > 0).rows.dtype == float
     AttenuatedPCA(1).fit(X, sample_weight=np.arange(30) > 3)
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.coo_matrix])
+def test_neighbours_in_a_sparse_matrix(form):
+    A = form(np.eye(3)[::-1])
+    CorrectedPCA(1, smoothing=1, neighbours=A > 0).fit(X)
+    with pytest.raises(ValueError, match=r"^neighbours must .*; got complex numbers"):
+        CorrectedPCA(1, smoothing=1, neighbours=A * 1j).fit(X)
 
 
 @pytest.mark.parametrize("function", [choose_rank, lambda A: expected_gain(A, 1)])

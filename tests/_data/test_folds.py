@@ -75,7 +75,7 @@ def test_masks_and_splitters_are_splits():
         ({"cv": KFold}, "cv must be a number of folds, a splitter or an iterable of splits; got .*KFold"),
         ({"cv": b"5"}, "cv must be a number of folds, a splitter"),
         ({"cv": iter([])}, "cv gave no splits: an iterator gives them once"),
-        ({"cv": itertools.cycle([([0, 1], [2])])}, "cv gave more than 10000 splits; .* must have an end"),
+        ({"cv": itertools.cycle([([0, 1], [2])])}, "cv gave more than 10,000 splits and may have no end"),
         ({"cv": 3, "groups": [1.0, np.nan] * 6}, "groups holds a label that is NaN"),
         ({"cv": [(range(12), [])]}, "split 0 of cv has no held-out rows"),
         ({"cv": [([], range(12))]}, "split 0 of cv has no training rows"),
@@ -95,6 +95,22 @@ def test_masks_and_splitters_are_splits():
 def test_what_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         make_splits(n_samples=N, **options)
+
+
+def test_a_long_list_of_splits_is_taken_whole_and_a_long_iterator_is_not():
+    splits = [(range(1, N), [0])] * 10_001
+    assert len(make_splits(splits, N)) == 10_001
+    with pytest.raises(ValueError, match="if it has one, give a list"):
+        make_splits(iter(splits), N)
+
+
+def test_a_splitter_that_gives_no_splits_to_go_through():
+    class Splitter:
+        def split(self, X, y, groups):
+            return 5
+
+    with pytest.raises(ValueError, match=r"^cv\.split must return an iterable of splits; got 5\.$"):
+        make_splits(Splitter(), N)
 
 
 def test_a_splitter_sees_data_targets_and_groups_as_given():

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.fft import dctn, idctn
 from scipy.special import ive
 
+from attenua._data.checks import real_numbers
 from attenua._data.namespace import beside, spans, to_host
 
 Array = NDArray[np.float64]
@@ -26,6 +27,10 @@ _BLOCK_BYTES, _LEAST_COLUMNS = 2**20, 8
 _NEGLIGIBLE = 1e-16
 # Weights of an adjacency matrix may differ by this part of the largest from those of its transpose.
 _ASYMMETRY = 1e-10
+_EXPECTED = (
+    "neighbours must be None, 'line', the shape of a grid such as (28, 28), or an adjacency matrix of the "
+    "columns"
+)
 
 
 class Smoother(ABC):
@@ -148,7 +153,7 @@ def column_smoother(neighbours: Any, n_features: int) -> Smoother | None:
         return None
     if isinstance(neighbours, str):
         if neighbours != "line":
-            raise _unknown(neighbours)
+            raise ValueError(f"{_EXPECTED}; got {neighbours!r}.")
         return GridSmoother((n_features,))
     if isinstance(neighbours, (tuple, list)) and all(_is_integer(m) for m in neighbours):
         return GridSmoother(_checked_shape(tuple(neighbours), n_features))
@@ -157,13 +162,6 @@ def column_smoother(neighbours: Any, n_features: int) -> Smoother | None:
 
 def _is_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _unknown(neighbours: Any) -> ValueError:
-    return ValueError(
-        "neighbours must be None, 'line', the shape of a grid such as (28, 28), or an adjacency matrix of "
-        f"the columns; got {neighbours!r}."
-    )
 
 
 def _checked_shape(shape: tuple[Any, ...], n_features: int) -> tuple[int, ...]:
@@ -178,11 +176,11 @@ def _checked_shape(shape: tuple[Any, ...], n_features: int) -> tuple[int, ...]:
 
 
 def _checked_adjacency(neighbours: Any, n_features: int) -> Any:
-    try:
-        weights = sp.csr_array(neighbours if sp.issparse(neighbours) else np.asarray(neighbours, dtype=float))
-        weights = weights.astype(np.float64)
-    except (TypeError, ValueError):
-        raise _unknown(neighbours) from None
+    if sp.issparse(neighbours):
+        weights = sp.csr_array(neighbours, copy=True)
+        weights.data = real_numbers(weights.data, _EXPECTED, booleans=True)
+    else:
+        weights = sp.csr_array(real_numbers(neighbours, _EXPECTED, booleans=True))
     if weights.shape != (n_features, n_features):
         raise ValueError(
             f"neighbours must be an adjacency matrix of the {n_features} columns, of shape "

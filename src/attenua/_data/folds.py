@@ -24,7 +24,8 @@ Split = tuple[Indices, Indices]
 # What cv=None means, as in scikit-learn.
 DEFAULT_FOLDS = 5
 
-# An iterator of splits may have no end; no sensible one is longer, unless it leaves out row by row.
+# An iterator of splits may have no end. This many serve most ends, and n leave out row by row; whoever wants
+# more gives a list.
 _MOST_SPLITS = 10_000
 
 
@@ -69,7 +70,10 @@ def make_splits(
     elif isinstance(cv, (str, bytes, type)) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
         raise ValueError(f"cv must be a number of folds, a splitter or an iterable of splits; got {cv!r}.")
     elif hasattr(cv, "split"):
-        splits = list(cv.split(np.empty((n_samples, 0)) if X is None else X, y, groups))
+        given = cv.split(np.empty((n_samples, 0)) if X is None else X, y, groups)
+        if not hasattr(given, "__iter__"):
+            raise ValueError(f"cv.split must return an iterable of splits; got {shown(given)}.")
+        splits = list(given)
     else:
         splits = _listed(cv, n_samples)
     if not splits:
@@ -78,11 +82,13 @@ def make_splits(
 
 
 def _listed(cv: Any, n_samples: int) -> list[Any]:
-    """Return the splits of an iterable, which must have an end."""
+    """Return the splits of an iterable; one that does not tell its length is not followed without end."""
     most = len(cv) if hasattr(cv, "__len__") else max(_MOST_SPLITS, n_samples)
     splits = list(islice(cv, most + 1))
     if len(splits) > most:
-        raise ValueError(f"cv gave more than {most} splits; an iterable of splits must have an end.")
+        raise ValueError(
+            f"cv gave more than {most:,} splits and may have no end; if it has one, give a list."
+        )
     if not splits and hasattr(cv, "__next__"):
         raise ValueError("cv gave no splits: an iterator gives them once. Give a list for more than one fit.")
     return splits

@@ -1,8 +1,8 @@
 """The columns of what users pass in: which hold numbers, and what an error says of those that do not.
 
 A column of a data frame holds numbers if its values are truth values, integers, floating-point numbers or
-decimals, or categories that are. Times and spans of time are no numbers: what they would count, and in which
-unit, differs from library to library.
+decimals, or categories that are. Text is none, also where it reads as one: "1" may be a code. Times and spans
+of time are none: what they would count, and in which unit, differs from library to library.
 """
 
 import reprlib
@@ -22,24 +22,31 @@ def naming_text_columns(X: Any) -> Iterator[None]:
     if hasattr(X, "columns"):
         check_column_names(X.columns)
     _refuse_masked(X)
-    # Read before anything fails: a polars frame gives its times as numbers without a word.
-    times = [number for number, dtype in enumerate(_dtypes(X)) if _is_time(dtype)]
-    if times:
-        raise ValueError(refusal_of_text([_described(X, number) for number in times]))
+    # Looked for before anything is read: scikit-learn takes text such as "1" for a number, and a polars frame
+    # gives its times as numbers.
+    columns = _text_columns(X)
+    if columns and hasattr(X, "columns"):
+        raise ValueError(refusal_of_text(columns))
     try:
         yield
     except (TypeError, ValueError) as error:
-        columns = _text_columns(X)
-        if columns and hasattr(X, "columns"):
-            raise ValueError(refusal_of_text(columns)) from error
         if columns:
             # Of an array, scikit-learn's own tests want the kind and the words of Python's error as well.
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"{refusal_of_text(columns)} ({error})") from error
-        if str(error).startswith("Complex data not supported\n"):  # and then all of the data
+        if str(error).startswith(_OF_ALL_DATA):
             dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
             raise ValueError(_refusal_of_type(dtype)) from None
         raise
+    if columns:
+        raise ValueError(refusal_of_text(columns))
+
+
+# How scikit-learn's errors of complex numbers and of text begin; the first goes on with all of the data.
+_OF_ALL_DATA = (
+    "Complex data not supported\n",
+    "dtype='numeric' is not compatible with arrays of bytes/strings",
+)
 
 
 def as_numbers(rows: Any) -> Any:
@@ -58,7 +65,8 @@ def check_type(dtype: Any) -> None:
 def _refusal_of_type(dtype: Any) -> str:
     if dtype.kind == "c":
         return f"Complex data not supported: X has the type {dtype}."
-    return f"X holds values of the type {dtype}, not numbers."
+    held = "text" if dtype.kind in "US" else f"values of the type {dtype}"
+    return f"X holds {held}, not numbers."
 
 
 def refusal_of_text(columns: list[str]) -> str:
@@ -86,17 +94,6 @@ def shown(value: Any) -> str:
     return " ".join(reprlib.repr(value).split())
 
 
-def _dtypes(X: Any) -> Any:
-    return getattr(X, "dtypes", ()) if hasattr(X, "columns") else ()
-
-
-def _is_time(dtype: Any) -> bool:
-    """Whether a column of this type, of pandas or polars, holds times or spans of time."""
-    return getattr(dtype, "kind", None) in ("m", "M") or (
-        hasattr(dtype, "is_temporal") and bool(dtype.is_temporal())
-    )
-
-
 def _refuse_masked(X: Any) -> None:
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X) and X.ndim == 2:
         column = int(np.argmax(np.ma.getmaskarray(X).any(axis=0)))
@@ -108,7 +105,15 @@ def _text_columns(X: Any) -> list[str]:
     holds_columns = hasattr(X, "columns") or (isinstance(X, np.ndarray) and X.dtype.kind == "O")
     if not holds_columns or len(X.shape) != 2:
         return []
-    return [_described(X, number) for number in range(X.shape[1]) if not _is_numbers(_column(X, number))]
+    kinds = getattr(X, "dtypes", [None] * X.shape[1])
+    suspects = [number for number, kind in enumerate(kinds) if not _promises_numbers(kind)]
+    return [_described(X, number) for number in suspects if not _is_numbers(_column(X, number))]
+
+
+def _promises_numbers(dtype: Any) -> bool:
+    """Whether the type of a column, of pandas or polars, tells without its values that they are numbers."""
+    is_numeric = getattr(dtype, "is_numeric", None)  # of polars
+    return getattr(dtype, "kind", "") in ("b", "i", "u", "f") or (callable(is_numeric) and bool(is_numeric()))
 
 
 def _described(X: Any, number: int) -> str:
@@ -122,19 +127,23 @@ def _column(X: Any, number: int) -> Any:
 
 
 def _is_numbers(values: Any) -> bool:
+    if getattr(getattr(values, "dtype", None), "kind", "") in ("m", "M"):
+        return False  # pandas makes numbers of times that have a zone
     try:
         found = np.asarray(values)
-        if found.ndim != 1 or found.dtype.kind not in "biufOU":
+        if found.ndim != 1 or found.dtype.kind not in "biufO":
             return False
         np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         return False
-    return True
+    return found.dtype.kind != "O" or not any(isinstance(value, (str, bytes)) for value in found)
 
 
 def _first_text(values: Any) -> Any:
     """Return the first value that is no number, or the first of all where each alone is one."""
     for value in values:
+        if isinstance(value, (str, bytes)):
+            return value
         try:
             float(value)
         except (TypeError, ValueError):

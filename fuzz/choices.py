@@ -1,0 +1,177 @@
+"""What must hold of what held-out rows chose: risks, strengths and gains are those of the definitions."""
+
+import numpy as np
+from tests.helpers import sine
+from tests.literal import GRIDS, PCA, Search
+
+from attenua._data.namespace import to_host
+from checks import at_most, check_subspace, same
+from containers import CONTAINERS
+from rounding import EPS, Estimate, doubt_of_covariance
+
+NAMED = {"direct": np.unique([*np.arange(21) / 20, 0.49]), "mask": np.unique([*np.arange(10) / 20, 0.49])}
+
+
+def candidates_of(model):
+    """Return the strengths that a model compared, in the order of the definitions."""
+    if hasattr(model, "alphas_"):
+        return [(0.0, 0.0, float(alpha), 0.0, 0.0) for alpha in to_host(model.alphas_)]
+    return [tuple(row) for row in to_host(model.candidates_).tolist()]
+
+
+class BoundedSearch(Search):
+    """The search by its definitions, with what rounding can change of every risk."""
+
+    def bounded(self, expected):
+        """Say what the rows are, for the bounds."""
+        self.expected, self.known = expected, {}
+        return self
+
+    def doubts(self, strengths):
+        """Return, for every split, what rounding can change of the risk."""
+        if strengths not in self.known:
+            self.known[strengths] = np.array(
+                [risk_doubt(self.expected, strengths, self.rank, split) for split in self.splits]
+            )
+        return self.known[strengths]
+
+    def doubt(self, strengths):
+        """Return what rounding can change of a pooled risk."""
+        return float(self.doubts(strengths).max())
+
+
+def risk_doubt(expected, strengths, rank, split):
+    """Return what rounding can change of the risk of a split: by the subspace, and by the sums themselves."""
+    training, held = split
+    answer = expected.at(strengths, rank, training)
+    rows = expected.rows[held] - expected.rows[training].mean(axis=0)
+    total = np.mean(np.sum(rows**2, axis=1))
+    both = np.concatenate([training, held])
+    sums = doubt_of_covariance(expected.rows[both]) * len(both) / min(len(held), len(training))
+    return answer.sine * total + (rank + 1) * np.linalg.norm(sums) + len(rows.T) * EPS * total
+
+
+def search_of(problem, expected, rank, grids, guard=0.0):
+    """Return the search of a problem, not run."""
+    return BoundedSearch(
+        problem.rows,
+        problem.splits,
+        rank,
+        grids,
+        guard=guard,
+        adjacency=expected.adjacency,
+        labels=expected.labels,
+        has_few_rows=len(problem.rows) <= 1_000,
+    ).bounded(expected)
+
+
+def check_risks(found, search, candidates):
+    """Check that risks are those of the definitions, and that their means are pooled over rows."""
+    for number, candidate in enumerate(candidates):
+        off = found.risks[:, number] - search.risk_of(candidate)
+        at_most(off, search.doubts(candidate), f"the risk of {candidate}")
+    pooled = search.held @ found.risks / search.held.sum()
+    at_most(found.risk - pooled, 1e-13 * np.abs(pooled) + np.finfo(float).tiny, "cv_risk_")
+
+
+def check_attenuated(found, expected):
+    """Check that the strength is that of least risk, or 0 where the subspace is PCA's."""
+    problem, model = expected.problem, found.model
+    alphas = problem.options["alphas"]
+    alphas = NAMED[alphas] if isinstance(alphas, str) else np.unique([0.0, *alphas])
+    at_most(to_host(model.alphas_) - alphas, 1e-15, "alphas_")
+    search = search_of(problem, expected, found.rank, {})
+    candidates = candidates_of(model)
+    check_risks(found, search, candidates)
+    chosen = (0.0, 0.0, model.alpha_, 0.0, 0.0)
+    check_subspace(found, expected.at(chosen, found.rank))
+    risks = np.array([search.pooled(candidate, slice(None)) for candidate in candidates])
+    doubts = np.array([search.doubt(candidate) for candidate in candidates])
+    best = int(np.argmin(risks))
+    rivals = risks - risks[best] <= doubts + doubts[best]
+    if rivals.sum() > 1:
+        return True
+    answers = [expected.at(candidates[number], found.rank) for number in (0, best)]
+    apart = sine(answers[0].components, answers[1].components)
+    if abs(apart - 1e-6) <= answers[0].sine + answers[1].sine:
+        return True
+    same(model.alpha_, float(alphas[best]) if apart > 1e-6 else 0.0, "alpha_")
+    check_gain(model.gain_, 1 - risks[best if apart > 1e-6 else 0] / risks[0], doubts.max() / risks[0])
+    return False
+
+
+def check_gain(found, exact, doubt, what="gain_"):
+    """Check a part of PCA's risk."""
+    at_most(found - exact, 4 * doubt + 1e-12, what)
+
+
+def grids_of(problem):
+    """Return the strengths that the search compares."""
+    corrections = problem.options["corrections"]
+    if isinstance(corrections, dict):
+        grids = {name: tuple(sorted({0.0, *values})) for name, values in corrections.items()}
+    else:
+        grids = {name: GRIDS[name] for name in (GRIDS if isinstance(corrections, str) else corrections)}
+    if problem.options["neighbours"] is None:
+        grids.pop("smoothing", None)
+    if not CONTAINERS[problem.container].reads_again:
+        grids.pop("row_tempering", None)
+    return grids
+
+
+def check_corrected(found, expected):
+    """Check that risks, choices and their average are those of the search by its definitions."""
+    problem, model = expected.problem, found.model
+    guard = problem.options["guard"]
+    search = search_of(problem, expected, found.rank, grids_of(problem), guard).run()
+    candidates = candidates_of(model)
+    check_risks(found, search, candidates)
+    choices = [tuple(choice.values()) for choice in model.choices_]
+    check_subspace(found, average(expected, choices, found.rank))
+    if not search.is_clear or is_nearly_pca(expected, search, found.rank):
+        return True
+    same(tuple(model.corrections_.values()), search.chosen, "corrections_")
+    same(choices, list(search.choices), "choices_")
+    same(set(candidates), search.candidates, "candidates_")
+    of_pca = search.pooled(PCA, slice(None))
+    doubt = max(search.doubt(candidate) for candidate in search.candidates) / of_pca
+    check_gain(model.gain_, search.gain, doubt)
+    check_gain(model.left_out_gain_, search.left_out_gain, doubt, "left_out_gain_")
+    check_steps(model.steps_, search, doubt)
+    return False
+
+
+def average(expected, choices, rank):
+    """Return the leading subspace of the mean of the projectors of some choices."""
+    answers = [expected.at(choice, rank) for choice in choices]
+    if len(set(choices)) == 1:
+        return answers[0]
+    mean = sum(answer.components.T @ answer.components for answer in answers) / len(answers)
+    values, vectors = np.linalg.eigh(mean)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    gap = np.inf if rank == len(values) else values[rank - 1] - values[rank]
+    # An error of each subspace is one of its projector.
+    doubt = sum(answer.sine for answer in answers) / len(answers) + len(values) * EPS
+    return Estimate(vectors[:, :rank].T, mean, doubt, gap)
+
+
+def is_nearly_pca(expected, search, rank):
+    """Whether rounding decides if the average of some choices is PCA's subspace."""
+    if set(search.averaged) == {PCA}:
+        return False
+    averaged, pca = average(expected, search.averaged, rank), expected.at(PCA, rank)
+    return abs(sine(averaged.components, pca.components) - 1e-6) <= averaged.sine + pca.sine
+
+
+def check_steps(steps, search, doubt):
+    """Check what every step compared, found and took; `doubt` is what rounding can change of a gain."""
+    found = [step for step in steps if step.strengths]
+    same([step.correction for step in found], [step["correction"] for step in search.steps], "steps_")
+    for step, exact in zip(found, search.steps, strict=True):
+        for name in ("strengths", "best", "taken"):
+            same(getattr(step, name), exact[name], f"{name} of the step {step.correction}")
+        check_gain(step.gain, exact["gain"], doubt, f"gain of the step {step.correction}")
+        for name in ("standard_error", "needed"):
+            # A standard deviation is off by no more than twice what its numbers are, times the guard of 2.
+            allowed = (2 + exact[name]) * doubt
+            check_gain(getattr(step, name), exact[name], allowed, f"{name} of the step {step.correction}")

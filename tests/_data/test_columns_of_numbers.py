@@ -1,0 +1,103 @@
+"""Numbers in other clothes, such as categories and decimals, are numbers; missing ones are missing values."""
+
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
+from tests._data.frames import (
+    CITIES,
+    NUMBERS,
+    ROWS,
+    arrow_dataset,
+    arrow_table,
+    dask_frame,
+    pandas_frame,
+    polars_frame,
+)
+
+ESTIMATORS = [AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV]
+every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
+
+AS_NUMBERS = [
+    (pandas_frame, pd.Series(NUMBERS, dtype="category")),
+    (pandas_frame, pd.Series(NUMBERS, dtype="Int64")),
+    (pandas_frame, pd.Series([Decimal(int(i)) for i in NUMBERS])),
+    (pandas_frame, pd.Series(NUMBERS, dtype=object)),
+    (polars_frame, pl.Series([Decimal(int(i)) for i in NUMBERS])),
+    (arrow_table, pa.array([Decimal(int(i)) for i in NUMBERS])),
+    (arrow_table, pa.array(NUMBERS).dictionary_encode()),
+    (arrow_table, pa.array(NUMBERS.astype(float)).dictionary_encode()),
+    (arrow_table, pa.array([Decimal(int(i)) for i in NUMBERS]).dictionary_encode()),
+    (arrow_dataset, pa.array(NUMBERS).dictionary_encode()),
+    (dask_frame, pd.Series(NUMBERS, dtype="category")),
+    (dask_frame, pd.Series(NUMBERS, dtype="Int64")),
+    (
+        dask_frame,
+        pd.Series(NUMBERS, dtype=pd.ArrowDtype(pa.int64())).astype(pd.ArrowDtype(pa.decimal128(25, 2))),
+    ),
+]
+
+
+@pytest.mark.parametrize(("frame", "column"), AS_NUMBERS)
+def test_numbers_of_any_kind_are_numbers(frame, column):
+    expected = CorrectedPCA(2).fit(np.column_stack([ROWS, NUMBERS]))
+    data = frame(e=column)
+    model = CorrectedPCA(2).fit(data)
+    np.testing.assert_allclose(model.components_, expected.components_, atol=1e-12)
+    if frame is not arrow_dataset:
+        scores = np.asarray(model.transform(data))
+        np.testing.assert_allclose(scores, expected.transform(np.column_stack([ROWS, NUMBERS])), atol=1e-12)
+        assert model.score(data) == pytest.approx(expected.score(np.column_stack([ROWS, NUMBERS])), rel=1e-12)
+
+
+def test_dask_categories_that_are_known_on_the_workers_only():
+    numbers, text = (
+        dask_frame(e=pd.Series(values, dtype="category")).assign(e=lambda X: X["e"].cat.as_unknown())
+        for values in (NUMBERS, CITIES)
+    )
+    found = CorrectedPCA(2).fit(numbers).components_
+    np.testing.assert_allclose(
+        found, CorrectedPCA(2).fit(np.column_stack([ROWS, NUMBERS])).components_, atol=1e-12
+    )
+    with pytest.raises(ValueError, match=r"not numbers: 'e' \('Rome', ...\)"):
+        CorrectedPCA(2).fit(text)
+
+
+MISSING = [
+    (pandas_frame, pd.Series([pd.NA, *NUMBERS[1:]], dtype="Int64")),
+    (pandas_frame, pd.Series([None, *NUMBERS[1:]], dtype="category")),
+    (polars_frame, pl.Series([None, *NUMBERS[1:].tolist()])),
+    (arrow_table, pa.array([None, *NUMBERS[1:]])),
+    (arrow_table, pa.array([None, *NUMBERS[1:]]).dictionary_encode()),
+    (arrow_table, pa.array([None, *(Decimal(int(i)) for i in NUMBERS[1:])])),
+    (dask_frame, pd.Series([pd.NA, *NUMBERS[1:]], dtype="Int64")),
+    (dask_frame, pd.Series([pd.NA, *NUMBERS[1:]], dtype="Float64")),
+    (dask_frame, pd.Series([pd.NA, *NUMBERS[1:]], dtype=pd.ArrowDtype(pa.int64()))),
+    (dask_frame, pd.Series([None, *NUMBERS[1:]], dtype="category")),
+]
+
+
+@pytest.mark.parametrize(("frame", "column"), MISSING)
+def test_missing_numbers_are_missing_values_everywhere(frame, column):
+    with pytest.raises(ValueError, match=r"NaN in column 4 \('e'\)"):
+        CorrectedPCA(2).fit(frame(e=column))
+    model = CorrectedPCA(2).fit(frame(e=NUMBERS))
+    with pytest.raises(ValueError, match="NaN in column 4"):
+        np.asarray(model.transform(frame(e=column)))
+    with pytest.raises(ValueError, match="NaN in column 4"):
+        model.score(frame(e=column))
+
+
+@every_estimator
+def test_missing_values_are_named_with_what_to_do(estimator):
+    frame = pandas_frame()
+    frame.loc[7, "c"] = np.nan
+    with pytest.raises(ValueError, match=r"NaN in column 2 \('c'\).*SimpleImputer"):
+        estimator(2).fit(frame)
+    with pytest.raises(ValueError, match=r"NaN in column 2; .*SimpleImputer"):
+        estimator(2).fit(frame.to_numpy())
