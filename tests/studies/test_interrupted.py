@@ -161,7 +161,7 @@ def test_a_killed_worker_is_a_sentence(study, tmp_path, whole):
 
 def test_an_interrupted_study_says_how_to_go_on(study, tmp_path, whole):
     process = study(tmp_path, jobs=2)
-    wait_for_stored(process, tmp_path, 1)
+    wait_for_stored(process, tmp_path, 4)  # by now both workers have begun
     os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does: to all processes
     code, said = finish(process)
     assert (code, said) == (
