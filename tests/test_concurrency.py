@@ -1,5 +1,6 @@
 """Threads, processes, forks and interrupts: the same answers, and BLAS left with the threads it had."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua._data import blas, sums
@@ -150,19 +152,41 @@ def test_a_limit_that_was_not_needed_changes_nothing(fake_blas):
     assert fake_blas.num_threads == 3
 
 
+def real_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+@pytest.mark.skipif(not real_threads(), reason="this BLAS cannot be limited")
+@pytest.mark.parametrize("limit", [1, 3])
+def test_a_limit_of_the_user_holds_inside_and_after_a_limit_of_another_thread(limit):
+    """Also where threadpoolctl lets only the user's thread set the threads."""
+    before, found = real_threads(), []
+
+    def work():
+        with blas_limit(limit):
+            found.append(real_threads())
+
+    with threadpool_limits(2, user_api="blas"):
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(work).result(10)
+        assert found == [{min(limit, 2)}]
+        assert real_threads() == {2}
+    assert real_threads() == before
+
+
 # --- interrupts ---------------------------------------------------------------------------------------------
 
 
 def interrupted_at(moment, function):
-    """Call a function, with an interrupt at some moment in blas.py; say whether that moment came.
+    """Call a function, with an interrupt at some moment of limiting; say whether that moment came.
 
     Python lets interrupts in where a function begins and where one of C's has returned.
     """
-    left = moment
+    left, files = moment, (blas.__file__, contextlib.__file__)
 
     def profile(frame, event, _):
         nonlocal left
-        left -= event in ("call", "c_return") and frame.f_code.co_filename == blas.__file__
+        left -= event in ("call", "c_return") and frame.f_code.co_filename in files
         if left == 0:
             sys.setprofile(None)
             raise KeyboardInterrupt
@@ -171,27 +195,51 @@ def interrupted_at(moment, function):
     try:
         function()
     except KeyboardInterrupt:
-        return True
+        pass
     finally:
         sys.setprofile(None)
-    return False
+    return left <= 0
+
+
+def limited(fake_blas):
+    with blas_limit(4), blas_limit(2):
+        assert fake_blas.num_threads == 2
+
+
+def assert_no_limit_and_no_lock_is_left(fake_blas, moment):
+    assert fake_blas.num_threads == 8, f"after moment {moment}"
+    other = threading.Thread(target=limited, args=(fake_blas,), daemon=True)
+    other.start()
+    other.join(10)
+    assert not other.is_alive(), f"hangs after moment {moment}"
 
 
 def test_an_interrupt_at_any_moment_leaves_no_limit(fake_blas):
-    def limited():
-        with blas_limit(4), blas_limit(2):
-            assert fake_blas.num_threads == 2
-
-    def limited_elsewhere():
-        with ThreadPoolExecutor(1) as pool:
-            pool.submit(limited).result(10)  # hangs where the interrupt left a lock behind
-
     moment = 1
-    while interrupted_at(moment, limited):
-        assert fake_blas.num_threads == 8, f"after moment {moment}"
-        limited_elsewhere()
+    while interrupted_at(moment, lambda: limited(fake_blas)):
+        assert_no_limit_and_no_lock_is_left(fake_blas, moment)
         moment += 1
     assert moment > 20
+
+
+# Python only reports an interrupt that comes in what is called around a fork.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_an_interrupt_at_any_moment_of_a_fork_leaves_no_limit(fake_blas):
+    def fork():
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+
+    moment, came = 1, True
+    while came:
+        with blas_limit(4):
+            came = interrupted_at(moment, fork)
+        assert_no_limit_and_no_lock_is_left(fake_blas, moment)
+        moment += 1
+    assert moment > 5
 
 
 def test_an_exception_in_a_worker_leaves_no_limit(fake_blas):
@@ -282,7 +330,7 @@ def test_interrupts_of_a_worker_thread_at_random_calls(fake_blas, many_limits):
 
 # --- forks --------------------------------------------------------------------------------------------------
 
-# A child is forked by one thread while another fits, ten times; every child says how many threads it has.
+# A child is forked by one thread while another fits, three times; every child says how many threads it has.
 FORKS = """
 import os, threading
 import numpy as np
@@ -326,7 +374,7 @@ for work in (limited, fit):
     thread.start()
     if work is limited:
         inside.wait()
-    for _ in range(10):
+    for _ in range(3):
         found.add(threads_of_child())
         if work is limited:
             kept.add(repr(threads()))

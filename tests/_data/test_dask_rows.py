@@ -177,14 +177,7 @@ def test_rows_are_not_gathered(cluster):
     assert 16_000 < len(pickle.dumps(received)) < 50_000
 
 
-def slow_rows(number, started):
-    """Fifty rows, slowly; leaves a note that the work began."""
-    with open(os.path.join(started, str(number)), "w"):
-        pass
-    time.sleep(0.15)
-    return spiked_rows(50, 6, seed=number)
-
-
+N_BLOCKS = 24
 # A fit that hangs must fail; one that is only slow need not. Seconds.
 LONGEST_WAIT = 300
 
@@ -196,14 +189,25 @@ def wait_until(is_so):
         time.sleep(0.01)
 
 
-def slow_array(folder, n=24):
-    blocks = [dask.delayed(slow_rows)(number, str(folder)) for number in range(n)]
+def slow_rows(number, started):
+    """Fifty rows, slowly; leaves a note that the work began. The last block waits until the fit may end."""
+    with open(os.path.join(started, str(number)), "w"):
+        pass
+    time.sleep(0.05)
+    if number == N_BLOCKS - 1:
+        wait_until(lambda: os.path.exists(f"{started}.may-end"))
+    return spiked_rows(50, 6, seed=number)
+
+
+def slow_array(folder):
+    blocks = [dask.delayed(slow_rows)(number, str(folder)) for number in range(N_BLOCKS)]
     return da.concatenate([da.from_delayed(block, shape=(50, 6), dtype=float) for block in blocks])
 
 
 @pytest.mark.slow
 def test_workers_killed_three_times_in_a_fit(cluster, tmp_path):
     (tmp_path / "undisturbed").mkdir()
+    (tmp_path / "undisturbed.may-end").touch()
     (tmp_path / "killed").mkdir()
     with Client(cluster) as client:
         expected = AttenuatedPCACV(2, alphas=ALPHAS).fit(slow_array(tmp_path / "undisturbed"))
@@ -225,7 +229,7 @@ def test_workers_killed_three_times_in_a_fit(cluster, tmp_path):
             wait_until(lambda number=number: begun() >= 6 * number)
             assert thread.is_alive()
             os.kill(victim, signal.SIGKILL)
-        assert begun() < 24
+        (tmp_path / "killed.may-end").touch()
         thread.join(timeout=LONGEST_WAIT)
         assert not thread.is_alive()
         assert errors == []
@@ -233,5 +237,5 @@ def test_workers_killed_three_times_in_a_fit(cluster, tmp_path):
         assert not set(victims) & set(client.run(os.getpid).values())
     for name in ("components_", "mean_", "cv_risk_folds_", "explained_variance_"):
         np.testing.assert_array_equal(getattr(model, name), getattr(expected, name))
-    rows = np.vstack([spiked_rows(50, 6, seed=number) for number in range(24)])
+    rows = np.vstack([spiked_rows(50, 6, seed=number) for number in range(N_BLOCKS)])
     assert_same_fit(model, in_memory(X=rows))

@@ -1,6 +1,7 @@
 """The file of results: what it keeps, what it refuses, and who may add to it."""
 
 import dataclasses
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -138,6 +139,24 @@ def test_a_full_disk_keeps_what_is_stored(path):
             store.add(("har", 64, 0, 1), [GOOD | {"method": f"method {i}"} for i in range(1000)])
     with closing(ResultStore(path, {"seed": 1})) as store:
         assert store.stored() == {KEY: {"a", "b"}}
+
+
+@pytest.mark.parametrize("reads_first", [False, True])
+def test_what_a_kill_left_half_written_is_undone(path, tmp_path, reads_first):
+    """The file and its journal, copied in the middle of a transaction, are what a kill leaves."""
+    left, whole = tmp_path / "left.sqlite", path.read_bytes()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA cache_size = 1")  # so that pages are written before the end
+        connection.execute("DELETE FROM results")
+        connection.executemany("INSERT INTO settings VALUES (?, ?)", [(f"{i}", "x" * 999) for i in range(99)])
+        shutil.copy(path, left)
+        shutil.copy(f"{path}-journal", f"{left}-journal")
+    assert left.read_bytes() != whole
+    if reads_first:
+        assert len(read_results(left)[0]) == 2
+    with closing(ResultStore(left, {"seed": 1})) as store:
+        assert store.stored() == {KEY: {"a", "b"}}
+    assert left.read_bytes() == whole
 
 
 HOLD = """

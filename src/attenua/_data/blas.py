@@ -31,6 +31,8 @@ class _BlasLimits:
         self._lock = RLock()
         self._limits: dict[object, int] = {}
         self._before: list[tuple[Any, int]] = []
+        if hasattr(os, "register_at_fork"):  # not on Windows, which cannot fork
+            self._register_at_fork()
 
     def enter(self, key: object, threads: int) -> None:
         """Take a limit into force, unless BLAS keeps to it without."""
@@ -55,23 +57,26 @@ class _BlasLimits:
         for library, threads in self._before:
             _set_threads(library, min([threads, *self._limits.values()]))
 
-    def before_fork(self) -> None:
-        """Lift all limits, so that a child process, in which nobody would lift them, begins without.
+    def _register_at_fork(self) -> None:
+        """Lift all limits around a fork: the child, in which nobody would lift them, begins without.
 
         Not in the child: there BLAS may wait for a lock that a thread of the parent held.
         """
-        self._lock.acquire()
+        os.register_at_fork(before=self._lift, after_in_parent=self._apply, after_in_child=self._forget)
+        # What is registered last is called first before a fork, and last after it. Python lets interrupts in
+        # where a function of its own begins; these are C's, so that the lock cannot be left behind.
+        os.register_at_fork(
+            before=self._lock.acquire,
+            after_in_parent=self._lock.release,
+            after_in_child=self._lock._at_fork_reinit,  # type: ignore[attr-defined]
+        )
+
+    def _lift(self) -> None:
         for library, threads in self._before:
             _set_threads(library, threads)
 
-    def after_fork_in_parent(self) -> None:
-        """Put the limits into force again."""
-        self._apply()
-        self._lock.release()
-
-    def after_fork_in_child(self) -> None:
-        """Forget the limits: the threads that set them are not here."""
-        self._lock, self._limits, self._before = RLock(), {}, []
+    def _forget(self) -> None:
+        self._limits, self._before = {}, []
 
 
 def _set_threads(library: Any, threads: int) -> None:
@@ -88,12 +93,6 @@ def _set_threads(library: Any, threads: int) -> None:
 
 
 _limits = _BlasLimits()
-if hasattr(os, "register_at_fork"):  # not on Windows, which cannot fork
-    os.register_at_fork(
-        before=_limits.before_fork,
-        after_in_parent=_limits.after_fork_in_parent,
-        after_in_child=_limits.after_fork_in_child,
-    )
 
 
 @contextmanager

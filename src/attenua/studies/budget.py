@@ -1,6 +1,7 @@
 """The fixed-budget study: every method on the same few rows, folds and test set, many times over."""
 
 import platform
+import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
@@ -168,7 +169,9 @@ def _evaluated(
 ) -> Iterator[tuple[Key, list[dict[str, Any]]]]:
     # One thread in each process: the matrices are small, and results must not depend on the threads.
     # Workers whose study was killed see no more work, and end after some seconds instead of minutes.
-    with joblib.parallel_config("loky", inner_max_num_threads=1, idle_worker_timeout=10):
+    with joblib.parallel_config(
+        "loky", inner_max_num_threads=1, idle_worker_timeout=10, initializer=_leave_interrupts_to_the_study
+    ):
         parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         try:
             yield from parallel(joblib.delayed(evaluate)(key, settings, data_home) for key in keys)
@@ -177,6 +180,11 @@ def _evaluated(
                 "a process of the study was killed, or ran out of memory. What is stored stays, and the same "
                 "study goes on from there."
             ) from error
+
+
+def _leave_interrupts_to_the_study() -> None:
+    # Ctrl-C goes to all processes. The study ends its workers; by themselves they would print tracebacks.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def draw_subsample(
