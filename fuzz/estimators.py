@@ -121,7 +121,7 @@ def report(problem, error, folder):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=0, help="of the first problem; the next has the next one")
-    parser.add_argument("--minutes", type=float, default=np.inf)
+    parser.add_argument("--minutes", type=float, default=np.inf, help="endless by default")
     parser.add_argument("--count", type=int, default=None, help="problems at most")
     parser.add_argument("--keep-going", action="store_true", help="report failures and go on")
     given = parser.parse_args(arguments)

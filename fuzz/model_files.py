@@ -310,7 +310,7 @@ def main():
     """Try files until the time is over."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--minutes", type=float, default=np.inf, help="endless by default")
     options = parser.parse_args()
     end, number, seen = time.monotonic() + 60 * options.minutes, 0, Counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -326,6 +326,8 @@ def main():
                 print(f"{kind}: {type(error).__name__}: {error}\nThe file is {failed}.")
                 return 1
             number += 1
+            if number % 1000 == 0:
+                print(f"{number:,} files tried with seed {options.seed}", flush=True)
     for kind in sorted({kind for kind, _ in seen}):
         print(f"{kind:<14} {seen[kind, 'loaded']:>8,} loaded {seen[kind, 'refused']:>9,} refused")
     print(f"{number:,} files tried with seed {options.seed}, {seen.total():,} as promised.")

@@ -155,7 +155,7 @@ def main():
     """Try files until the time is over."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--minutes", type=float, default=np.inf, help="endless by default")
     wanted = parser.parse_args()
     end = time.monotonic() + 60 * wanted.minutes
     folder = Path(tempfile.mkdtemp(prefix="fuzz-readers-"))
