@@ -7,11 +7,13 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -21,6 +23,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua._data import blas, sums
 from attenua._data.blas import blas_limit, in_order
+from attenua._select import comparison
 from attenua.rivals import CorrelationPCA
 from tests.helpers import spiked_rows
 
@@ -118,6 +121,34 @@ def test_nested_limits_of_blas(fake_blas):
             raise KeyError
         assert fake_blas.num_threads == 3
     assert fake_blas.num_threads == 8
+
+
+def test_workers_leave_the_filters_of_warnings_alone(monkeypatch):
+    """All threads share them: two workers that put them back in turn would leave each other's."""
+    entered, enter = [], warnings.catch_warnings.__enter__
+
+    def noted(self):
+        entered.append(threading.current_thread())
+        return enter(self)
+
+    monkeypatch.setattr(warnings.catch_warnings, "__enter__", noted)
+    with joblib.parallel_config("threading"):
+        AttenuatedPCACV(2, n_jobs=2).fit(spiked_rows(30, 8))
+    assert set(entered) <= {threading.main_thread()}
+
+
+def test_workers_have_the_settings_of_scikit_learn(monkeypatch):
+    found, judge = [], comparison._held_out_risk
+
+    def noted(*job):
+        found.append((threading.current_thread(), sklearn.get_config()["assume_finite"]))
+        return judge(*job)
+
+    monkeypatch.setattr(comparison, "_held_out_risk", noted)
+    with joblib.parallel_config("threading"), sklearn.config_context(assume_finite=True):
+        AttenuatedPCACV(2, n_jobs=2).fit(spiked_rows(30, 8))
+    assert {thread for thread, _ in found} - {threading.main_thread()}
+    assert all(assumed for _, assumed in found)
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (1, 2, 0)])

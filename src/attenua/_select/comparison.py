@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
+import sklearn
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.utils.parallel import Parallel, delayed
 
 from attenua._data.blas import blas_limit, blas_threads
 from attenua._data.moments import Moments, in_data_units
@@ -110,10 +110,18 @@ def held_out_risks(
             # Nothing runs side by side, and joblib would add a quarter to the time of small problems.
             return [_held_out_risk(pair, rule_of(pair.number), rank, keep) for pair in moments.pairs()]
         # Threads are a hint: another backend that the user asked for gets the moments sent.
+        # joblib's own: scikit-learn's workers replace the filters of warnings, which all threads share.
+        config = sklearn.get_config()
         folds = Parallel(n_jobs=side_by_side, prefer="threads", pre_dispatch=side_by_side, batch_size=1)(
-            delayed(_held_out_risk)(pair, rule_of(pair.number), rank, keep) for pair in moments.pairs()
+            delayed(_in_worker)(config, pair, rule_of(pair.number), rank, keep) for pair in moments.pairs()
         )
     return sorted(folds, key=lambda fold: fold.number)
+
+
+def _in_worker(config: dict[str, Any], *job: Any) -> FoldRisk:
+    """Judge a split with the settings of scikit-learn that the caller has; each thread has its own."""
+    with sklearn.config_context(**config):
+        return _held_out_risk(*job)
 
 
 def _held_out_risk(pair: SplitPair, rule: Rule, rank: int, keep: bool) -> FoldRisk:
