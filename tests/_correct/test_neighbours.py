@@ -147,6 +147,7 @@ REFUSED = {
     "words": ([["a"] * P] * P, "None, 'line'"),
     "an object": (object(), "None, 'line'"),
     "three axes of numbers": (np.ones((P, P, 2)), "None, 'line'"),
+    "one sparse axis": (sp.coo_array(np.ones(P)), "None, 'line'"),
 }
 
 

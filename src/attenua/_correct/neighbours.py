@@ -176,11 +176,11 @@ def _checked_shape(shape: tuple[Any, ...], n_features: int) -> tuple[int, ...]:
 
 
 def _checked_adjacency(neighbours: Any, n_features: int) -> Any:
-    if sp.issparse(neighbours):
-        weights = sp.csr_array(neighbours, copy=True)
-        weights.data = real_numbers(weights.data, _EXPECTED, booleans=True)
-    else:
-        weights = sp.csr_array(real_numbers(neighbours, _EXPECTED, booleans=True))
+    given = neighbours if sp.issparse(neighbours) else real_numbers(neighbours, _EXPECTED, booleans=True)
+    if given.ndim != 2:
+        raise ValueError(f"{_EXPECTED}; got an array of {given.ndim} dimensions.")
+    weights = sp.csr_array(given, copy=True)
+    weights.data = real_numbers(weights.data, _EXPECTED, booleans=True)  # which sparse ones may not be
     if weights.shape != (n_features, n_features):
         raise ValueError(
             f"neighbours must be an adjacency matrix of the {n_features} columns, of shape "
