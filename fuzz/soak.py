@@ -5,11 +5,14 @@
 Problems are those of `problems.py` at larger sizes, up to about a second each, in all containers. Each is
 fitted and dropped. Every minute (or `--every` seconds) the memory of the process is noted after a collection,
 with the objects that Python's collector knows, the threads, the open files and the children. The end says
-whether any of them grows. It runs on Linux.
+whether any of them grows. It runs on Linux with glibc.
+
+Problems of all sizes leave gaps in the allocator's pages, so that the resident memory creeps up for a long
+time with nothing lost. What is judged is the memory without these gaps, which the allocator counts.
 
 Memory and objects are said to grow if their Theil-Sen slope after the warm-up is above `ALLOWED` per hour
-*and* above two of its standard errors: caches fill and allocators keep pages, so a few megabytes an hour mean
-nothing, and a short run has a slope by chance. An hour has some ten thousand fits: one object left behind by
+*and* above two of its standard errors: caches fill, so a few megabytes an hour mean nothing, and a short run
+has a slope by chance. An hour has some ten thousand fits: one object left behind by
 each of them is found. Threads, files and children must not be more at the end than they were after the
 warm-up.
 """
@@ -40,21 +43,46 @@ ALLOWED = {"megabytes": 20.0, "objects": 2_000.0}
 MOST = (500, 128)
 # The part of the records that is warm-up: imports, pools of threads, buffers of allocators.
 WARM_UP = 0.25
-FIELDS = ("seconds", "fits", "megabytes", "objects", "python_threads", "threads", "files", "children")
+FIELDS = (
+    "seconds",
+    "fits",
+    "resident",
+    "megabytes",
+    "objects",
+    "python_threads",
+    "threads",
+    "files",
+    "children",
+)
+
+
+class MallocInfo(ctypes.Structure):
+    """What glibc's ``mallinfo2`` returns; ``fordblks`` are the free bytes in all of its arenas."""
+
+    _fields_ = (
+        *((f"other_{number}", ctypes.c_size_t) for number in range(8)),
+        ("fordblks", ctypes.c_size_t),
+        ("keepcost", ctypes.c_size_t),
+    )
 
 
 def record(started, n_fits):
-    """Return what the process holds now."""
+    """Return what the process holds now; ``megabytes`` are the resident ones without gaps."""
     gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)  # so that what the allocator keeps for later is not counted
+    libc = ctypes.CDLL(None)
+    libc.mallinfo2.restype = MallocInfo
+    libc.malloc_trim(0)  # so that whole free pages are given back
+    free = libc.mallinfo2().fordblks / 2**20
     process = Path("/proc/self")
     status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
     tasks = list((process / "task").iterdir())
     children = sum(len((task / "children").read_text().split()) for task in tasks)
+    resident = int(status["VmRSS"].split()[0]) / 1024
     return {
         "seconds": round(time.monotonic() - started, 1),
         "fits": n_fits,
-        "megabytes": int(status["VmRSS"].split()[0]) / 1024,
+        "resident": resident,
+        "megabytes": resident - free,
         "objects": len(gc.get_objects()),
         "python_threads": threading.active_count(),
         "threads": len(tasks),
@@ -84,12 +112,15 @@ def grows(records):
         return ["nothing can be said: give it more minutes, or more records"]
     hours = np.array([row["seconds"] for row in after]) / 3600
     found = []
+    print(
+        f"resident: {after[0]['resident']:.1f} MB after the warm-up, {after[-1]['resident']:.1f} at the end"
+    )
     for what, allowed in ALLOWED.items():
         slope, error = slope_of(hours, np.array([row[what] for row in after]))
         print(f"{what}: {slope:+.1f} an hour, standard error {error:.1f}; allowed are {allowed:g}")
         if slope > max(allowed, 2 * error):
             found.append(f"{what}, by {slope:.1f} an hour")
-    for what in FIELDS[4:]:
+    for what in FIELDS[5:]:
         # The most in the first half: pools of threads reach their size sooner or later.
         before, last = max(row[what] for row in after[: len(after) // 2]), after[-1][what]
         print(f"{what}: at most {before} in the first half, {last} at the end")

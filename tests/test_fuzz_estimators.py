@@ -169,7 +169,15 @@ def test_the_soak_of_some_seconds_records_everything(tmp_path, monkeypatch):
 
 def records(minutes=60, **changing):
     """Return what a soak would note each minute: noisy memory, and all else steady but for what is given."""
-    steady = {"fits": 1, "objects": 100_000, "python_threads": 1, "threads": 1, "files": 7, "children": 0}
+    steady = {
+        "fits": 1,
+        "resident": 400,
+        "objects": 100_000,
+        "python_threads": 1,
+        "threads": 1,
+        "files": 7,
+        "children": 0,
+    }
     columns = {name: np.full(minutes, value) for name, value in steady.items()}
     columns["megabytes"] = np.random.default_rng(0).normal(300, 5, minutes)
     columns |= {"seconds": 60.0 * np.arange(minutes), **changing}
