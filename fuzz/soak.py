@@ -135,12 +135,13 @@ def soak(seconds, seed, every):
         with tempfile.TemporaryDirectory() as folder:
             filled(name, np.eye(3), 0, folder)  # imports are no growth
     started, n_fits, records = time.monotonic(), 0, []
-    with tempfile.TemporaryDirectory() as folder, settings.strictly():
+    with tempfile.TemporaryDirectory() as folder:
         while (now := time.monotonic() - started) < seconds or not records:
             problem = draw(seed, MOST)
             seed += 1
             if is_installed(problem.container):
-                repr(fit(problem, folder).components_)
+                with settings.strictly(dispatch=CONTAINERS[problem.container].is_device):
+                    repr(fit(problem, folder).components_)
                 n_fits += 1
             if now >= every * len(records):
                 records.append(record(started, n_fits))
