@@ -8,7 +8,8 @@ with the objects that Python's collector knows, the threads, the open files and 
 whether any of them grows. It runs on Linux with glibc.
 
 Problems of all sizes leave gaps in the allocator's pages, so that the resident memory creeps up for a long
-time with nothing lost. What is judged is the memory without these gaps, which the allocator counts.
+time with nothing lost. What is judged is the memory in use, which the allocator counts; the resident one is
+noted and told.
 
 Memory and objects are said to grow if their Theil-Sen slope after the warm-up is above `ALLOWED` per hour
 *and* above two of its standard errors: caches fill, so a few megabytes an hour mean nothing, and a short run
@@ -57,32 +58,33 @@ FIELDS = (
 
 
 class MallocInfo(ctypes.Structure):
-    """What glibc's ``mallinfo2`` returns; ``fordblks`` are the free bytes in all of its arenas."""
+    """What glibc's ``mallinfo2`` returns: bytes in all arenas, and those mapped for large blocks alone."""
 
-    _fields_ = (
-        *((f"other_{number}", ctypes.c_size_t) for number in range(8)),
-        ("fordblks", ctypes.c_size_t),
-        ("keepcost", ctypes.c_size_t),
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
     )
 
 
 def record(started, n_fits):
-    """Return what the process holds now; ``megabytes`` are the resident ones without gaps."""
+    """Return what the process holds now; ``megabytes`` are those in use."""
     gc.collect()
     libc = ctypes.CDLL(None)
     libc.mallinfo2.restype = MallocInfo
     libc.malloc_trim(0)  # so that whole free pages are given back
-    free = libc.mallinfo2().fordblks / 2**20
+    allocated = libc.mallinfo2()
     process = Path("/proc/self")
     status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
     tasks = list((process / "task").iterdir())
     children = sum(len((task / "children").read_text().split()) for task in tasks)
-    resident = int(status["VmRSS"].split()[0]) / 1024
     return {
         "seconds": round(time.monotonic() - started, 1),
         "fits": n_fits,
-        "resident": resident,
-        "megabytes": resident - free,
+        "resident": int(status["VmRSS"].split()[0]) / 1024,
+        "megabytes": (allocated.uordblks + allocated.hblkhd) / 2**20,
         "objects": len(gc.get_objects()),
         "python_threads": threading.active_count(),
         "threads": len(tasks),
