@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from attenua._data.blocks import magnitude, row_blocks
 from attenua._data.checks import checked_count, encode_labels
-from attenua._data.folds import folds_by_group, is_number_of_folds, make_splits, meant_by
+from attenua._data.folds import folds_by_group, is_number_of_folds, make_splits, resolve_cv
 from attenua._estimate.transformer import SubspaceTransformer
 from attenua.corrected import CorrectedPCACV
 
@@ -260,7 +260,7 @@ def _ready(estimator: Any, n_comps: Any, shape: tuple[int, int], labels: Any) ->
 def _default_n_comps(estimator: Any, n_obs: int, n_vars: int, labels: Any) -> int:
     """Return 50, or fewer where the genes or the rows of a training set are few."""
     n_trained = n_obs
-    cv: Any = meant_by(estimator.cv) if hasattr(estimator, "cv") else None
+    cv: Any = resolve_cv(estimator.cv) if hasattr(estimator, "cv") else None
     if is_number_of_folds(cv) and cv >= 2:
         sizes = np.ones(n_obs, dtype=int) if labels is None else np.bincount(labels)
         # A fold may hold the largest groups.
@@ -271,7 +271,7 @@ def _default_n_comps(estimator: Any, n_obs: int, n_vars: int, labels: Any) -> in
 def _fit(estimator: Any, rows: Any, labels: NDArray[np.intp] | None) -> None:
     if labels is None:
         estimator.fit(rows)
-    elif isinstance(rows, _BackedRows) and is_number_of_folds(cv := meant_by(estimator.cv)):
+    elif isinstance(rows, _BackedRows) and is_number_of_folds(cv := resolve_cv(estimator.cv)):
         estimator.fit(rows, groups=_spread(labels, int(cv)))
     else:
         estimator.fit(rows, groups=labels)

@@ -211,12 +211,12 @@ class CorrectedPCA(IncrementalFit, RuleTransformer):
         strength = self._strengths().row_tempering
         if not strength:
             return data.moments.total
-        if data.again is None:
+        if data.reweighter is None:
             raise ValueError(
                 "row_tempering reads the rows twice, but X is an iterator that can be read once; give a list "
                 "of batches, a dataset or an array, or row_tempering=0."
             )
-        (read,) = row_tempered(data.again, [strength])
+        (read,) = row_tempered(data.reweighter, [strength])
         return read().total
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attenua._data.checks import real_numbers
 from attenua._data.moments import in_data_units
-from attenua._data.namespace import beside, to_host
+from attenua._data.namespace import asarray_like, to_host
 from attenua._data.opening import open_for_fit
 from attenua._estimate.columns import ColumnsSeen
 from attenua._estimate.html import result_html
@@ -225,7 +225,7 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
     data = open_for_fit(columns, X)
     _check_same_columns(columns, path)
     held = data.moments.total
-    frames = [beside(held.mean, np.asarray(U.T, dtype=float)) for U in to_host(path.components)]
+    frames = [asarray_like(held.mean, np.asarray(U.T, dtype=float)) for U in to_host(path.components)]
     # About the held-out mean, a centre that adds nothing.
     candidates = [Subspace(frame, None, np.zeros(frame.shape[1]), np.nan, False) for frame in frames]
     risk = reconstruction_errors(held, candidates, held.mean)

@@ -59,7 +59,7 @@ def in_data_units(moments):
 def test_moments_of_all_rows_and_of_training_sets(kind, container, rows):
     weigh, by_hand = BY_HAND[kind]
     data = open_for_cv(CorrectedPCACV(cv=4), CONTAINERS[container](rows))
-    (read,) = getattr(data.again, kind)([weigh])
+    (read,) = getattr(data.reweighter, kind)([weigh])
     splits = read()
     assert (splits.n_splits, splits.n_features) == (4, rows.shape[1])
     # Sparse rows are counted from zero: rounding errors are those of the squares of their entries.
@@ -82,7 +82,7 @@ def test_moments_of_all_rows_and_of_training_sets(kind, container, rows):
 def test_other_splits(cv, rows):
     data = open_for_cv(CorrectedPCACV(cv=cv), rows)
     for kind, (weigh, by_hand) in BY_HAND.items():
-        (read,) = getattr(data.again, kind)([weigh])
+        (read,) = getattr(data.reweighter, kind)([weigh])
         splits = list(cv.split(rows))
         for pair in list(read().pairs())[:3]:
             training, held = splits[pair.number]
@@ -97,9 +97,9 @@ def test_frequencies(container, rows):
     counts = np.arange(len(rows)) % 3
     repeated = np.repeat(rows, counts, axis=0)
     data = open_for_fit(CorrectedPCA(), CONTAINERS[container](rows), counts)
-    assert data.again.n_samples == np.count_nonzero(counts)
+    assert data.reweighter.n_samples == np.count_nonzero(counts)
     for kind, (weigh, by_hand) in BY_HAND.items():
-        (read,) = getattr(data.again, kind)([weigh])
+        (read,) = getattr(data.reweighter, kind)([weigh])
         expected = by_hand(repeated, repeated)
         np.testing.assert_allclose(in_data_units(read().total), expected, atol=1e-11 * expected.max())
 
@@ -113,7 +113,7 @@ def test_several_weighings_are_one_reading():
             return iter(np.split(X, 3))
 
     batches = Counted()
-    again = open_for_fit(CorrectedPCA(), batches).again
+    again = open_for_fit(CorrectedPCA(), batches).reweighter
     readers = again.with_row_weights([row_weighing, np.ones_like, lambda squares: squares])
     assert batches.readings == 2
     assert len(readers) == 3
@@ -132,22 +132,22 @@ def test_batches_that_change_are_found_out():
             self.batches.append(X[20:])
 
     for kind in BY_HAND:
-        again = open_for_fit(CorrectedPCA(), Growing()).again
+        again = open_for_fit(CorrectedPCA(), Growing()).reweighter
         with pytest.raises(ValueError, match="X gave 20 rows when it was first read and 30 after that"):
             getattr(again, kind)([np.ones_like])
 
 
 def test_few_rows():
-    again = open_for_fit(CorrectedPCA(), X).again
+    again = open_for_fit(CorrectedPCA(), X).reweighter
     assert again.has_few_rows
     again.n_samples = reweighting.FEW_ROWS + 1
     assert not again.has_few_rows
 
 
 def test_rows_that_can_be_read_once():
-    assert open_for_fit(CorrectedPCA(), iter([X])).again is None
-    assert open_for_cv(CorrectedPCACV(), (batch for batch in [X])).again is None
-    assert open_for_cv(CorrectedPCACV(cv=2), [X], groups=iter([np.arange(30)])).again is None
+    assert open_for_fit(CorrectedPCA(), iter([X])).reweighter is None
+    assert open_for_cv(CorrectedPCACV(), (batch for batch in [X])).reweighter is None
+    assert open_for_cv(CorrectedPCACV(cv=2), [X], groups=iter([np.arange(30)])).reweighter is None
 
 
 def test_roots_of_laplacians():

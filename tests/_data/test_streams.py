@@ -170,9 +170,9 @@ def test_fit_then_partial_fit_goes_on():
 
 def test_the_subspace_is_computed_when_it_is_used(monkeypatch):
     counted = []
-    settle = RuleTransformerCV._settle
+    settle = RuleTransformerCV._fit_moments
     monkeypatch.setattr(
-        RuleTransformerCV, "_settle", lambda self, *a: (counted.append(a[0].n_samples), settle(self, *a))
+        RuleTransformerCV, "_fit_moments", lambda self, *a: (counted.append(a[0].n_samples), settle(self, *a))
     )
     model = AttenuatedPCACV(2, alphas=ALPHAS)
     for batch in batches(X):

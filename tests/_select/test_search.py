@@ -225,7 +225,7 @@ def test_rows_are_read_no_more_than_needed(monkeypatch):
 def test_moments_of_pairs_are_kept_only_where_they_are_small(monkeypatch):
     """Few rows of many columns mix by a matrix of every split, as large as the square of the rows."""
     data = open_for_cv(CorrectedPCACV(cv=5), spiked_rows(30, 600))
-    (read,) = row_tempered(data.again, [1.0])
+    (read,) = row_tempered(data.reweighter, [1.0])
     for most, is_kept in ((8 * 5 * 30**2, True), (8 * 5 * 30**2 - 1, False)):
         monkeypatch.setattr(search_module, "_KEPT_BYTES", most)
         splits = KeptSplits(read())

@@ -10,7 +10,7 @@ from scipy.linalg import eigh_tridiagonal
 
 from attenua._correct.tempering import powers, relative_changes
 from attenua._data.moments import Moments, with_diagonal, within_groups
-from attenua._data.namespace import array_namespace, beside, spans
+from attenua._data.namespace import array_namespace, asarray_like, spans
 
 # Damping needs every entry of the covariance; for more columns than this it is not offered.
 LARGEST_DAMPED = 4_000
@@ -167,8 +167,8 @@ def _lower_bound(matrix: Any) -> float:
     xp, p = array_namespace(matrix), matrix.shape[0]
     steps = min(_STEPS, p)
     start = np.random.default_rng(0).standard_normal(p)
-    Q = beside(matrix, np.zeros((steps, p)))
-    following = beside(matrix, start / np.linalg.norm(start))
+    Q = asarray_like(matrix, np.zeros((steps, p)))
+    following = asarray_like(matrix, start / np.linalg.norm(start))
     diagonal, beyond = [], []
     for k in range(steps):
         Q[k, :] = following

@@ -17,7 +17,7 @@ from scipy.fft import dctn, idctn
 from scipy.special import ive
 
 from attenua._data.checks import real_numbers
-from attenua._data.namespace import beside, spans, to_host
+from attenua._data.namespace import asarray_like, spans, to_host
 
 Array = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class Smoother(ABC):
         smoothed = np.empty_like(columns, dtype=np.float64)
         for block in spans(columns.shape[1], max(_BLOCK_BYTES // (8 * len(host)), _LEAST_COLUMNS)):
             smoothed[:, block] = self._smoothed(columns[:, block], strength**2 / 2)
-        return beside(V, smoothed.reshape(host.shape))
+        return asarray_like(V, smoothed.reshape(host.shape))
 
     @abstractmethod
     def _smoothed(self, V: Array, time: float) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from attenua._correct.neighbours import Smoother
 from attenua._data.moments import CONSTANT, Moments
-from attenua._data.namespace import beside, spans, to_host
+from attenua._data.namespace import asarray_like, spans, to_host
 
 Array = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ def smoothed_matrix(T: Any, strength: float, smoother: Smoother) -> Any:
     if strength == 0:
         return T
     host = smoother.smooth(smoother.smooth(to_host(T), strength).T, strength)
-    return beside(T, host.T)
+    return asarray_like(T, host.T)
 
 
 def differential(T: Any, strength: float, E: Any, smoother: Smoother) -> Any:
@@ -124,7 +124,9 @@ class SmoothedMoments(Moments):
         """
         if "covariance" in vars(self):
             return self.variances
-        signs = beside(self.mean, np.random.default_rng(0).choice([-1.0, 1.0], (self.n_features, _SIGNS)))
+        signs = asarray_like(
+            self.mean, np.random.default_rng(0).choice([-1.0, 1.0], (self.n_features, _SIGNS))
+        )
         trace = float(self.xp.sum(signs * self.apply(signs))) / _SIGNS
         base = self._base.rough_variances
         return base * (trace / max(float(self.xp.sum(base)), float_info.min))
@@ -195,7 +197,7 @@ class SmoothedMoments(Moments):
         for block in spans(count, max(_BLOCK_BYTES // (8 * max(self.n_features, self._n_rows)), 1)):
             units = np.zeros((count, block.stop - block.start))
             units[np.arange(block.start, block.stop), np.arange(units.shape[1])] = 1.0
-            yield beside(self.mean, units)
+            yield asarray_like(self.mean, units)
 
     def _smoothed_rows(self) -> Iterator[Any]:
         """Yield the rows of A K, as columns, in blocks."""
@@ -222,4 +224,4 @@ class SmoothedMoments(Moments):
 
     def combined(self, vectors: Array) -> Any:
         """Return combinations of the rows of A K, as columns."""
-        return self.lift(beside(self.mean, vectors))
+        return self.lift(asarray_like(self.mean, vectors))

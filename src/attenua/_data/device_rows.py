@@ -10,7 +10,7 @@ import numpy as np
 
 from attenua._data.blocks import as_slice, not_finite, unit_for
 from attenua._data.moments import Moments, ScatterMoments
-from attenua._data.namespace import beside, check_float64, device_of, spans, to_host
+from attenua._data.namespace import asarray_like, check_float64, device_of, spans, to_host
 from attenua._data.row_moments import RowMoments, has_few_rows, inner_products
 from attenua._data.rows import forms_scatter
 from attenua._data.sums import FRAME_ROWS, NEAR_ZERO
@@ -73,7 +73,7 @@ class DeviceRows:
     def _factored(self, factors: Any) -> Any:
         if factors is None:
             return self._weights
-        factors = beside(self._X, factors, self.xp.float64)
+        factors = asarray_like(self._X, factors, self.xp.float64)
         return factors if self._weights is None else self._weights * factors
 
     def in_rows(self, rows: np.ndarray | slice | None = None, factors: Any = None) -> RowMoments:
@@ -81,7 +81,7 @@ class DeviceRows:
         rows = slice(0, self.n_samples) if rows is None else rows
         counts = np.zeros(self.n_samples)
         np.add.at(counts, np.arange(self.n_samples)[rows], 1.0)
-        weights, factors = beside(self._X, counts, self.xp.float64), self._factored(factors)
+        weights, factors = asarray_like(self._X, counts, self.xp.float64), self._factored(factors)
         if factors is not None:
             weights = weights * factors
         if self._kept is None:
@@ -91,7 +91,7 @@ class DeviceRows:
 
     def kept(self, rows: np.ndarray) -> RowMoments:
         """Return the moments of a few rows, kept as rows whatever the others do."""
-        xp, place = self.xp, beside(self._X, rows)
+        xp, place = self.xp, asarray_like(self._X, rows)
         some = xp.astype(xp.take(self._X, place, axis=0), xp.float64) / self._unit - self._origin
         weights = xp.ones_like(some[:, 0]) if self._weights is None else xp.take(self._weights, place)
         return RowMoments(some, weights, self._origin, self._unit)
@@ -126,7 +126,7 @@ class DeviceRows:
                 yield X[part, ...], None if w is None else w[part]
         else:
             for step in spans(len(rows), size):
-                chosen = beside(X, rows[step])
+                chosen = asarray_like(X, rows[step])
                 yield xp.take(X, chosen, axis=0), None if w is None else xp.take(w, chosen)
 
     def _measured(self, B: Any, w: Any) -> tuple[float, Any, Any]:

@@ -57,7 +57,7 @@ def make_splits(
     random_state : int, RandomState or None
         Shuffles the repetitions.
     """
-    cv = meant_by(cv)
+    cv = resolve_cv(cv)
     labels = _checked_groups(groups, n_samples)
     check_repeats(n_repeats)
     if is_number_of_folds(cv):
@@ -120,14 +120,14 @@ def repeated_splits(
     return splits
 
 
-def meant_by(cv: Any) -> Any:
+def resolve_cv(cv: Any) -> Any:
     """Return cv, or the number of folds that None stands for."""
     return DEFAULT_FOLDS if cv is None else cv
 
 
 def folds_per_repetition(cv: Any, n_splits: int) -> int:
     """Return the splits of one repetition; those of a splitter or a list are taken to be one."""
-    cv = meant_by(cv)
+    cv = resolve_cv(cv)
     return int(cv) if is_number_of_folds(cv) else n_splits
 
 
@@ -144,7 +144,7 @@ def interleaved_folds(n_folds: int, n_samples: int) -> list[slice]:
 
 def checked_stream_folds(cv: Any, n_repeats: Any) -> int:
     """Return the number of folds of a stream, whose rows are seen once, in one arrangement."""
-    cv = meant_by(cv)
+    cv = resolve_cv(cv)
     if not is_number_of_folds(cv) or n_repeats != 1:
         raise ValueError(
             "rows that come in batches or partitions are seen once, so cv must be a number of folds and "

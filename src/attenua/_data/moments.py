@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._data.blocks import row_blocks
-from attenua._data.namespace import array_namespace, beside, clipped, to_host
+from attenua._data.namespace import array_namespace, asarray_like, clipped, to_host
 
 # Sums of squares below this may have lost digits, or everything, to underflow.
 UNDERFLOW = 1e-290
@@ -433,7 +433,7 @@ def with_diagonal(matrix: Any, diagonal: Any) -> Any:
 def within_groups(matrix: Any, labels: NDArray[np.intp] | None) -> Any:
     """Keep the diagonal of a matrix (labels None), or its within-group blocks; zero elsewhere."""
     labels = np.arange(matrix.shape[0]) if labels is None else labels
-    xp, labels = array_namespace(matrix), beside(matrix, labels)
+    xp, labels = array_namespace(matrix), asarray_like(matrix, labels)
     return xp.where(labels[:, None] == labels[None, :], matrix, xp.zeros_like(matrix))
 
 

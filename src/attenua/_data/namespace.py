@@ -110,7 +110,7 @@ def to_host(x: Any) -> Any:
         return np.asarray(x.to_device(type(x.device)("CPU_DEVICE")))
 
 
-def beside(like: Any, values: Any, dtype: Any = None) -> Any:
+def asarray_like(like: Any, values: Any, dtype: Any = None) -> Any:
     """Return numbers of the host, or of another device, as an array of the library and device of `like`."""
     xp = array_namespace(like)
     if xp is np:

@@ -36,12 +36,12 @@ from attenua._data.folds import (
     interleaved_folds,
     is_number_of_folds,
     make_splits,
-    meant_by,
+    resolve_cv,
 )
 from attenua._data.frames import as_numbers, naming_text_columns
 from attenua._data.namespace import (
     array_namespace,
-    beside,
+    asarray_like,
     check_host,
     is_foreign,
     namespace_of,
@@ -79,7 +79,7 @@ class FitData(NamedTuple):
         Which rows are held out together, in words.
     stream : RowStream or None
         Sums that ``partial_fit`` can go on from.
-    again : Reweighting or None
+    reweighter : Reweighting or None
         The rows, where they can be read again with weights.
     """
 
@@ -89,7 +89,7 @@ class FitData(NamedTuple):
     dtype: type
     folds: str = ""
     stream: RowStream | None = None
-    again: Reweighting | None = None
+    reweighter: Reweighting | None = None
 
 
 def open_rows(estimator: Any, X: Any, sample_weight: ArrayLike | None = None) -> HostRows | DeviceRows:
@@ -116,7 +116,7 @@ def _names_of(estimator: Any) -> Any:
 
 def _device_weights(X: Any, sample_weight: Any) -> Any:
     weights = checked_weights(to_host(sample_weight), X.shape[0])
-    return None if weights is None else beside(X, weights)
+    return None if weights is None else asarray_like(X, weights)
 
 
 def open_for_fit(estimator: Any, X: Any, sample_weight: Any = None) -> FitData:
@@ -128,8 +128,8 @@ def open_for_fit(estimator: Any, X: Any, sample_weight: Any = None) -> FitData:
     rows = open_rows(estimator, X, sample_weight)
     n, moments = rows.n_samples, _undivided(rows)
     check_range(moments.total, rows.dtype, _names_of(estimator))
-    again = RowsInMemory(rows, moments, _undivided, list)
-    return FitData(moments, n, n, rows.dtype, again=again)
+    reweighter = RowsInMemory(rows, moments, _undivided, list)
+    return FitData(moments, n, n, rows.dtype, reweighter=reweighter)
 
 
 def _undivided(rows: Any) -> FoldMoments:
@@ -138,7 +138,7 @@ def _undivided(rows: Any) -> FoldMoments:
 
 def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> FitData:
     """Open rows and split them as the parameters ``cv``, ``n_repeats`` and ``random_state`` say."""
-    cv, n_repeats = meant_by(estimator.cv), estimator.n_repeats
+    cv, n_repeats = resolve_cv(estimator.cv), estimator.n_repeats
     if is_dask(X):
         return _dask_data(DaskRows(estimator, X, checked_stream_folds(cv, n_repeats), groups=groups))
     if is_batches(X):
@@ -161,8 +161,8 @@ def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> Fi
 
         moments = in_folds(rows)
         check_range(moments.total, rows.dtype, _names_of(estimator))
-        again = RowsInMemory(rows, moments, in_folds, all_but_each)
-        return FitData(moments, n, fewest, rows.dtype, _INTERLEAVED, again=again)
+        reweighter = RowsInMemory(rows, moments, in_folds, all_but_each)
+        return FitData(moments, n, fewest, rows.dtype, _INTERLEAVED, reweighter=reweighter)
     splits = make_splits(
         cv,
         n,
@@ -179,9 +179,9 @@ def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> Fi
 
     moments = in_splits(rows)
     check_range(moments.total, rows.dtype, _names_of(estimator))
-    again = RowsInMemory(rows, moments, in_splits, lambda: [training for training, _ in splits])
+    reweighter = RowsInMemory(rows, moments, in_splits, lambda: [training for training, _ in splits])
     words = _folds_in_words(cv, n_repeats, groups)
-    return FitData(moments, n, fewest, rows.dtype, words, again=again)
+    return FitData(moments, n, fewest, rows.dtype, words, reweighter=reweighter)
 
 
 _INTERLEAVED = "row i is held out in fold i % cv"
@@ -218,20 +218,20 @@ def _open_batches(estimator: Any, X: Any, n_folds: int, argument: str, labels: A
     def read(factors: Sequence[RowFactors]) -> list[RowStream]:
         streams = [RowStream(n_folds) for _ in factors]
         for rows, groups, weights in checked_batches():
-            for again, factor in zip(streams, factors, strict=True):
-                again.add(rows, groups=groups, sample_weight=factored(weights, rows, factor))
+            for weighted, factor in zip(streams, factors, strict=True):
+                weighted.add(rows, groups=groups, sample_weight=factored(weights, rows, factor))
         return streams
 
     def gather() -> list[Gathered]:
         return list(checked_batches())
 
-    return data._replace(again=RowsOfStream(stream, data.moments, read, gather))
+    return data._replace(reweighter=RowsOfStream(stream, data.moments, read, gather))
 
 
 def _dask_data(rows: DaskRows) -> FitData:
     (stream,) = rows.streams()
     data = stream_data(stream)
-    return data._replace(again=RowsOfStream(stream, data.moments, rows.streams, rows.gathered))
+    return data._replace(reweighter=RowsOfStream(stream, data.moments, rows.streams, rows.gathered))
 
 
 def with_batch(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from attenua._data.blocks import squared_lengths
 from attenua._data.moments import Moments, ScatterMoments
-from attenua._data.namespace import beside, to_host
+from attenua._data.namespace import asarray_like, to_host
 from attenua._data.row_moments import RowMoments
 from attenua._data.rows import HostRows
 from attenua._data.splits import FoldMoments, SplitMoments, SplitPair
@@ -125,26 +125,26 @@ class PairWeightedSplits(Splits):
     @cached_property
     def total(self) -> Moments:
         """Moments of all rows."""
-        return self._of(None, self._plain.total)
+        return self._weighted_moments(None, self._plain.total)
 
     def pairs(self) -> Iterator[SplitPair]:
         """Yield the moments of both sides of every split."""
         for pair in self._plain.pairs():
-            yield pair._replace(training=self._of(self._training[pair.number], pair.training))
+            yield pair._replace(training=self._weighted_moments(self._training[pair.number], pair.training))
 
-    def _of(self, rows: NDArray[np.intp] | None, plain: Moments) -> Moments:
+    def _weighted_moments(self, rows: NDArray[np.intp] | None, plain: Moments) -> Moments:
         # Plain moments that keep their rows know more than new ones.
         kept = plain if isinstance(plain, RowMoments) else self._rows.in_rows(rows).in_unit(plain.unit)
         counts = to_host(kept.row_weights)
         shares = counts / counts.sum()
         L = laplacian(self._weights * shares[:, None] * shares)
         if self._rows.forms_scatter and not kept.has_few_rows:
-            return _varying_with(kept.summed(beside(kept.mean, L)), plain)
+            return _varying_with(kept.summed(asarray_like(kept.mean, L)), plain)
         used = np.flatnonzero(counts)
         mixing = np.zeros((len(used), len(counts)))
         mixing[:, used] = root_of(L[np.ix_(used, used)], shares[used])
         trace = float(shares @ self._weighted_squares @ shares) / 2
-        return kept.mixed(beside(kept.mean, mixing), trace)
+        return kept.mixed(asarray_like(kept.mean, mixing), trace)
 
 
 def _varying_with(weighted: Moments, plain: Moments) -> Moments:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attenua._data.blocks import row_blocks
 from attenua._data.moments import CONSTANT, UNDERFLOW, Moments, ScatterMoments
-from attenua._data.namespace import array_namespace, beside, clipped, to_host
+from attenua._data.namespace import array_namespace, asarray_like, clipped, to_host
 
 Array = NDArray[np.float64]
 
@@ -290,8 +290,8 @@ class RowMoments(Moments):
         parts = [(columns, self._of_columns(columns).apply) for columns in large]
         if small:
             parts.append((np.concatenate(small), self._block_diagonal(small).__matmul__))
-        back = beside(self._origin, np.argsort(np.concatenate([columns for columns, _ in parts])))
-        parts = [(beside(self._origin, columns), multiply) for columns, multiply in parts]
+        back = asarray_like(self._origin, np.argsort(np.concatenate([columns for columns, _ in parts])))
+        parts = [(asarray_like(self._origin, columns), multiply) for columns, multiply in parts]
 
         def multiply(V: Any) -> Any:
             xp = array_namespace(V)
@@ -305,7 +305,7 @@ class RowMoments(Moments):
         if sp.issparse(rows):
             some, origin, offset = rows[:, columns], self._origin[columns], self._offset[columns]
         else:
-            xp, columns = array_namespace(rows), beside(rows, columns)
+            xp, columns = array_namespace(rows), asarray_like(rows, columns)
             some = xp.take(rows, columns, axis=1)
             origin, offset = xp.take(self._origin, columns), xp.take(self._offset, columns)
         return RowMoments(some, weights, origin, offset=offset, mixing=self._mixing)
@@ -377,7 +377,7 @@ class RowMoments(Moments):
 
     def combined(self, vectors: Array) -> Any:
         """Return combinations of the centred weighted rows, as columns."""
-        return self.lift(beside(self._origin, vectors))
+        return self.lift(asarray_like(self._origin, vectors))
 
     @property
     def squared_norm(self) -> float:
@@ -401,7 +401,7 @@ class RowMoments(Moments):
 def _taken(rows: Any, positions: NDArray[np.intp]) -> Any:
     if sp.issparse(rows):
         return rows[positions]
-    return array_namespace(rows).take(rows, beside(rows, positions), axis=0)
+    return array_namespace(rows).take(rows, asarray_like(rows, positions), axis=0)
 
 
 def _squares(rows: Any) -> Array:

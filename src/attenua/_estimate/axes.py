@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from attenua._data.checks import caller_level
 from attenua._data.moments import Moments, in_data_units
-from attenua._data.namespace import array_namespace, beside, to_host
+from attenua._data.namespace import array_namespace, asarray_like, to_host
 from attenua._solve.decompose import small_eigh
 from attenua._solve.subspace import Subspace, rounding
 
@@ -40,7 +40,7 @@ def principal_axes(moments: Moments, subspace: Subspace) -> PrincipalAxes:
     basis = subspace.basis
     variances, rotation = small_eigh(to_host(moments.compress(basis)))
     rotation = _with_ties_ordered(variances, rotation, subspace.values)
-    components = _signed((basis @ beside(basis, rotation)).T)
+    components = _signed((basis @ asarray_like(basis, rotation)).T)
     explained = np.maximum(variances, 0.0) * (moments.weight / (moments.weight - 1))
     ratio = explained / unbiased_total(moments) if moments.total_variance > 0 else 0 * explained
     return PrincipalAxes(components, in_data_units(explained, moments.unit), ratio)

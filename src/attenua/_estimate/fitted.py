@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from attenua._data.namespace import array_namespace, beside
+from attenua._data.namespace import array_namespace, asarray_like
 from attenua._select.steps import Steps
 
 
@@ -104,7 +104,7 @@ def _as_kind(kind: Kind, value: Any, like: Any, dtype: type) -> Any:
     if kind in (Kind.DATA, Kind.GRID):
         xp = array_namespace(like)
         wanted = xp.float32 if kind is Kind.DATA and dtype is np.float32 else xp.float64
-        value = beside(like, value)
+        value = asarray_like(like, value)
         return value if value.dtype == wanted else xp.astype(value, wanted)
     return {
         Kind.SCALAR: dtype,

@@ -43,10 +43,10 @@ class RuleTransformer(SubspaceTransformer):
         self
         """
         with fit_from_nothing(self):
-            self._settle(open_for_fit(self, X, sample_weight))
+            self._fit_moments(open_for_fit(self, X, sample_weight))
         return self
 
-    def _settle(self, data: FitData) -> None:
+    def _fit_moments(self, data: FitData) -> None:
         """Find the subspace from the moments and set the fitted attributes."""
         rule = self._rule(data.moments.n_features)
         rank = resolve_rank(self.n_components, data.moments, data.n_samples)
@@ -76,7 +76,7 @@ class CrossValidated(SubspaceTransformer):
     _fitted: ClassVar[dict[str, Kind]] = SUBSPACE | {"gain_": Kind.NUMBER, "folds_": Kind.TEXT}
 
     @abstractmethod
-    def _settle(self, data: FitData) -> None:
+    def _fit_moments(self, data: FitData) -> None:
         """Choose, find the subspace from the moments, and set the fitted attributes."""
 
     def fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
@@ -96,7 +96,7 @@ class CrossValidated(SubspaceTransformer):
         self
         """
         with fit_from_nothing(self):
-            self._settle(open_for_cv(self, X, y, groups))
+            self._fit_moments(open_for_cv(self, X, y, groups))
         return self
 
     def _rank(self, data: FitData) -> int:
@@ -143,7 +143,7 @@ class RuleTransformerCV(CrossValidated):
         subspace.
         """
 
-    def _settle(self, data: FitData) -> None:
+    def _fit_moments(self, data: FitData) -> None:
         """Choose a strength and find its subspace from the moments, and set the fitted attributes."""
         rule = self._rule(data.moments.n_features)
         rank = self._rank(data)

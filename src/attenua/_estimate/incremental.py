@@ -19,8 +19,8 @@ from attenua._estimate.fitted import all_or_nothing, forget
 class IncrementalFit:
     """Mixin: sums of batches, and fitted attributes that are computed when they are first read.
 
-    It goes before a class of :mod:`attenua._estimate.fitting`, whose ``_settle`` sets the attributes of the
-    table ``_fitted`` from the moments of the rows.
+    It goes before a class of :mod:`attenua._estimate.fitting`, whose ``_fit_moments`` sets the attributes
+    of the table ``_fitted`` from the moments of the rows.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -28,7 +28,7 @@ class IncrementalFit:
         if name in type(self)._fitted and "_stream" in vars(self):
             try:
                 with all_or_nothing(self):
-                    super()._settle(stream_data(self._stream))
+                    super()._fit_moments(stream_data(self._stream))
             except ValueError as error:
                 raise NotFittedError(f"{name} cannot be computed yet: {error}") from error
             return vars(self)[name]
@@ -42,10 +42,10 @@ class IncrementalFit:
         tags.array_api_support = True
         return tags
 
-    def _settle(self, data: FitData) -> None:
+    def _fit_moments(self, data: FitData) -> None:
         """Set the fitted attributes, and keep the sums of a stream to go on from."""
         vars(self).pop("_stream", None)
-        super()._settle(data)
+        super()._fit_moments(data)
         if data.stream is not None:
             self._stream = data.stream
 

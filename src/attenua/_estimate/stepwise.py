@@ -80,7 +80,7 @@ class StepwiseCV(CrossValidated):
         if not is_number or not 0 <= self.guard < np.inf:
             raise ValueError(f"guard must be a finite number of at least 0; got {self.guard!r}.")
 
-    def _settle(self, data: FitData) -> None:
+    def _fit_moments(self, data: FitData) -> None:
         """Choose the strengths, average their subspaces, and set the fitted attributes."""
         self._check_parameters()
         n_features, total = data.moments.n_features, data.moments.total
@@ -148,11 +148,11 @@ class StepwiseCV(CrossValidated):
                 search.leave_out(correction, f"it needs every correlation, up to {LARGEST_DAMPED:,} columns")
             elif correction != "row_tempering" or len(strengths) == 1:
                 search.step(correction, strengths)
-            elif data.again is None:
+            elif data.reweighter is None:
                 search.leave_out(correction, _READ_ONCE)
                 warnings.warn(f"row_tempering is left out: {_READ_ONCE}.", stacklevel=caller_level())
             else:
-                readers = dict(zip(strengths[1:], row_tempered(data.again, strengths[1:]), strict=True))
+                readers = dict(zip(strengths[1:], row_tempered(data.reweighter, strengths[1:]), strict=True))
                 search.step(correction, strengths, readers)
 
     def _answer(self) -> Answer:

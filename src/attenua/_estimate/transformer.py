@@ -17,7 +17,7 @@ from attenua._data.checks import caller_level
 from attenua._data.dask_rows import dask_mean_score, is_dask, lazy_rows
 from attenua._data.frames import naming_text_columns
 from attenua._data.moments import Moments, in_data_units
-from attenua._data.namespace import array_namespace, beside, check_same_place, clipped, namespace_of
+from attenua._data.namespace import array_namespace, asarray_like, check_same_place, clipped, namespace_of
 from attenua._data.opening import checked_magnitude, checked_rows
 from attenua._data.range import check_scores
 from attenua._estimate.answer import AnswerFirst
@@ -182,7 +182,7 @@ class SubspaceTransformer(AnswerFirst, RowsTransformer):
         X = checked_rows(self, X)
         with _looked_at_afterwards():
             scores = self._centred_product(X, self.components_.T)
-            scores = scores / beside(scores, self._scale(), scores.dtype) if self.whiten else scores
+            scores = scores / asarray_like(scores, self._scale(), scores.dtype) if self.whiten else scores
         return check_scores(scores, "transform")
 
     def inverse_transform(self, X: Any) -> Any:

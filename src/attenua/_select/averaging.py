@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from attenua._data.namespace import array_namespace, beside, to_host
+from attenua._data.namespace import array_namespace, asarray_like, to_host
 from attenua._solve.subspace import Subspace
 
 
@@ -29,7 +29,7 @@ def mean_subspace(subspaces: Sequence[Subspace], counts: Sequence[int]) -> Subsp
     B = xp.concat([root * subspace.basis for root, subspace in zip(roots, subspaces, strict=True)], axis=1)
     values, vectors = np.linalg.eigh(to_host(B.T @ B))
     values, vectors = values[::-1], vectors[:, ::-1]
-    frame = B @ beside(B, vectors[:, :rank] / np.sqrt(values[:rank]))
+    frame = B @ asarray_like(B, vectors[:, :rank] / np.sqrt(values[:rank]))
     return Subspace(
         frame,
         None,

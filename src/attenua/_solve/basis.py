@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._correct.family import MatrixFamily
-from attenua._data.namespace import array_namespace, beside, to_host
+from attenua._data.namespace import array_namespace, asarray_like, to_host
 from attenua._solve.decompose import small_eigh
 
 Array = NDArray[np.float64]
@@ -67,15 +67,15 @@ class Basis:
 
     def vectors(self, coordinates: Array) -> Any:
         """Return combinations of the columns."""
-        return self.Q @ beside(self.Q, coordinates)
+        return self.Q @ asarray_like(self.Q, coordinates)
 
     def times_S(self, coordinates: Array) -> Any:
         """Return S times combinations of the columns."""
-        return self._family.moments.lift(self._image @ beside(self.Q, coordinates))
+        return self._family.moments.lift(self._image @ asarray_like(self.Q, coordinates))
 
     def shrink(self, coordinates: Array) -> None:
         """Keep orthonormal combinations of the columns only."""
-        turn = beside(self.Q, coordinates)
+        turn = asarray_like(self.Q, coordinates)
         self.Q, self._image = self.Q @ turn, self._image @ turn
         self.S, self.D = (coordinates.T @ matrix @ coordinates for matrix in (self.S, self.D))
 
@@ -101,4 +101,4 @@ def orthonormal(columns: Any, dependent: float = _DEPENDENT) -> Any:
     values, vectors = small_eigh(products * scale * scale[:, None])
     kept = values > max(dependent * values[0], 0.0) if len(values) else values > 0
     turn = scale[:, None] * vectors[:, kept] / np.sqrt(values[kept])
-    return columns @ beside(columns, turn)
+    return columns @ asarray_like(columns, turn)

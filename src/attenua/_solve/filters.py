@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._data.namespace import array_namespace, beside
+from attenua._data.namespace import array_namespace, asarray_like
 
 Array = NDArray[np.float64]
 
@@ -53,10 +53,10 @@ def filtered(
     rate = np.arccosh(growth[0]) - np.arccosh(growth[wanted]).min()
     stride = max(int(np.log(_LARGEST_GROWTH) / rate), 1) if rate > 1e-9 else degree
     # Of every wanted vector, those before it.
-    larger = beside(vectors, (np.arange(len(values))[:, None] < wanted).astype(float))
-    first = beside(vectors, 1 / (half * growth[wanted]))
-    fading = beside(vectors, growth[wanted] ** -2)
-    current = xp.take(vectors, beside(vectors, wanted), axis=1)
+    larger = asarray_like(vectors, (np.arange(len(values))[:, None] < wanted).astype(float))
+    first = asarray_like(vectors, 1 / (half * growth[wanted]))
+    fading = asarray_like(vectors, growth[wanted] ** -2)
+    current = xp.take(vectors, asarray_like(vectors, wanted), axis=1)
     previous = xp.zeros_like(current)
     for step in range(degree):
         if step and step % stride == 0:

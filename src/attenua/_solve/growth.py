@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._correct.family import MatrixFamily
-from attenua._data.namespace import array_namespace, beside, clipped
+from attenua._data.namespace import array_namespace, asarray_like, clipped
 from attenua._solve.basis import Basis
 from attenua._solve.filters import filtered, needed_degree
-from attenua._solve.look import FINE, Look
+from attenua._solve.ritz import FINE, RitzState
 from attenua._solve.subspace import rounding
 
 # Where nearly the whole space of few rows is wanted, angles as accurate as elsewhere would cost more than all
@@ -58,7 +58,7 @@ class Growth(Protocol):
     def start(self) -> Basis:
         """Return a basis to begin with."""
 
-    def grow(self, basis: Basis, worst: Look, looks: list[Look], round_number: int) -> None:
+    def grow(self, basis: Basis, worst: RitzState, looks: list[RitzState], round_number: int) -> None:
         """Extend a basis by better vectors for the member that lacks most of those looked at."""
 
 
@@ -80,7 +80,7 @@ def _count(family: MatrixFamily, rank: int) -> int:
 
 def _random(family: MatrixFamily, count: int) -> Any:
     """Return random columns; from a fixed seed, so that the same data give the same answer."""
-    return beside(family.moments.mean, np.random.default_rng(0).standard_normal((family.size, count)))
+    return asarray_like(family.moments.mean, np.random.default_rng(0).standard_normal((family.size, count)))
 
 
 def _wide_enough(basis: Basis, family: MatrixFamily, rank: int) -> Basis:
@@ -95,7 +95,7 @@ def _wide_enough(basis: Basis, family: MatrixFamily, rank: int) -> Basis:
     return basis
 
 
-def _lacking(look: Look) -> NDArray[np.intp]:
+def _lacking(look: RitzState) -> NDArray[np.intp]:
     return np.flatnonzero(look.excess > max(1.0, look.worst / _LACK_LESS))
 
 
@@ -142,7 +142,7 @@ class FilteredGrowth:
             columns = self._times(columns / self._family.scale, member)
         return _wide_enough(Basis(self._family, columns), self._family, self._rank)
 
-    def grow(self, basis: Basis, worst: Look, looks: list[Look], round_number: int) -> None:
+    def grow(self, basis: Basis, worst: RitzState, looks: list[RitzState], round_number: int) -> None:
         """Add the filtered vectors of the worst member that lack something, and those beyond the rank.
 
         On a device a product costs less than a round, so there all members that lack something get their own.
@@ -157,7 +157,7 @@ class FilteredGrowth:
             basis.shrink(np.linalg.qr(leading)[0][:, :kept])
         basis.extend(new)
 
-    def _improved(self, basis: Basis, look: Look) -> Any:
+    def _improved(self, basis: Basis, look: RitzState) -> Any:
         family, lacking = self._family, _lacking(look)
         count = min(self.count, basis.width - 1)
         low = float(family.lowest[look.member])
@@ -215,10 +215,10 @@ class RowSpaceGrowth:
             columns.append(self._family.part(known))  # what every member needs next
         return _wide_enough(Basis(self._family, xp.concat(columns, axis=1)), self._family, self._rank)
 
-    def grow(self, basis: Basis, worst: Look, looks: list[Look], round_number: int) -> None:
+    def grow(self, basis: Basis, worst: RitzState, looks: list[RitzState], round_number: int) -> None:
         """Add residuals of the worst member, after the first rounds together with more of the row space."""
         xp, lacking = array_namespace(basis.Q), _lacking(worst)
-        columns = xp.take(worst.residuals, beside(worst.residuals, lacking), axis=1)
+        columns = xp.take(worst.residuals, asarray_like(worst.residuals, lacking), axis=1)
         if round_number > 1 and self._taken < self._row_rank:
             more = self._more(max(basis.width // 2, 16))
             columns = columns / xp.linalg.vector_norm(columns, axis=0)

@@ -9,10 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 from attenua._correct.family import MatrixFamily
 from attenua._data.blas import blas_limit
 from attenua._data.checks import caller_level
-from attenua._data.namespace import beside
+from attenua._data.namespace import asarray_like
 from attenua._solve.basis import orthonormal
 from attenua._solve.decompose import leading_of_matrix, small_eigh
-from attenua._solve.look import SHORTFALL
+from attenua._solve.ritz import SHORTFALL
 from attenua._solve.shared_basis import SharedBasis
 from attenua._solve.subspace import Subspace, cut, rounding
 
@@ -54,7 +54,7 @@ def leading_subspaces(
     if family.scale == 0 or rank == size:
         # Nothing varies, or nothing is cut off: the first coordinates are as good as any others.
         gap, tied = (0.0, True) if rank < size else (np.inf, False)
-        frame = beside(family.moments.mean, np.eye(size, rank))
+        frame = asarray_like(family.moments.mean, np.eye(size, rank))
         return [Subspace(frame, None, np.zeros(rank), gap, tied)] * n_members
     if family.strengths.any() and family.is_constant(rounding(size, family.scale)):
         # All have the eigenvectors of S, and get the very same ones, so that no difference is seen in them.
@@ -124,7 +124,7 @@ def _directly(family: MatrixFamily, rank: int) -> list[Subspace]:
         return [_decomposed(family, k, rank) for k in range(len(family.strengths))]
     at_once = max(_CALL_BYTES // (8 * family.size**2), 1)
     # All share the axes as their frame, so that other rows are projected once for all of them.
-    axes = beside(family.moments.mean, np.eye(family.size))
+    axes = asarray_like(family.moments.mean, np.eye(family.size))
     found: list[Subspace] = []
     for start in range(0, len(family.strengths), at_once):
         members = list(range(len(family.strengths)))[start : start + at_once]
@@ -135,7 +135,7 @@ def _directly(family: MatrixFamily, rank: int) -> list[Subspace]:
 
 def _decomposed(family: MatrixFamily, k: int, rank: int) -> Subspace:
     subspace = leading_of_matrix(family.member(k), rank, family.scale)
-    return subspace._replace(frame=beside(family.moments.mean, subspace.frame))
+    return subspace._replace(frame=asarray_like(family.moments.mean, subspace.frame))
 
 
 def _settled(family: MatrixFamily, k: int, subspace: Subspace) -> Subspace:

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._correct.family import MatrixFamily
-from attenua._data.namespace import beside
+from attenua._data.namespace import asarray_like
 from attenua._solve.decompose import small_eigh
 from attenua._solve.growth import growth_for
-from attenua._solve.look import ROUGH, SHORTFALL, Look, Observer
 from attenua._solve.perturbation import nearby_subspace
+from attenua._solve.ritz import ROUGH, SHORTFALL, Observer, RitzState
 from attenua._solve.subspace import Subspace, rounding
 
 Array = NDArray[np.float64]
@@ -60,7 +60,7 @@ class SharedBasis:
         fine = self._growth.fine if exact else None
         self._observer = Observer(family, rank, fine, near)
         self._basis = self._growth.start()
-        self._looks: dict[int, Look] = {}
+        self._looks: dict[int, RitzState] = {}
         self._measurements = 0
         self._has_constant_columns = False
         self.is_finished = False
@@ -88,7 +88,7 @@ class SharedBasis:
             stages.append(sorted(order))
         return [stage for i, stage in enumerate(stages) if stage not in stages[:i]]
 
-    def _improve(self, members: list[int], most_rounds: int) -> list[Look]:
+    def _improve(self, members: list[int], most_rounds: int) -> list[RitzState]:
         """Let the basis grow until some members lack nothing; return a last look at them."""
         before = np.inf
         for round_number in range(most_rounds):
@@ -103,7 +103,7 @@ class SharedBasis:
             self._looks.clear()
         return self._look_at(members)
 
-    def _adds_constant_columns(self, looks: list[Look]) -> bool:
+    def _adds_constant_columns(self, looks: list[RitzState]) -> bool:
         """Add the axes of columns that do not vary, where wanted eigenvalues are no better; say if so.
 
         S and D map nothing there, so that no growth would ever find them.
@@ -115,12 +115,12 @@ class SharedBasis:
             return False
         axes = np.zeros((self._family.size, len(columns)))
         axes[columns, np.arange(len(columns))] = 1.0
-        self._basis.extend(beside(self._basis.Q, axes))
+        self._basis.extend(asarray_like(self._basis.Q, axes))
         self._has_constant_columns = True
         self._looks.clear()
         return True
 
-    def _look_at(self, members: list[int]) -> list[Look]:
+    def _look_at(self, members: list[int]) -> list[RitzState]:
         """Return a look at each of some members; what was seen on the present basis is kept."""
         new = [k for k in members if k not in self._looks]
         for found in zip(new, *self._ritz(new), strict=True) if new else ():
@@ -137,7 +137,7 @@ class SharedBasis:
             S, D = (turn.T @ matrix @ turn for matrix in (S, D))
         return small_eigh(S - self._family.strengths[members][:, None, None] * D)
 
-    def _is_enough(self, looks: list[Look], before: float) -> bool:
+    def _is_enough(self, looks: list[RitzState], before: float) -> bool:
         """Whether the members looked at lack nothing, the worst of which lacked `before` a round ago.
 
         Where the explained variance is accurate, angles are made accurate too as long as that goes fast.
@@ -148,7 +148,7 @@ class SharedBasis:
         accurate = max(look.shortfall_of_rest for look in looks) <= SHORTFALL
         return accurate and (max(look.sine for look in looks) <= _SINE or worst > before / _FAST)
 
-    def _subspaces(self, looks: list[Look]) -> list[Subspace]:
+    def _subspaces(self, looks: list[RitzState]) -> list[Subspace]:
         """Return the subspaces of all members, from those that were looked at."""
         found = {look.member: self._subspace(look.values, look.coordinates, look.shortfall) for look in looks}
         others = [k for k in range(len(self._family.strengths)) if k not in found]
@@ -165,7 +165,7 @@ class SharedBasis:
                 found[k] = self._subspace(values, turn @ vectors, shortfall)
         return [found[k] for k in range(len(found))]
 
-    def _near(self, looks: list[Look], others: list[int]) -> dict[int, Subspace]:
+    def _near(self, looks: list[RitzState], others: list[int]) -> dict[int, Subspace]:
         """Return the subspaces of members, each from the nearest one that was looked at."""
         strengths, found = self._family.strengths, {}
         nearest = {k: min(looks, key=lambda look: abs(strengths[look.member] - strengths[k])) for k in others}

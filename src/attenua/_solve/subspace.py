@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._data.namespace import beside
+from attenua._data.namespace import asarray_like
 
 Array = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ class Subspace(NamedTuple):
         """Orthonormal columns that span the subspace, of shape (size, rank)."""
         if self.coordinates is None:
             return self.frame
-        return self.frame @ beside(self.frame, self.coordinates)
+        return self.frame @ asarray_like(self.frame, self.coordinates)
 
     def compact(self) -> "Subspace":
         """Return the same subspace with its basis as the frame, which others do not share."""

@@ -167,10 +167,10 @@ class LinearAutoencoder(RowsTransformer):
             if checked_mask_rate(self.mask_rate) == 0:
                 raise ValueError("mask_rate must be above 0; without masks the best linear map is PCA's.")
             rule = self._rule(float(self.mask_rate))
-            self._settle(rule, open_for_fit(self, X, sample_weight))
+            self._fit_moments(rule, open_for_fit(self, X, sample_weight))
         return self
 
-    def _settle(self, rule: MapRule, data: FitData) -> None:
+    def _fit_moments(self, rule: MapRule, data: FitData) -> None:
         """Find the map from the moments and set the fitted attributes."""
         moments, dtype = data.moments.total, data.dtype
         rank = resolve_rank(self.n_components, data.moments, data.n_samples)

@@ -182,10 +182,10 @@ class DiagonalShrinkagePCA(SubspaceTransformer):
         self
         """
         with fit_from_nothing(self):
-            self._settle(open_rows(self, X, sample_weight))
+            self._fit_moments(open_rows(self, X, sample_weight))
         return self
 
-    def _settle(self, rows: Any) -> None:
+    def _fit_moments(self, rows: Any) -> None:
         self.intensity_ = self._intensity(rows)
         moments = rows.moments()
         rank = resolve_rank(self.n_components, FoldMoments([moments]), rows.n_samples)

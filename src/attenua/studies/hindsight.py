@@ -97,8 +97,8 @@ class CorrectedInHindsight(CorrectedPCACV):
         test = ScatterMoments(1.0, np.zeros_like(mean), self.test.covariance, mean)
         with fit_from_nothing(self):
             data = open_for_fit(self, X)
-            again = _AgainOnTest(data.again, test)
-            self._settle(data._replace(moments=_OnTest(data.moments, test), again=again))
+            reweighter = _AgainOnTest(data.reweighter, test)
+            self._fit_moments(data._replace(moments=_OnTest(data.moments, test), reweighter=reweighter))
         return self
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from attenua._data.extras import how_to_install
 from attenua._data.words import counted
 from attenua.cli.readers.cells import MISSING, is_missing, is_number
-from attenua.cli.readers.form import Wishes, find_form
+from attenua.cli.readers.form import CsvOptions, find_form
 from attenua.cli.readers.source import NOT_NUMBERS, Source, TableError, first_line, shortened
 
 _ONE_COLUMN = "Cells must be separated by commas, semicolons or tabs; here a row is one cell."
@@ -26,11 +26,11 @@ class CsvSource(Source):
         The text, in UTF-8.
     source : str
         What to call it in messages.
-    wishes : Wishes
+    wishes : CsvOptions
         What is known about it.
     """
 
-    def __init__(self, content: bytes, source: str, wishes: Wishes):
+    def __init__(self, content: bytes, source: str, wishes: CsvOptions):
         self.source, self._content = source, content
         self._check_text()
         try:

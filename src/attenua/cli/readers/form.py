@@ -38,7 +38,7 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class CsvOptions:
     """What is known about a text before it is opened.
 
     Attributes
@@ -56,7 +56,7 @@ class Wishes:
     names: Sequence[str] | None = None
 
 
-def find_form(lines: Any, wishes: Wishes) -> Form | None:
+def find_form(lines: Any, wishes: CsvOptions) -> Form | None:
     """Return the form of a text, or None if it has no rows; `lines()` returns its lines from the start."""
     header, decimal = wishes.header, wishes.decimal
     delimiter = _delimiter(lines, decimal)

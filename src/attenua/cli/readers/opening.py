@@ -16,7 +16,7 @@ from attenua.cli.readers.arrays import h5ad_source, npy_source, npz_source
 from attenua.cli.readers.arrow import ArrowSource
 from attenua.cli.readers.csv_text import CsvSource
 from attenua.cli.readers.excel import sheet_as_csv
-from attenua.cli.readers.form import Wishes
+from attenua.cli.readers.form import CsvOptions
 from attenua.cli.readers.refusing import refuse_too_large
 from attenua.cli.readers.source import Source, TableError, first_line
 
@@ -33,7 +33,7 @@ _OPENERS: dict[str, Any] = {
 }
 
 
-def open_source(path: str | Path, wishes: Wishes, sheet: str | None) -> Source:
+def open_source(path: str | Path, wishes: CsvOptions, sheet: str | None) -> Source:
     """Open a file, or standard input for ``-``."""
     if str(path) == "-":
         _refuse_given("standard input", "an Excel file", {"--sheet": sheet})
@@ -50,7 +50,7 @@ def open_source(path: str | Path, wishes: Wishes, sheet: str | None) -> Source:
         raise TableError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
-def _open(path: Path, source: str, wishes: Wishes, sheet: str | None) -> Source:
+def _open(path: Path, source: str, wishes: CsvOptions, sheet: str | None) -> Source:
     ending = path.suffix.lower()
     packed = _UNPACKERS.get(ending)
     kind = Path(path.stem).suffix.lower() if packed else ending

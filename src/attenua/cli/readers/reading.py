@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from attenua._data.words import counted
 from attenua.cli.readers.columns import chosen_columns, describe_columns, one_column, refuse_same_names
-from attenua.cli.readers.form import Wishes
+from attenua.cli.readers.form import CsvOptions
 from attenua.cli.readers.labels import Labels, as_colours, as_groups, as_texts, find_labels, refuse_as_numbers
 from attenua.cli.readers.missing import WAYS, without_missing
 from attenua.cli.readers.opening import open_source
@@ -95,7 +95,7 @@ def read_table(
     """
     if missing not in WAYS:
         raise ValueError(f"missing must be one of {', '.join(WAYS)}; got {missing!r}.")
-    source = open_source(path, Wishes(header, decimal, names), sheet)
+    source = open_source(path, CsvOptions(header, decimal, names), sheet)
     groups = find_labels(source, group_column, "--group-column")
     colours = find_labels(source, colour_by, "--colour-by")
     ids = find_labels(source, id_column, "--id-column")

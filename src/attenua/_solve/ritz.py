@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._correct.family import MatrixFamily
-from attenua._data.namespace import array_namespace, beside, to_host
+from attenua._data.namespace import array_namespace, asarray_like, to_host
 from attenua._solve.basis import Basis
 from attenua._solve.subspace import rounding
 
@@ -37,7 +37,7 @@ _LEAST_DISTANCE = 1e-2
 
 
 @dataclass(frozen=True)
-class Look:
+class RitzState:
     """Ritz vectors of one member of a family, and what they lack.
 
     Attributes
@@ -98,13 +98,13 @@ class Observer:
         self._difference = _DIFFERENCE_OF_ONE[1] if near is None else _DIFFERENCE_OF_ONE[0]
         self._near = near
 
-    def look(self, basis: Basis, member: int, values: Array, coordinates: Array) -> Look:
+    def look(self, basis: Basis, member: int, values: Array, coordinates: Array) -> RitzState:
         """Return what the Ritz vectors of a member lack."""
         family, rank, xp = self._family, self._rank, array_namespace(basis.Q)
         strength, theta = float(family.strengths[member]), values[:rank]
         V = basis.vectors(coordinates[:, :rank])
         residuals = basis.times_S(coordinates[:, :rank])
-        residuals -= V * beside(V, theta)
+        residuals -= V * asarray_like(V, theta)
         if strength:
             residuals -= strength * family.part(V)
         sizes = to_host(xp.linalg.vector_norm(residuals, axis=0))
@@ -118,7 +118,7 @@ class Observer:
         if self._near is not None:
             self._difference = max(self._difference, self._turn(V))
         sines = np.divide(sizes, gaps, out=np.ones_like(sizes), where=gaps > sizes)
-        return Look(
+        return RitzState(
             member,
             values,
             coordinates,
