@@ -80,12 +80,12 @@ def pair_covariance(X, strength):
 
 def corrected_matrix(X, strengths, kernel):
     """Return the corrected covariance of rows, entry by entry."""
-    row_tempering, tempering, attenuation, damping, smoothing = strengths
-    S = pair_covariance(X, row_tempering)
+    tempering, damping, smoothing = (strengths[name] for name in ("tempering", "damping", "smoothing"))
+    S = pair_covariance(X, strengths["row_tempering"])
     s = np.sqrt(np.diag(S))
     R, t = S / np.outer(s, s), s ** (1 - tempering)
     T = R * np.abs(R) ** damping * np.outer(t, t)
-    np.fill_diagonal(T, (1 - attenuation) * t**2)
+    np.fill_diagonal(T, (1 - strengths["attenuation"]) * t**2)
     if not smoothing:
         return T
     K = kernel(smoothing)

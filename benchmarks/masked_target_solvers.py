@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from attenua._data.rows import HostRows
-from attenua._select.rule import AttenuationRule
+from attenua._select.rule import attenuation_rule
 from attenua.rivals.manifold import MAX_ITER, TOLERANCE, grassmann_tangent, minimise
 from attenua.rivals.masked_loss import MaskedTargetLosses
 
@@ -45,7 +45,7 @@ def problems(subsamples, seed):
         for n in [64, 128] * subsamples:
             moments = HostRows(rows[rng.choice(len(rows), n, replace=False)]).moments()
             for kind, labels in (("coordinate", None), ("block", groups)):
-                rule = AttenuationRule(np.append(0.0, RATES / (1 + RATES)), labels)
+                rule = attenuation_rule(np.append(0.0, RATES / (1 + RATES)), rows.shape[1], labels)
                 bases = dict(rule.subspaces(moments, rank))
                 starts = np.stack([bases[0].basis] * 4 + [bases[k].basis for k in range(1, 5)])
                 losses = MaskedTargetLosses(moments.covariance, np.tile(RATES, 2), labels)

@@ -32,13 +32,13 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import kurtosis, spearmanr
 
-from attenua._correct.corrections import GRIDS, SEARCH_ORDER, Strengths
 from attenua._correct.neighbours import column_smoother
+from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, Strengths
 from attenua._correct.row_tempering import pair_weights
 from attenua._correct.tempering import tempered_matrix
 from attenua._data.reweighting import laplacian
 from attenua._select.comparison import ROUNDING
-from attenua._select.variance_noise import variance_noise
+from attenua._select.noise import variance_noise
 from attenua.studies.gain import excess_risk_removed
 from attenua.studies.hindsight import HeldMoments
 from attenua.theory import CorrectionMap, Population
@@ -207,7 +207,7 @@ class Witness:
         if self.population is None:
             return np.nan
         try:
-            risk = self.population.excess_risk(self.plug_in.n, law=self.plug_in.law, **strengths._asdict())
+            risk = self.population.excess_risk(self.plug_in.n, law=self.plug_in.law, **strengths)
         except NoGapError:
             return np.nan
         return float(risk) if np.isfinite(risk) and risk > 0 else np.nan
@@ -301,8 +301,8 @@ def _step(
         return by_rows + (0.0 if np.isnan(predicted) or not rule.weight else rule.weight * predicted)
 
     candidates, scores = [present], [0.0]
-    for strength in GRIDS[correction][1:]:
-        candidates.append(present._replace(**{correction: strength}))
+    for strength in CORRECTIONS[correction].strengths[1:]:
+        candidates.append(present.replace(**{correction: strength}))
         scores.append(score(candidates[-1]))
         if scores[-1] > scores[-2] + cell.rounding:
             break
@@ -346,7 +346,7 @@ def results_of(name: str, data: DataSet, budget: int, rank: int, draw: int) -> t
             known[chosen] = excess_risk_removed(pca, risk(chosen), test.references[rank])
         gains.append(where | {"rule": rule_name, "gain": known[chosen]})
     for correction in cell.corrections:
-        candidate = PCA._replace(**{correction: MIDDLE[correction]})
+        candidate = PCA.replace(**{correction: MIDDLE[correction]})
         differences = cell.risks(PCA) - cell.risks(candidate)
         by_rows = cell.held @ differences / (cell.held @ cell.risks(PCA))
         row = {

@@ -25,15 +25,17 @@ from collections.abc import Iterator
 import numpy as np
 from sklearn.covariance import ledoit_wolf
 
-from attenua._correct.corrections import GRIDS, Strengths
+from attenua._correct.registry import CORRECTIONS, Strengths
 from attenua.rivals import shrinkage_intensity
 from attenua.theory import Gaussian, Population, Rows, StudentT
 from attenua.theory.estimates import blended_covariance, factor_covariance, tail_law
 from attenua.theory.laws import square_root
 from attenua.theory.simulation import fitted_risks, simulated_gain
 
-CORRECTIONS = ("attenuation", "tempering", "damping", "row_tempering")
-CANDIDATES = [Strengths()] + [Strengths(**{name: s}) for name in CORRECTIONS for s in GRIDS[name][1:]]
+NAMES = ("attenuation", "tempering", "damping", "row_tempering")
+CANDIDATES = [Strengths()] + [
+    Strengths(**{name: s}) for name in NAMES for s in CORRECTIONS[name].strengths[1:]
+]
 DRAWS = {20: 300, 60: 150, 150: 50}
 SAMPLES = {20: 3, 60: 2, 150: 1}
 SIMULATIONS = 20
@@ -86,7 +88,7 @@ def expanded(population: Population, law: object, n: float) -> np.ndarray:
     risks = []
     for candidate in CANDIDATES:
         try:
-            risks.append(population.excess_risk(n, law=law, **candidate._asdict()))
+            risks.append(population.excess_risk(n, law=law, **candidate))
         except ValueError:
             risks.append(np.inf)
     return np.where(np.array(risks) >= 0, risks, np.inf)
@@ -114,7 +116,7 @@ def compare(name: str, p: int, n: int, d: int, draws: int, samples: int, results
                 estimated = Population(plug_in, d, row_pairs=tails != "rows")
                 predicted = expanded(estimated, own_laws[tails], n - 1)
                 gains = 1 - predicted / predicted[0]
-                best = [max(_places(c), key=lambda i: gains[i]) for c in CORRECTIONS]
+                best = [max(_places(c), key=lambda i: gains[i]) for c in NAMES]
                 _note(results, (kind, tails, "1/n"), (name, p, n, d), best, gains, true)
                 if tails == "tails":
                     fits = [CANDIDATES[0], *(CANDIDATES[i] for i in best)]
@@ -132,7 +134,7 @@ def _places(correction: str) -> list[int]:
 def _note(
     results: dict, key: tuple, setting: tuple, best: list, predicted: np.ndarray, true: np.ndarray
 ) -> None:
-    for correction, i in zip(CORRECTIONS, best, strict=True):
+    for correction, i in zip(NAMES, best, strict=True):
         results[key].append((correction, *setting, predicted[i], true[i], true[_places(correction)].max()))
 
 
@@ -140,7 +142,7 @@ def table(results: dict, chosen: object, title: str) -> None:
     """Print errors in percentage points."""
     print(f"\n{title}\n{'covariance':12} {'law':9} {'by':10} {'correction':14} bias  rmse  lost  sign")
     for key, rows in results.items():
-        for correction in CORRECTIONS:
+        for correction in NAMES:
             kept = np.array([row[-3:] for row in rows if row[0] == correction and chosen(row)], dtype=float)
             if len(kept):
                 predicted, true, most = 100 * kept.T

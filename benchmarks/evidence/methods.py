@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
-from attenua._correct.corrections import CORRECTIONS
+from attenua._correct.registry import CORRECTIONS
 from evidence.outcome import Array, Fit, Outcome, attempt
 
 Order = str | tuple[int, ...] | None

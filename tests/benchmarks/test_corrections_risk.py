@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from attenua._correct.corrections import CORRECTIONS
+from attenua._correct.registry import CORRECTIONS
 from corrections_risk import SETTINGS, main
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import plug_in_witness
 from attenua import CorrectedPCACV
-from attenua._correct.corrections import Strengths
+from attenua._correct.registry import Strengths
 from attenua.theory.laws import Gaussian
 from plug_in_witness import PLAIN, RULES, Cell, PlugIn, Witness, choices, shrunk
 from research.witness_data import LOADERS
@@ -19,7 +19,7 @@ def test_the_plain_search_is_the_estimators(name, seed):
     cell = Cell(X, 3, data.neighbours)
     chosen = choices(cell, RULES[PLAIN])
     model = CorrectedPCACV(3, neighbours=data.neighbours).fit(X)
-    assert [choice._asdict() for choice in chosen] == model.choices_
+    assert list(chosen) == model.choices_
     U = cell.fitted(chosen)
     np.testing.assert_allclose(U @ U.T, model.components_.T @ model.components_, atol=1e-7)
 

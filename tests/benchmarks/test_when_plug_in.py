@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import pytest
 
-from when_plug_in import CORRECTIONS, compare, table
+from when_plug_in import NAMES, compare, table
 
 
 @pytest.mark.slow
@@ -15,4 +15,4 @@ def test_errors_of_a_few_predictions(capsys):
     assert {key[1] for key in results} == {"gaussian", "tails", "rows"}
     table(results, lambda row: True, "all")
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 3 + len(results) * len(CORRECTIONS)
+    assert len(lines) == 3 + len(results) * len(NAMES)

@@ -19,7 +19,7 @@ from definitions import (
 from designs import balanced, leading_projector, moving, preserving
 
 import corrections_risk as benchmark
-from attenua._correct.corrections import CORRECTIONS, Strengths
+from attenua._correct.registry import CORRECTIONS, Strengths
 from attenua.theory import (
     ContaminatedNormal,
     CorrectionMap,

@@ -15,7 +15,7 @@ from designs import moving
 from scipy.integrate import quad
 from scipy.stats import chi2
 
-from attenua._correct.corrections import Strengths
+from attenua._correct.registry import Strengths
 from attenua.theory import (
     LATENT_LAWS,
     ContaminatedNormal,

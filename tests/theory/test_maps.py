@@ -7,8 +7,8 @@ import pytest
 from definitions import SECOND, STEPS, corrected, kernel, line
 from designs import gaussian_cubature, moving
 
-from attenua._correct.corrections import Strengths
 from attenua._correct.neighbours import column_smoother
+from attenua._correct.registry import Strengths
 from attenua.theory import CorrectionMap, RowNoise
 from attenua.theory.laws import Gaussian
 

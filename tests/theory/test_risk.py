@@ -16,7 +16,7 @@ from designs import (
     solve_sylvester_on_tangent,
 )
 
-from attenua._correct.corrections import Strengths
+from attenua._correct.registry import Strengths
 from attenua.theory import (
     CorrectionMap,
     Gaussian,

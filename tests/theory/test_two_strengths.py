@@ -16,7 +16,7 @@ from designs import (
     simulated_coefficient,
 )
 
-from attenua._correct.corrections import Strengths
+from attenua._correct.registry import Strengths
 from attenua.theory import (
     CorrectionMap,
     Gaussian,
@@ -229,7 +229,7 @@ def test_oracle_of_both_strengths():
     assert (on_grid.attenuation, on_grid.tempering) == (alphas[row], temperings[column])
     # On the ranges strengths are polished, and the risk no larger than on the grid.
     anywhere = population.oracle(n, ["attenuation", "tempering"])
-    assert population.excess_risk(n, **anywhere._asdict()) <= risks.min() + 1e-12
+    assert population.excess_risk(n, **anywhere) <= risks.min() + 1e-12
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from joblib import cpu_count
 
-from attenua._correct.corrections import CORRECTIONS
+from attenua._correct.registry import CORRECTIONS
 from attenua.cli.methods import Method
 
 FILE_HELP = (

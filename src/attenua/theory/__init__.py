@@ -1,6 +1,6 @@
 """When does a correction help, by how much, and at which strength: the risk theory, computed."""
 
-from attenua._correct.corrections import Strengths
+from attenua._correct.registry import Strengths
 from attenua.theory.autoencoder import (
     asymmetric_map,
     balanced_gains,

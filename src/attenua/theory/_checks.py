@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.corrections import CORRECTIONS, Strengths, checked_strength_of
+from attenua._correct.registry import CORRECTIONS, Strengths, checked_strength
 from attenua._data.checks import real_numbers
 
 # Relative size of the asymmetry and of the negative eigenvalues that count as rounding (a covariance that
@@ -77,7 +77,9 @@ def as_candidates(strengths: Mapping[str, ArrayLike]) -> tuple[tuple[int, ...], 
     for name, given in strengths.items():
         arrays[name] = real_numbers(given, f"{name} must be a number or an array of numbers")
         for value in arrays[name].ravel().tolist():
-            checked_strength_of(name, value)
+            checked_strength(name, value)
+        if CORRECTIONS[name].differential is None and name != "row_tempering" and arrays[name].any():
+            raise ValueError(f"the theory does not cover {name}; set it to 0.")
     try:
         together = np.broadcast_arrays(*arrays.values())
     except ValueError:
@@ -128,5 +130,5 @@ def over_candidates(
 
 def in_words(strengths: Strengths) -> str:
     """Return the strengths that are not 0, as a person would write them."""
-    used = [f"{name} = {value:.4g}" for name, value in strengths._asdict().items() if value]
+    used = [f"{name} = {value:.4g}" for name, value in strengths.items() if value]
     return ", ".join(used) if used else "no correction"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attenua._correct.corrections import Strengths
+from attenua._correct.registry import Strengths
 from attenua._data.checks import real_numbers
 from attenua._estimate.html import result_html
 from attenua.theory._checks import in_words
@@ -100,7 +100,7 @@ class Expectation:
         low, high = np.quantile(self.plug_in_gains, [0.1, 0.9]) if self.plug_in_gains.size else (np.nan,) * 2
         return {
             "correction": self.correction,
-            "strengths": {name: value for name, value in self.strengths._asdict().items() if value},
+            "strengths": {name: value for name, value in self.strengths.items() if value},
             "gain": self.gain,
             "bias": self.bias,
             "sampling": self.sampling,

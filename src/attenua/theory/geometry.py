@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attenua._correct.corrections import Strengths
 from attenua._correct.feature_groups import column_labels
 from attenua._correct.neighbours import column_smoother
+from attenua._correct.registry import Strengths
 from attenua.theory._checks import (
     INPUT_TOLERANCE,
     PRESERVATION_TOLERANCE,

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._correct import attenuation, damping, smoothing, tempering
-from attenua._correct.corrections import Strengths
 from attenua._correct.neighbours import Smoother
+from attenua._correct.registry import Strengths
 from attenua.theory.cutoff import Array
 from attenua.theory.noise import RowNoise
 

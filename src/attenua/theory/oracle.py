@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from attenua._correct.corrections import GRIDS, SEARCH_ORDER, Strengths
+from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, Strengths
 from attenua.theory.cutoff import Array
 
 # The closure of the strengths that random masks reach, and of the direct path.
@@ -68,19 +68,19 @@ def _along(
     risk: Callable[[Strengths], float], best: Strengths, least: float, name: str
 ) -> tuple[Strengths, float]:
     """Return the best strength of one correction, with the others as they are, and its risk."""
-    grid = np.linspace(0, max(GRIDS[name]), _POINTS)
-    values = [risk(best._replace(**{name: float(strength)})) for strength in grid]
+    grid = np.linspace(0, max(CORRECTIONS[name].strengths), _POINTS)
+    values = [risk(best.replace(**{name: float(strength)})) for strength in grid]
     lowest = int(np.argmin(values))
     if values[lowest] < least:
-        best, least = best._replace(**{name: float(grid[lowest])}), values[lowest]
+        best, least = best.replace(**{name: float(grid[lowest])}), values[lowest]
     bounds = grid[max(lowest - 1, 0)], grid[min(lowest + 1, _POINTS - 1)]
     polished = minimize_scalar(
-        lambda strength: risk(best._replace(**{name: float(strength)})),
+        lambda strength: risk(best.replace(**{name: float(strength)})),
         bounds=bounds,
         method="bounded",
         options={"xatol": 1e-7 * grid[-1]},
     )
     # The bounded search never evaluates its end points, where a monotone curve has its minimum.
     if polished.fun < least:
-        best, least = best._replace(**{name: float(polished.x)}), float(polished.fun)
+        best, least = best.replace(**{name: float(polished.x)}), float(polished.fun)
     return best, least

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attenua._correct.corrections import Strengths
+from attenua._correct.registry import Strengths
 from attenua._data.checks import checked_random
 from attenua._estimate.html import result_html
 from attenua.theory._checks import as_rank, as_rows, as_strengths

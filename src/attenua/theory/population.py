@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attenua._correct.corrections import Strengths, checked_corrections
+from attenua._correct.registry import Strengths, checked_grids
 from attenua.theory import oracle, risk
 from attenua.theory._checks import (
     PRESERVATION_TOLERANCE,
@@ -334,7 +334,7 @@ class Population(Geometry):
 
     def _offered(self, corrections: Any, law: Law) -> dict[str, tuple[float, ...]]:
         """Return the strengths of the corrections asked for; of all, those that neighbours and law allow."""
-        grids = checked_corrections(corrections)
+        grids = checked_grids(corrections)
         if isinstance(corrections, str):
             if self._smoother is None:
                 grids.pop("smoothing")

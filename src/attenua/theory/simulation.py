@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.spatial.distance import pdist, squareform
 
-from attenua._correct.corrections import Strengths
+from attenua._correct.registry import Strengths
 from attenua._correct.row_tempering import pair_weights, row_weights
 from attenua._data.reweighting import laplacian
 from attenua.theory.cutoff import Array, excess_risk

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attenua._correct.corrections import GRIDS, SEARCH_ORDER, Strengths
+from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, Strengths
 from attenua._data.checks import checked_random
 from attenua._data.reweighting import FEW_ROWS
 from attenua.theory._checks import INPUT_TOLERANCE, as_rank, as_rows, as_sample_size
@@ -182,8 +182,11 @@ def _grids(population: Population, law: Law, corrections: Any) -> dict[str, Arra
     if isinstance(corrections, Mapping):
         return {name: np.array(grids[name]) for name in ORDER if name in grids}
     # Row tempering has no bias of its own, so that fewer strengths do.
-    fine = {name: _FINE[:: 4 if name == "row_tempering" else 1] * max(GRIDS[name]) for name in grids}
-    return {name: np.union1d(fine[name], GRIDS[name]) for name in ORDER if name in grids}
+    fine = {
+        name: _FINE[:: 4 if name == "row_tempering" else 1] * max(CORRECTIONS[name].strengths)
+        for name in grids
+    }
+    return {name: np.union1d(fine[name], CORRECTIONS[name].strengths) for name in ORDER if name in grids}
 
 
 class _Search:
@@ -265,7 +268,7 @@ class _Search:
     def _together(self, names: Sequence[str]) -> Expectation:
         for size in _SIZES:
             self._sweep(names, self.n * size)
-        used = [c for c in self._parts if all(not s or name in names for name, s in c._asdict().items())]
+        used = [c for c in self._parts if all(not s or name in names for name, s in c.items())]
         # Ties go to the smaller strengths.
         return self._best("together", sorted(used, key=sum))
 
@@ -276,8 +279,10 @@ class _Search:
         for _ in range(_SWEEPS):
             before = best
             for name in (name for name in SEARCH_ORDER if name in names):
-                strengths = [s for s in self.grids[name] if s in GRIDS[name]] or self.grids[name]
-                tried = [best, *(best._replace(**{name: float(s)}) for s in strengths)]
+                strengths = [s for s in self.grids[name] if s in CORRECTIONS[name].strengths] or self.grids[
+                    name
+                ]
+                tried = [best, *(best.replace(**{name: float(s)}) for s in strengths)]
                 best = min(tried, key=lambda candidate: self.risk(candidate, n))
             if best == before:
                 break
@@ -312,7 +317,11 @@ class _Search:
 
     def _by_simulation(self, off: Expectation, seeds: Sequence[int]) -> Expectation:
         """Choose among the strengths that the estimators compare by their simulated risk."""
-        strengths = GRIDS[off.correction] if len(off.candidates) > len(GRIDS[off.correction]) else None
+        strengths = (
+            CORRECTIONS[off.correction].strengths
+            if len(off.candidates) > len(CORRECTIONS[off.correction].strengths)
+            else None
+        )
         candidates = off.candidates if strengths is None else self._candidates(off.correction, strengths)
         risks = self._risks(candidates, seeds)
         best = int(np.argmin(risks[:, 1:].mean(axis=0)))

@@ -1,9 +1,39 @@
-"""How much of the spread of sample variances is noise."""
+"""How much of what is seen is noise: the standard error of a gain, and the noise in sample variances."""
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+
+def gain_error(differences: Array, held_out_ratio: float) -> Any:
+    r"""Return the standard error of the mean of differences over splits, for each column.
+
+    .. math::
+
+        \mathrm{se}^2 = \Bigl(\frac1J + \frac{n_{\mathrm{held}}}{n_{\mathrm{training}}}\Bigr)\, s_d^2
+
+    for :math:`J` differences of variance :math:`s_d^2`. The second term stands for the overlap of training
+    sets, which the usual :math:`s_d/\sqrt J` ignores (Nadeau and Bengio, 2003).
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_splits,) or (n_splits, n_columns)
+        One entry or row for each split.
+    held_out_ratio : float
+        Mean over the splits of held-out rows per training row.
+
+    Returns
+    -------
+    float, or ndarray of shape (n_columns,)
+        NaN for one split.
+    """
+    n_splits = len(differences)
+    if n_splits < 2:
+        return np.full(differences.shape[1:], np.nan)[()]
+    return np.sqrt(1 / n_splits + held_out_ratio) * differences.std(axis=0, ddof=1)
 
 
 def variance_noise(variances: Array, n: float) -> float:
@@ -28,7 +58,7 @@ def variance_noise(variances: Array, n: float) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from attenua._select.variance_noise import variance_noise
+    >>> from attenua._select.noise import variance_noise
     >>> variance_noise(np.array([1.0, 1.1, 0.9]), n=30), round(variance_noise(np.array([1.0, 2, 9]), n=30), 3)
     (1.0, 0.119)
     """

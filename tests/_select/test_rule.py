@@ -1,11 +1,14 @@
-"""Averages of subspaces, against the mean of their projectors."""
+"""What is done with subspaces: whether two are one, and averages against the mean of their projectors."""
 
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
 
-from attenua._select.averaging import mean_subspace
+from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua._select.rule import mean_subspace, same_subspace
 from attenua._solve.subspace import Subspace
-from tests.helpers import leading, sine
+from tests.helpers import leading, sine, spiked_rows
 
 
 def random_subspaces(count, size=12, rank=3, closeness=0.5):
@@ -64,3 +67,42 @@ def test_ties_are_told_where_all_are_tied():
     _, (one, two) = random_subspaces(2)
     assert mean_subspace([one._replace(tied=True), two._replace(tied=True)], [1, 1]).tied
     assert not mean_subspace([one._replace(tied=True), two], [1, 1]).tied
+
+
+@pytest.mark.parametrize(("angle", "same"), [(0, True), (1e-9, True), (5e-7, True), (2e-6, False)])
+def test_angles_are_told_apart(angle, same):
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((50, 4)))[0]
+    turned = np.column_stack([Q[:, 0], np.cos(angle) * Q[:, 1] + np.sin(angle) * Q[:, 3], Q[:, 2]])
+    rotation = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    assert same_subspace(Q[:, :3], turned @ rotation) == same
+
+
+def test_arrays_of_another_library():
+    torch = pytest.importorskip("torch")
+    axes = torch.eye(4, dtype=torch.float64)
+    assert same_subspace(axes[:, :2], axes[:, [1, 0]])
+    assert not same_subspace(axes[:, :2], axes[:, 1:3])
+
+
+@pytest.mark.parametrize("shape", [(60, 8), (40, 200), (30, 600)])
+def test_standardised_columns_leave_nothing_to_attenuate(shape):
+    X = StandardScaler().fit_transform(spiked_rows(*shape))
+    model = AttenuatedPCACV(2).fit(X)
+    assert model.cv_risk_.min() < model.cv_risk_[0]
+    assert (model.alpha_, model.gain_) == (0, 0)
+    assert model.verdict_.startswith("PCA: the strength ")
+    assert "on all rows it gives PCA's subspace" in model.verdict_
+    assert sine(model.components_, PCA(2).fit(X).components_) < 1e-6
+
+
+def test_the_verdict_names_the_strength_and_the_gain():
+    X = spiked_rows(40, 8)
+    model = AttenuatedPCACV(3).fit(X)
+    assert model.alpha_ > 0
+    expected = f"Attenuation {model.alpha_:g} removes {100 * model.gain_:.2g}% of PCA's held-out risk."
+    assert model.verdict_ == expected
+    refit = AttenuatedPCA(3, alpha=model.alpha_).fit(X)
+    np.testing.assert_allclose(model.components_, refit.components_, atol=1e-9)
+    whole = AttenuatedPCACV(8).fit(X)
+    assert whole.verdict_ == "PCA: no strength reconstructs held-out rows better."
