@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any, NoReturn
 
 from attenua import __version__
-from attenua._data.extras import how_to_install
+from attenua._extras import how_to_install
 
 try:
     import typer

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from attenua._data.extras import how_to_install
+from attenua._extras import how_to_install
 from attenua.cli.base import EXIT_CODES, app, console, fail, progress_bar
 from attenua.cli.writing import check_targets, writing
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from attenua._data.files import refuse_existing, write_all_whole
+from attenua._files import refuse_existing, write_all_whole
 from attenua.cli.base import fail
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua._data.extras import how_to_install
+from attenua._extras import how_to_install
 from attenua.cli.readers.refusing import refuse_too_large, refusing, unzipped_size
 from attenua.cli.readers.source import Source, TableError, shortened
 

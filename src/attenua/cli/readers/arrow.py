@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._data.extras import how_to_install
+from attenua._extras import how_to_install
 from attenua.cli.readers.refusing import refuse_too_large, refusing
 from attenua.cli.readers.source import NOT_NUMBERS, Source, TableError
 

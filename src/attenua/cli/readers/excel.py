@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from attenua._data.extras import how_to_install
+from attenua._extras import how_to_install
 from attenua.cli.readers.refusing import refuse_too_large, refusing, unzipped_size
 from attenua.cli.readers.source import TableError
 

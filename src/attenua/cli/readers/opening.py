@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from attenua._data.extras import how_to_install
+from attenua._extras import how_to_install
 from attenua.cli.readers.arrays import h5ad_source, npy_source, npz_source
 from attenua.cli.readers.arrow import ArrowSource
 from attenua.cli.readers.csv_text import CsvSource
