@@ -74,7 +74,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 .venv/demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q -e '.[plot,cli]'
+	$(BIN)/python -m pip install -q -e '.[cli]'
 	touch $@
 
 .venv/test: pyproject.toml | $(BIN)/python
@@ -86,7 +86,7 @@ $(BIN)/python:
 	touch $@
 
 .venv/study: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q -e '.[plot,cli,study]'
+	$(BIN)/python -m pip install -q -e '.[cli,study]'
 	touch $@
 
 .venv/lint: pyproject.toml Makefile | $(BIN)/python

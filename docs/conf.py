@@ -7,7 +7,7 @@ from shutil import copyfile
 from typing import Any
 
 import attenua
-from attenua._data.extras import how_to_install
+from attenua._extras import how_to_install
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))

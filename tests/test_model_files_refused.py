@@ -266,7 +266,7 @@ def test_a_pickle_is_never_opened(saved):
     buffer = io.BytesIO()
     np.save(buffer, np.array([[Trap()]], dtype=object), allow_pickle=True)
     rewrite(saved, members(saved) | {"components_.npy": buffer.getvalue()})
-    with pytest.raises(ModelFileError, match=r"components_.npy is damaged .* no plain array"):
+    with pytest.raises(ModelFileError, match=r"components_.npy is damaged .* not a plain array"):
         load_model(saved)
     saved.write_bytes(pickle.dumps(Trap()))
     with pytest.raises(

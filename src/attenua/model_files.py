@@ -20,9 +20,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from attenua._correct.registry import CORRECTIONS
-from attenua._data.files import write_all_whole
 from attenua._data.namespace import to_host
-from attenua._data.npz import Npz, NpzError, PackedError, opened_npz
 from attenua._estimate.fitted import Kind
 from attenua._estimate.stored import (
     ARRAY_KINDS,
@@ -33,6 +31,7 @@ from attenua._estimate.stored import (
     check_numbers,
     keys_of,
 )
+from attenua._files import Npz, NpzError, PackedError, opened_npz, write_all_whole
 from attenua._select.steps import Steps
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.corrected import CorrectedPCA, CorrectedPCACV

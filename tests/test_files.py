@@ -1,5 +1,6 @@
-"""Archives that lie about themselves are refused before their members are read."""
+"""Files are written whole or not at all, and npz files that lie are refused before they are read."""
 
+import errno
 import io
 import os
 import struct
@@ -9,7 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from attenua._data.npz import NpzError, PackedError, opened_npz
+from attenua._files import NpzError, PackedError, opened_npz, write_all_whole, write_whole
 
 ARRAY = np.arange(6.0).reshape(2, 3)
 
@@ -79,33 +80,26 @@ def test_archives_beyond_2_gib(path):
     ("content", "problem"),
     [
         (lambda: b"", "too short for a zip file"),
-        (lambda: b"PK", "too short for a zip file"),
         (lambda: bytes(100), "does not end as a zip file"),
-        (lambda: whole() + b"x", "does not end as a zip file"),
         (lambda: patched(whole(), END, 20, "<H", 5) + b"hello", "does not end as a zip file"),
-        (lambda: patched(whole(), END, 4, "<H", 1), "one of several parts"),
         (lambda: patched(whole(), END, 8, "<H", 0), "one of several parts"),
-        (lambda: patched(whole(), END, 8, "<HH", 99, 99), "more than 64 members"),
-        (lambda: patched(whole(), END, 12, "<L", 2**32 - 1), "directory is not where its end says"),
-        (lambda: patched(whole(), END, 16, "<L", 2**32 - 1), "directory is not where its end says"),
-        (lambda: whole()[:-22] + b"PK\x06\x07" + bytes(16) + whole()[-22:], "directory is not where"),
+        (lambda: patched(whole(), END, 16, "<L", 2**32 - 1), "directory is in the wrong place"),
+        (
+            lambda: whole()[:-22] + b"PK\x06\x07" + bytes(16) + whole()[-22:],
+            "directory is in the wrong place",
+        ),
         (lambda: b"PK\x06\x07" + bytes(16) + whole()[-22:], "the archive is damaged"),
-        (lambda: bytes(9) + whole(), "directory is not where its end says"),
-        (lambda: patched(whole64(), END64, 0, "<L", 0), "directory is not where its end says"),
-        (lambda: patched(whole64(), LOCATOR64, 8, "<Q", 0), "directory is not where its end says"),
-        (lambda: patched(whole64(), END64, 48, "<Q", 2**60), "directory is not where its end says"),
-        (lambda: patched(whole64(), END64, 40, "<Q", 2**60), "directory is not where its end says"),
-        (lambda: patched(whole64(), END64, 24, "<Q", 2**60), "one of several parts"),
+        (lambda: patched(whole64(), END64, 0, "<L", 0), "directory is in the wrong place"),
+        (lambda: patched(whole64(), LOCATOR64, 8, "<Q", 0), "directory is in the wrong place"),
+        (lambda: patched(whole64(), END64, 40, "<Q", 2**60), "directory is in the wrong place"),
         (lambda: patched(whole64(), END64, 24, "<QQ", 2**60, 2**60), "more than 64 members"),
         (lambda: packed([(f"{k}.npy", b"") for k in range(65)]), "more than 64 members"),
         (lambda: packed([(f"{k}" * 30_000, b"") for k in range(3)]), "very long names"),
-        (lambda: patched(whole(), ENTRY, 8, "<H", 1), "is encrypted"),
-        (lambda: patched(whole(), ENTRY, 8, "<H", 8), "is encrypted, or stored in a way that is not ours"),
-        (lambda: patched(whole(), ENTRY, 34, "<H", 1), "stored in a way that is not ours"),
+        (lambda: patched(whole(), ENTRY, 8, "<H", 8), "is encrypted or stored in an unsupported way"),
+        (lambda: patched(whole(), ENTRY, 34, "<H", 1), "stored in an unsupported way"),
         (lambda: patched(whole(), ENTRY, 20, "<L", 7), "two different sizes"),
         (lambda: patched(whole(), ENTRY, 20, "<LL", 2**31, 2**31), "claim to be larger than the file"),
         (lambda: patched(whole(), ENTRY, 42, "<L", 9), "is damaged"),
-        (lambda: patched(whole(), LOCAL, 30, "5s", b"b.npy"), "is damaged"),
         (lambda: patched(whole(), ENTRY, 16, "<L", 0), "a.npy is damaged .*CRC"),
     ],
 )
@@ -132,7 +126,7 @@ def test_a_size_of_more_than_32_bits(path):
         read(path, content)
 
 
-@pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
 def test_what_is_packed_is_read_only_where_it_may_be(path, compression):
     content = packed([("a.npy", npy(ARRAY))], compression)
     with pytest.raises(PackedError, match=r"'a.npy' is compressed$"):
@@ -142,7 +136,7 @@ def test_what_is_packed_is_read_only_where_it_may_be(path, compression):
         with pytest.raises(NpzError, match="claim more than 100 bytes"):
             read(path, content, most_unpacked=100)
     else:
-        with pytest.raises(NpzError, match="compressed in a way that is not ours"):
+        with pytest.raises(NpzError, match="compressed by an unsupported method"):
             read(path, content, most_unpacked=1000)
 
 
@@ -157,21 +151,15 @@ PLAIN = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }"
     ("member", "problem"),
     [
         (b"", "EOFError"),
-        (b"\x80\x04N.", "EOFError"),
         (header(PLAIN, bytes(8)).replace(b"NUMPY\x01", b"NUMPY\x02"), "does not begin as an array"),
         (header(PLAIN + b" " * 2000, bytes(8)), "does not begin as an array"),
-        (header(PLAIN), "another size than its shape"),
         (header(PLAIN, bytes(9)), "another size than its shape"),
         (header(PLAIN.replace(b"(1,)", b"(999999999999999999, 999999999999999999)")), "another size"),
         (header(PLAIN.replace(b"(1,)", b"(0,)")), "it is empty"),
-        (header(PLAIN.replace(b"(1,)", b"(-1,)"), bytes(8)), "no plain array"),
-        (header(PLAIN.replace(b"(1,)", b"(1L,)"), bytes(8)), "no plain array"),
-        (header(PLAIN.replace(b"(1,)", b"(" * 900 + b")" * 900), bytes(8)), "does not begin|no plain array"),
-        (header(PLAIN.replace(b"<f8", b"|O"), bytes(8)), "no plain array"),
-        (header(PLAIN.replace(b"<f8", b">f8"), bytes(8)), "no plain array"),
-        (header(PLAIN.replace(b"'<f8'", b"[('a', '<f8')]"), bytes(8)), "no plain array"),
+        (header(PLAIN.replace(b"(1,)", b"(-1,)"), bytes(8)), "not a plain array"),
+        (header(PLAIN.replace(b"<f8", b"|O"), bytes(8)), "not a plain array"),
+        (header(PLAIN.replace(b"'<f8'", b"[('a', '<f8')]"), bytes(8)), "not a plain array"),
         (header(PLAIN.replace(b"<f8", b"<f7"), bytes(8)), "is damaged .*TypeError"),
-        (header(PLAIN.replace(b"False", b"print(1)"), bytes(8)), "no plain array"),
     ],
 )
 def test_arrays_that_lie(path, member, problem):
@@ -204,3 +192,52 @@ def test_only_ordinary_files_are_opened_and_no_pipe_is_waited_for(tmp_path):
         thread.start()
         thread.join(timeout=20)
         assert told == ["it is not an ordinary file"]
+
+
+def test_a_file_is_replaced_whole(tmp_path):
+    path = tmp_path / "x.bin"
+    write_whole(path, b"one")
+    write_whole(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert os.listdir(tmp_path) == ["x.bin"]
+
+
+def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "x.bin"
+    write_whole(path, b"one")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(path, b"two")
+    assert path.read_bytes() == b"one"
+    assert os.listdir(tmp_path) == ["x.bin"]
+
+
+def test_several_files_are_written_all_or_none(tmp_path):
+    one, two = tmp_path / "new" / "one", tmp_path / "new" / "two"
+    write_all_whole({one: b"1", two: b"2"}, make_folders=True)
+    assert (one.read_bytes(), two.read_bytes()) == (b"1", b"2")
+    three = tmp_path / "new" / "three"
+    with pytest.raises(FileExistsError, match="two exists already and nothing was written"):
+        write_all_whole({three: b"3", two: b"4"})
+    assert not three.exists()
+    write_all_whole({three: b"3", two: b"4"}, force=True)
+    assert (two.read_bytes(), three.read_bytes()) == (b"4", b"3")
+    with pytest.raises(FileExistsError, match="is a folder"):
+        write_all_whole({tmp_path / "new": b""}, force=True)
+    assert sorted(os.listdir(tmp_path / "new")) == ["one", "three", "two"]
+
+
+@pytest.mark.parametrize("write", [write_whole, lambda path, content: write_all_whole({path: content})])
+def test_a_full_disk_names_the_file(tmp_path, monkeypatch, write):
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left") as refused:
+        write(tmp_path / "x.bin", b"one")
+    assert refused.value.filename == str(tmp_path / "x.bin")
+    assert os.listdir(tmp_path) == []

@@ -1,6 +1,7 @@
-"""An npz file of which nothing is believed: names, sizes and types are checked before an array is read.
+"""Files on disk: written whole or not at all, and npz files that are checked before anything is read.
 
-No pickle is opened, no code of the file runs, and what is read needs no more memory than the caller allows.
+Names, sizes and types in an npz file are not trusted. No pickle is opened, no code in the file runs, and
+reading needs no more memory than the caller allows.
 """
 
 import math
@@ -9,20 +10,21 @@ import re
 import stat
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import BinaryIO, NamedTuple
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Far more than our files have; zipfile reads the whole directory before it says how long it is.
+# Far more than our files need; zipfile reads the whole directory before it reports how long it is.
 _MOST_MEMBERS, _MOST_DIRECTORY_BYTES = 64, 2**16
 _MOST_HEADER_BYTES = 1024
-# The end of a zip file and, where something in it lies beyond 2 GiB (zip64), what comes before that end.
+# The end of a zip file and, where something in it lies beyond 2 GiB (zip64), what precedes that end.
 _END, _END64, _LOCATOR64 = struct.Struct("<4s4H2LH"), struct.Struct("<4sQ2H2L4Q"), struct.Struct("<4sLQL")
 _SIDE = rb"[0-9]{1,18}"
-# What numpy writes, and nothing else: its own reader evaluates the header, and mends old ones.
+# Exactly what numpy writes today: numpy's own reader evaluates the header, and repairs old ones.
 _HEADER = re.compile(
     rb"\{'descr': '([<|][a-zA-Z][0-9]{1,4})', 'fortran_order': (True|False), "
     rb"'shape': \((|%(side)b,|%(side)b(?:, %(side)b)+)\), \} *\n" % {b"side": _SIDE}
@@ -30,20 +32,83 @@ _HEADER = re.compile(
 _UTF8_NAMES = 0x800
 
 
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file so that an interruption leaves either the old one or the new one, never a part."""
+    write_all_whole({Path(path): content}, force=True)
+
+
+def write_all_whole(
+    contents: Mapping[Path, bytes], *, force: bool = False, make_folders: bool = False
+) -> None:
+    """Write several files, all of them or none.
+
+    Parameters
+    ----------
+    contents : mapping of Path to bytes
+        The content of each file.
+    force : bool, default=False
+        Replace existing files. Otherwise an existing file is an error, and nothing is written.
+    make_folders : bool, default=False
+        Create missing folders.
+
+    Raises
+    ------
+    FileExistsError
+        If one of the files exists and `force` is False.
+    """
+    refuse_existing(contents, force=force)
+    if make_folders:
+        for folder in {path.parent for path in contents}:
+            folder.mkdir(parents=True, exist_ok=True)
+    parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in contents}
+    try:
+        # A full disk or a missing permission shows up here, before the first file is put in its place.
+        for path, content in contents.items():
+            _write_part(parts[path], content, path)
+        refuse_existing(contents, force=force)
+        for path, part in parts.items():
+            os.replace(part, path)
+    finally:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+
+
+def refuse_existing(paths: Iterable[Path], *, force: bool = False) -> None:
+    """Raise FileExistsError for the first file that exists, unless `force`."""
+    for path in paths:
+        if path.is_dir():
+            raise FileExistsError(f"{path} is a folder; give the name of a file.")
+        if path.exists() and not force:
+            raise FileExistsError(
+                f"{path} exists already and nothing was written; force=True (--force) replaces it."
+            )
+
+
+def _write_part(part: Path, content: bytes, path: Path) -> None:
+    try:
+        with open(part, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        error.filename = os.fspath(path)  # the user knows the file, not its temporary part
+        raise
+
+
 class NpzError(ValueError):
     """What is wrong with a file, as the end of a sentence that names it."""
 
 
 class PackedError(NpzError):
-    """A member is compressed, where none may be."""
+    """A member is compressed where compression is not allowed."""
 
 
 class Header(NamedTuple):
-    """What an array of a file says of itself; its size is known to be that of the shape."""
+    """Type and shape of a stored array; its size in the file matches the shape."""
 
-    dtype: np.dtype
+    dtype: np.dtype[Any]
     shape: tuple[int, ...]
-    order: str
+    order: Literal["C", "F"]
     n_bytes: int
 
 
@@ -53,7 +118,7 @@ class Npz:
     Attributes
     ----------
     names : list of str
-        Of the members, all different.
+        Names of the members, all different.
     """
 
     def __init__(self, archive: zipfile.ZipFile):
@@ -63,50 +128,50 @@ class Npz:
 
     def content(self, name: str) -> bytes:
         """Return the bytes of a member."""
-        with _damage_told(name), self._archive.open(self._members[name]) as stream:
-            return _exactly(stream, self._members[name].file_size)
+        with _explain_damage(name), self._archive.open(self._members[name]) as stream:
+            return _read_exactly(stream, self._members[name].file_size)
 
     def header(self, name: str) -> Header:
         """Return the type and shape of an array without reading it."""
-        with _damage_told(name), self._archive.open(self._members[name]) as stream:
+        with _explain_damage(name), self._archive.open(self._members[name]) as stream:
             header = _read_header(stream)
             stored = self._members[name].file_size - header.n_bytes
         if math.prod(header.shape) * header.dtype.itemsize != stored:
             raise NpzError(f"{name} has another size than its shape {header.shape} needs")
         return header
 
-    def array(self, name: str) -> NDArray:
+    def array(self, name: str) -> NDArray[Any]:
         """Return an array."""
         header = self.header(name)
         flat = np.frombuffer(self.content(name), header.dtype, offset=header.n_bytes)
-        array = flat.reshape(header.shape, order=header.order)
-        return array.copy(order="K")  # which can be written to, and goes through memory as before
+        # A writable copy with the same memory layout.
+        return flat.reshape(header.shape, order=header.order).copy(order="K")
 
 
 @contextmanager
 def opened_npz(path: str | os.PathLike[str], *, most_unpacked: int | None = None) -> Iterator[Npz]:
-    """Open an npz file and check all that can be known before its members are read.
+    """Open an npz file and check everything that can be checked before its members are read.
 
     Parameters
     ----------
     path : path
-        The file, or a link to it. A folder, a device and a pipe are refused, and not waited for.
+        The file, or a link to it. Folders, devices and pipes are refused without waiting for them.
     most_unpacked : int, optional
-        Read members that are packed (by deflate), if all of them take at most so many bytes unpacked. By
-        default packed members are refused: memory is then bounded by the size of the file.
+        Allow members compressed by deflate, if all of them together unpack to at most this many bytes. By
+        default compressed members are refused, so the size of the file bounds the memory.
 
     Raises
     ------
     OSError
-        If there is no such file, or it may not be read.
+        If the file does not exist or cannot be read.
     NpzError
-        If something is wrong with it, here or in a method of what is returned.
+        If the file is not as it should be; the methods of the result raise it too.
     """
-    with _opened(path) as file:
+    with _open_without_waiting(path) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise NpzError("it is not an ordinary file")
-        with _damage_told("the archive"):
+        with _explain_damage("the archive"):
             _check_end(file, status.st_size)
             archive = zipfile.ZipFile(file)
         with archive:
@@ -114,29 +179,29 @@ def opened_npz(path: str | os.PathLike[str], *, most_unpacked: int | None = None
             yield Npz(archive)
 
 
-def _opened(path: str | os.PathLike[str]) -> BinaryIO:
-    def without_waiting(path: str, flags: int) -> int:
+def _open_without_waiting(path: str | os.PathLike[str]) -> BinaryIO:
+    def opener(path: str, flags: int) -> int:
         return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
     try:
-        return open(os.fspath(path), "rb", opener=without_waiting)
+        return open(os.fspath(path), "rb", opener=opener)
     except ValueError as error:  # a null byte in the name
         raise NpzError(str(error)) from None
 
 
 @contextmanager
-def _damage_told(what: str) -> Iterator[None]:
+def _explain_damage(what: str) -> Iterator[None]:
     try:
         yield
     except NpzError:
         raise
-    except Exception as error:  # a damaged zip can fail in any way of zipfile, struct and zlib
-        # zipfile quotes what it found instead of a name, which may be the whole file.
+    except Exception as error:  # a damaged zip can raise any error of zipfile, struct and zlib
+        # zipfile may quote the whole file in place of a name.
         raise NpzError(f"{what} is damaged ({type(error).__name__}: {str(error)[:100]})") from None
 
 
 def _check_end(file: BinaryIO, size: int) -> None:
-    """Refuse what is no zip file, is a part of one, or has a directory that is not small and at its end."""
+    """Refuse files that are not a zip file, are one part of several, or have an odd directory."""
     most = _END64.size + _LOCATOR64.size + _END.size
     file.seek(max(0, size - most))
     tail = file.read(most)
@@ -151,11 +216,11 @@ def _check_end(file: BinaryIO, size: int) -> None:
         _, _, place, _ = _LOCATOR64.unpack_from(tail, _END64.size)
         signature, _, _, _, disk, first_disk, here, total, length, start = _END64.unpack_from(tail)
         if signature != b"PK\x06\x06" or place != end:
-            raise NpzError("its directory is not where its end says")
+            raise NpzError("its directory is in the wrong place")
     if disk or first_disk or here != total:
         raise NpzError("it is one of several parts of a zip file")
     if start + length != end:
-        raise NpzError("its directory is not where its end says")
+        raise NpzError("its directory is in the wrong place")
     if total > _MOST_MEMBERS or length > _MOST_DIRECTORY_BYTES:
         raise NpzError(f"it has more than {_MOST_MEMBERS} members, or very long names")
 
@@ -170,9 +235,9 @@ def _check_members(members: list[zipfile.ZipInfo], size: int, most_unpacked: int
         if packed and most_unpacked is None:
             raise PackedError(f"{name!r} is compressed")
         if packed and member.compress_type != zipfile.ZIP_DEFLATED:
-            raise NpzError(f"{name!r} is compressed in a way that is not ours")
+            raise NpzError(f"{name!r} is compressed by an unsupported method")
         if member.flag_bits & ~_UTF8_NAMES or member.volume:
-            raise NpzError(f"{name!r} is encrypted, or stored in a way that is not ours")
+            raise NpzError(f"{name!r} is encrypted or stored in an unsupported way")
         if not packed and member.file_size != member.compress_size:
             raise NpzError(f"{name!r} has two different sizes")
     if sum(member.compress_size for member in members) > size:
@@ -181,20 +246,20 @@ def _check_members(members: list[zipfile.ZipInfo], size: int, most_unpacked: int
         raise NpzError(f"its members claim more than {most_unpacked:,} bytes")
 
 
-def _exactly(stream: BinaryIO, n_bytes: int) -> bytes:
+def _read_exactly(stream: IO[bytes], n_bytes: int) -> bytes:
     content = stream.read(n_bytes)
     if len(content) != n_bytes:
         raise EOFError(f"{len(content)} of {n_bytes} bytes")
     return content
 
 
-def _read_header(stream: BinaryIO) -> Header:
-    magic, length = _exactly(stream, 8), int.from_bytes(_exactly(stream, 2), "little")
+def _read_header(stream: IO[bytes]) -> Header:
+    magic, length = _read_exactly(stream, 8), int.from_bytes(_read_exactly(stream, 2), "little")
     if magic != b"\x93NUMPY\x01\x00" or length > _MOST_HEADER_BYTES:
         raise ValueError("it does not begin as an array does")
-    found = _HEADER.fullmatch(_exactly(stream, length))
+    found = _HEADER.fullmatch(_read_exactly(stream, length))
     if found is None:
-        raise ValueError("it is no plain array of numbers or texts")
+        raise ValueError("it is not a plain array of numbers or texts")
     dtype, fortran, sides = found.groups()
     shape = tuple(int(side) for side in sides.split(b",") if side)
     if 0 in shape:
