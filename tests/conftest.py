@@ -29,7 +29,7 @@ HOW_TO_GET = {
 }
 
 # Small versions of long runs, and all options on all array libraries: slow as a whole.
-SLOW_FOLDERS = [Path(__file__).parent / name for name in ("backends", "benchmarks", "studies")]
+SLOW_FOLDERS = [Path(__file__).parent / name for name in ("backends", "studies")]
 
 
 def pytest_addoption(parser):
