@@ -20,8 +20,8 @@ demo: .venv/demo  ## Compare with PCA on data of scikit-learn, and save a pictur
 check: .venv/test  ## The fast tests, for every save.
 	$(BIN)/python -m pytest -q -n auto --fast tests src
 
-test: .venv/test  ## All tests; the end says what was left out, and why.
-	$(BIN)/python -m pytest -q -n auto
+test: .venv/test  ## All tests, with the reasons of those that are skipped.
+	$(BIN)/python -m pytest -q -n auto -rs
 
 lint: .venv/lint  ## ruff and mypy on the code, zizmor and their schema on the workflows.
 	$(BIN)/ruff check .
