@@ -20,8 +20,8 @@ import numpy as np
 
 from attenua._data.rows import HostRows
 from attenua._select.rule import AttenuationRule
-from attenua.rivals.manifold import MAX_ITER, TOLERANCE, grassmann_tangent, minimise
-from attenua.rivals.masked_loss import MaskedTargetLosses
+from attenua_paper.rivals.manifold import MAX_ITER, TOLERANCE, grassmann_tangent, minimise
+from attenua_paper.rivals.masked_loss import MaskedTargetLosses
 
 RATES = np.array([0.25, 0.5, 0.75, 0.9])
 

@@ -39,12 +39,12 @@ from attenua._correct.tempering import tempered_matrix
 from attenua._data.reweighting import laplacian
 from attenua._select.comparison import ROUNDING
 from attenua._select.variance_noise import variance_noise
-from attenua.studies.gain import excess_risk_removed
-from attenua.studies.hindsight import HeldMoments
 from attenua.theory import CorrectionMap, Population
 from attenua.theory.estimates import blended_covariance, tail_law
 from attenua.theory.geometry import NoGapError
 from attenua.theory.laws import Gaussian, Law, Rows, StudentT
+from attenua_paper.studies.gain import excess_risk_removed
+from attenua_paper.studies.hindsight import HeldMoments
 from research.witness_data import HALVES, LOADERS, SEED, DataSet
 
 Array = NDArray[np.float64]

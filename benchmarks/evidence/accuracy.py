@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from attenua.studies.tables import Table
+from attenua_paper.studies.tables import Table
 from evidence.averages import Mean, decimals, mean_of, pearson, spearman
 from evidence.results import DEFAULT, PAPER, PCA, RECOMMENDED, data_means, fitted, pair, rivals_of
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attenua._data.blas import blas_limit
-from attenua.studies.gain import excess_risk_removed
-from attenua.studies.hindsight import HeldMoments
+from attenua_paper.studies.gain import excess_risk_removed
+from attenua_paper.studies.hindsight import HeldMoments
 from evidence.downstream import accuracies
 from evidence.draws import Draw, draw, ranks_allowed
 from evidence.methods import METHODS, Order, Rows, fit_method, same_by_definition

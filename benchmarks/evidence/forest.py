@@ -9,7 +9,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from attenua.studies.simulations.figures import STYLE
+from attenua_paper.studies.simulations.figures import STYLE
 from evidence.averages import Mean, mean_of
 from evidence.results import PAPER, RECOMMENDED, cell_means, data_means, fitted, judged_part, parts_of
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from attenua.studies.tables import Table
+from attenua_paper.studies.tables import Table
 from evidence.averages import decimals
 from evidence.results import DEFAULT, RECOMMENDED, cell_means, data_means, fitted
 

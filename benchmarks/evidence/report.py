@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from attenua._data.files import write_all_whole
-from attenua.studies.simulations.figures import save_figure
-from attenua.studies.tables import Table
+from attenua_paper.studies.simulations.figures import save_figure
+from attenua_paper.studies.tables import Table
 from evidence.accuracy import accuracy_table, correlation_table, labelled
 from evidence.forest import compact_forest, forest
 from evidence.one_kind import EXAMPLES, KINDS, cells_table, sets_table

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from sklearn.covariance import OAS, LedoitWolf, MinCovDet
 from sklearn.decomposition import FactorAnalysis, MiniBatchSparsePCA, TruncatedSVD
 
-from attenua.rivals import CorrelationPCA, HeteroPCA
+from attenua_paper.rivals import CorrelationPCA, HeteroPCA
 from evidence.methods import Order
 from evidence.outcome import Array, Fit, Outcome, attempt
 from evidence.rrcov import shared_process
@@ -73,7 +73,7 @@ def truncated_svd(X: Array, rank: int, order: Order) -> Fit:
 
 
 def attenua_rival(X: Array, rank: int, order: Order, *, estimator: Callable[[int], Any]) -> Fit:
-    """Return the subspace of an estimator of attenua.rivals."""
+    """Return the subspace of an estimator of attenua_paper.rivals."""
     model = estimator(rank).fit(X)
     return Fit(model.mean_, model.components_)
 

@@ -5,7 +5,7 @@ from math import nan
 
 import pandas as pd
 
-from attenua.studies.tables import Table
+from attenua_paper.studies.tables import Table
 from evidence.averages import Mean, decimals, mean_of
 from evidence.results import (
     CORRECTIONS,

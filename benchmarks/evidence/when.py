@@ -13,8 +13,8 @@ from scipy.stats import spearmanr
 from attenua._data.files import write_all_whole
 from attenua.display.common import ACCENT, SHADES
 from attenua.expected import CELLS_FILE, LOSS, TRAITS, Cells, traits_of
-from attenua.studies.simulations.figures import STYLE, save_figure
-from attenua.studies.tables import Table
+from attenua_paper.studies.simulations.figures import STYLE, save_figure
+from attenua_paper.studies.tables import Table
 from evidence.averages import decimals
 from evidence.draws import draw
 from evidence.results import CELL, RECOMMENDED, cell_means, fitted, read_lines

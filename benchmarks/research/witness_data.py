@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn import datasets
 from sklearn.feature_extraction.image import extract_patches_2d
 
-from attenua.datasets import fetch_har, fetch_optdigits, fetch_phoneme
+from attenua_paper.datasets import fetch_har, fetch_optdigits, fetch_phoneme
 
 Array = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ import io
 import pytest
 from matplotlib.image import imread
 
-from attenua.studies.simulations.figures import save_figure
+from attenua_paper.studies.simulations.figures import save_figure
 from evidence.forest import compact_forest, data_sets, forest, overall
 
 

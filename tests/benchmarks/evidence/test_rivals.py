@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import simpson
 
-from attenua.rivals import FactorAnalysisPCA
+from attenua_paper.rivals import FactorAnalysisPCA
 from evidence.methods import Rows, fit_method
 from evidence.rivals import RIVALS, fit_rival, leading, orthonormal
 from evidence.rrcov import shared_process
