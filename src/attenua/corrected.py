@@ -216,8 +216,8 @@ class CorrectedPCA(IncrementalFit, RuleTransformer):
                 "row_tempering reads the rows twice, but X is an iterator that can be read once; give a list "
                 "of batches, a dataset or an array, or row_tempering=0."
             )
-        (read,) = row_tempered(data.reweighter, [strength])
-        return read().total
+        (splits,) = row_tempered(data.reweighter, [strength])
+        return splits.total
 
 
 class CorrectedPCACV(IncrementalFit, StepwiseCV):

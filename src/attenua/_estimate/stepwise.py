@@ -152,8 +152,8 @@ class StepwiseCV(CrossValidated):
                 search.leave_out(correction, _READ_ONCE)
                 warnings.warn(f"row_tempering is left out: {_READ_ONCE}.", stacklevel=caller_level())
             else:
-                readers = dict(zip(strengths[1:], row_tempered(data.reweighter, strengths[1:]), strict=True))
-                search.step(correction, strengths, readers)
+                tempered = row_tempered(data.reweighter, strengths[1:])
+                search.step(correction, strengths, dict(zip(strengths[1:], tempered, strict=True)))
 
     def _answer(self) -> Answer:
         """Return what was chosen and how sure its gain is."""
