@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from attenua._correct.corrections import Strengths
 from attenua._correct.damping import damped
-from attenua._correct.family import MatrixFamily
 from attenua._correct.smoothing import smoothed
 from attenua._correct.tempering import tempered
 from attenua._data.moments import Moments
+from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
 from attenua._solve.subspace import Subspace
 

@@ -7,8 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.family import MatrixFamily
 from attenua._data.moments import Moments
+from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
 from attenua._solve.subspace import Subspace
 
