@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.family import MatrixFamily
 from attenua._correct.feature_groups import column_labels
 from attenua._data.checks import checked_count, checked_positive
 from attenua._data.moments import Moments
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
 from attenua._select.comparison import CrossValidation
+from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
 from attenua._solve.subspace import Convergence, Subspace
 from attenua_paper.rivals.common import formed_covariance, subspace_of_frame
