@@ -42,9 +42,9 @@ from attenua._select.variance_noise import variance_noise
 from attenua.studies.gain import excess_risk_removed
 from attenua.studies.hindsight import HeldMoments
 from attenua.theory import CorrectionMap, Population
-from attenua.theory.estimates import blended_covariance, tail_law
 from attenua.theory.geometry import NoGapError
 from attenua.theory.laws import Gaussian, Law, Rows, StudentT
+from attenua.theory.samples import blended_covariance, tail_law
 from research.witness_data import HALVES, LOADERS, SEED, DataSet
 
 Array = NDArray[np.float64]

@@ -18,7 +18,7 @@ from unittest.mock import patch
 SIZES = ["1797x64", "500x128"]
 METHODS = ["CorrectedPCACV", "AttenuatedPCACV"]
 # Modules that limit the threads by a name of their own.
-LIMITED = ["report.page", "theory.geometry", "theory.movement", "theory.plugin", "theory.population"]
+LIMITED = ["report.page", "theory.geometry", "theory.plugin", "theory.population"]
 
 
 def rows_of(n: int, p: int) -> Any:

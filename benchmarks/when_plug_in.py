@@ -28,9 +28,14 @@ from sklearn.covariance import ledoit_wolf
 from attenua._correct.corrections import GRIDS, Strengths
 from attenua.rivals import shrinkage_intensity
 from attenua.theory import Gaussian, Population, Rows, StudentT
-from attenua.theory.estimates import blended_covariance, factor_covariance, tail_law
 from attenua.theory.laws import square_root
-from attenua.theory.simulation import fitted_risks, simulated_gain
+from attenua.theory.samples import (
+    blended_covariance,
+    factor_covariance,
+    fitted_risks,
+    simulated_gain,
+    tail_law,
+)
 
 CORRECTIONS = ("attenuation", "tempering", "damping", "row_tempering")
 CANDIDATES = [Strengths()] + [Strengths(**{name: s}) for name in CORRECTIONS for s in GRIDS[name][1:]]

@@ -18,7 +18,7 @@ def test_a_table_is_printed(capsys):
 
 
 def test_all_limits_are_lifted_for_the_comparison():
-    from attenua.theory._threads import threads_for
+    from attenua.theory.cutoff import threads_for
 
     for module in LIMITED:
         assert importlib.import_module(f"attenua.{module}").threads_for is threads_for

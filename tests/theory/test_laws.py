@@ -28,7 +28,8 @@ from attenua.theory import (
     StudentT,
     draw_rows,
 )
-from attenua.theory.laws import as_law, shortened_gaussian
+from attenua.theory.laws import as_law
+from attenua.theory.noise import shortened_gaussian
 
 TWO = np.array([[3.0, 1.0], [1.0, 1.5]])
 THREE = moving(2, 3, (6, 2, 0.5))

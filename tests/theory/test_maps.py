@@ -9,8 +9,9 @@ from designs import gaussian_cubature, moving
 
 from attenua._correct.corrections import Strengths
 from attenua._correct.neighbours import column_smoother
-from attenua.theory import CorrectionMap, RowNoise
+from attenua.theory import CorrectionMap, Population, RowNoise, corrected_map, when
 from attenua.theory.laws import Gaussian
+from attenua.theory.samples import fitted_risks
 
 GROUPS = np.array([0, 1, 1, 0, 2])
 GRAPH = line(5)
@@ -158,3 +159,30 @@ def test_no_correction_is_the_identity():
     np.testing.assert_array_equal(of_map.value(S), S)
     np.testing.assert_array_equal(of_map.differential(S, E), E)
     np.testing.assert_array_equal(correction.linear_part(E), E)
+
+
+def test_what_the_theory_does_not_cover_is_refused(monkeypatch):
+    """A registered correction without formulas must not be ignored: PCA's number would come back."""
+    entrywise = {name: step for name, step in corrected_map.ENTRYWISE.items() if name != "damping"}
+    monkeypatch.setattr(corrected_map, "ENTRYWISE", entrywise)
+    population = Population(moving(8), 2)
+    refused = pytest.raises(ValueError, match="the theory does not cover damping; set it to 0")
+    for function in (population.bias, population.sampling_coefficient, population.block_gap):
+        with refused:
+            function(damping=[0.0, 0.5], attenuation=0.3)
+    for corrections in (["damping"], ["attenuation", "damping"], {"damping": [0.5]}):
+        with refused:
+            population.oracle(30, corrections)
+        with refused:
+            when(moving(8), 2, 30, corrections=corrections, n_simulations=0)
+    with refused:
+        fitted_risks(population, np.eye(5), [Strengths(damping=0.5)])
+    assert population.bias(damping=0.0, attenuation=0.3) == population.bias(attenuation=0.3)
+    # All corrections that it does cover.
+    names = [e.correction for e in when(moving(8), 2, 30, n_simulations=0)]
+    assert names == ["attenuation", "tempering", "row_tempering", "together"]
+
+
+def test_smoothing_without_neighbours_is_refused():
+    with pytest.raises(ValueError, match="smoothing needs neighbours"):
+        CorrectionMap(Strengths(smoothing=1.0))

@@ -77,7 +77,7 @@ def test_coefficient_is_its_definition(design, alpha):
 def some_noise(rng, p, centred):
     """Noise with every kind of part, of no particular law."""
     first, second, third, fourth = (M @ M.T + np.eye(p) for M in rng.standard_normal((4, p, p)))
-    rows = RowTerms(rng.standard_normal((7, p)), 0.3, third if centred else None)
+    rows = RowTerms(rng.standard_normal((7, p)), 0.3, third * centred)
     return RowNoise(first, crossed=((0.7, second), (1.2, third)), matrices=((-0.4, fourth),), rows=rows)
 
 

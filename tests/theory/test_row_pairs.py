@@ -12,7 +12,9 @@ from attenua.theory import (
     StudentT,
     draw_rows,
     laws,
-    row_pairs,
+)
+from attenua.theory import (
+    noise as noise_module,
 )
 
 LAWS = [Gaussian(), ContaminatedNormal(0.1, 3.0), StudentT(5.0)]
@@ -83,8 +85,8 @@ def test_risk_of_pairs_against_monte_carlo(law, strengths):
 def test_three_digits(monkeypatch, law, kappa):
     population = Population(moving(8), 2, row_pairs=True)
     found = population.sampling_coefficient(law=law, row_tempering=kappa)
-    monkeypatch.setattr(row_pairs, "_SPACING", 0.1)
-    monkeypatch.setattr(row_pairs, "_NEGLIGIBLE", 1e-6)
+    monkeypatch.setattr(noise_module, "_PAIR_SPACING", 0.1)
+    monkeypatch.setattr(noise_module, "_PAIR_NEGLIGIBLE", 1e-6)
     monkeypatch.setattr(laws, "_MIXING_SPACING", 0.6)
     monkeypatch.setattr(laws, "_MIXING_LEFT_OUT", 1e-6)
     finer = population.sampling_coefficient(law=law, row_tempering=kappa)

@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from attenua._data.blas import blas_threads
-from attenua.theory import Gaussian, Population, _threads, plug_in_report
+from attenua.theory import Gaussian, Population, cutoff, plug_in_report
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def two_threads():
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize(("worth_threads", "expected"), [(512, 1), (4, 2)])
 def test_risks_of_small_matrices_take_one_thread(monkeypatch, worth_threads, expected):
-    monkeypatch.setattr(_threads, "_WORTH_THREADS", worth_threads)
+    monkeypatch.setattr(cutoff, "_WORTH_THREADS", worth_threads)
     seen, of_gaussian = [], Gaussian.noise
 
     def watched(self, *arguments):

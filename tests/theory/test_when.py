@@ -10,9 +10,15 @@ from scipy.optimize import brentq
 from attenua import CorrectedPCA
 from attenua._correct.corrections import GRIDS, Strengths
 from attenua.theory import LATENT_LAWS, Gaussian, Population, Rows, StudentT, draw_rows, when
-from attenua.theory.estimates import _without_noise, blended_covariance, factor_covariance, tail_law
 from attenua.theory.expectations import WORTH
-from attenua.theory.simulation import fitted_risks, simulated_gain
+from attenua.theory.samples import (
+    _without_noise,
+    blended_covariance,
+    factor_covariance,
+    fitted_risks,
+    simulated_gain,
+    tail_law,
+)
 
 N = 40
 MOVING = moving(1)
