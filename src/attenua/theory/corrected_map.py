@@ -36,7 +36,7 @@ from attenua.theory._checks import as_answer
 from attenua.theory.cutoff import Array
 from attenua.theory.noise import RowNoise
 
-__all__ = ["GRIDS", "SEARCH_ORDER", "CorrectionMap", "SmoothCorrection", "Strengths"]
+__all__ = ["SEARCH_ORDER", "CorrectionMap", "SmoothCorrection", "Strengths"]
 
 
 class MatrixStep(NamedTuple):
@@ -81,6 +81,11 @@ def used_strengths(strengths: Strengths) -> dict[str, float]:
 def with_strength(strengths: Strengths, name: str, strength: float) -> Strengths:
     """Return the strengths with one of them replaced."""
     return Strengths(**{**used_strengths(strengths), name: float(strength)})
+
+
+def compared_strengths(name: str) -> tuple[float, ...]:
+    """Return the strengths of a correction that the estimators compare."""
+    return GRIDS[name]
 
 
 def is_covered(name: str) -> bool:

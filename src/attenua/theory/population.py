@@ -14,10 +14,10 @@ from attenua.theory import risk
 from attenua.theory._checks import PRESERVATION_TOLERANCE, as_answer, as_sample_size, as_strengths
 from attenua.theory.balanced import BalancedConstants, PairMoments, balanced_constants, pair_moments
 from attenua.theory.corrected_map import (
-    GRIDS,
     SEARCH_ORDER,
     Strengths,
     as_candidates,
+    compared_strengths,
     in_words,
     offered_strengths,
     with_strength,
@@ -433,7 +433,7 @@ def _best_along(
     risk: Callable[[Strengths], float], best: Strengths, least: float, name: str
 ) -> tuple[Strengths, float]:
     """Return the best strength of one correction, with the others as they are, and its risk."""
-    grid = np.linspace(0, max(GRIDS[name]), _POINTS)
+    grid = np.linspace(0, max(compared_strengths(name)), _POINTS)
     values = [risk(with_strength(best, name, strength)) for strength in grid]
     lowest = int(np.argmin(values))
     if values[lowest] < least:

@@ -13,9 +13,9 @@ from attenua._data.checks import checked_random
 from attenua._data.reweighting import FEW_ROWS
 from attenua.theory._checks import INPUT_TOLERANCE, as_rank, as_rows, as_sample_size
 from attenua.theory.corrected_map import (
-    GRIDS,
     SEARCH_ORDER,
     Strengths,
+    compared_strengths,
     used_strengths,
     with_strength,
 )
@@ -282,7 +282,8 @@ class _Search:
         for _ in range(_SWEEPS):
             before = best
             for name in (name for name in SEARCH_ORDER if name in names):
-                strengths = [s for s in self.grids[name] if s in GRIDS[name]] or self.grids[name]
+                compared = np.intersect1d(self.grids[name], compared_strengths(name))
+                strengths = compared if compared.size else self.grids[name]
                 tried = [best, *(with_strength(best, name, s) for s in strengths)]
                 best = min(tried, key=lambda candidate: self.risk(candidate, n))
             if best == before:
@@ -318,8 +319,10 @@ class _Search:
 
     def _by_simulation(self, off: Expectation, seeds: Sequence[int]) -> Expectation:
         """Choose among the strengths that the estimators compare by their simulated risk."""
-        strengths = GRIDS[off.correction] if len(off.candidates) > len(GRIDS[off.correction]) else None
-        candidates = off.candidates if strengths is None else self._candidates(off.correction, strengths)
+        compared = compared_strengths(off.correction)
+        candidates = off.candidates
+        if len(candidates) > len(compared):
+            candidates = tuple(self._candidates(off.correction, compared))
         risks = self._risks(candidates, seeds)
         best = int(np.argmin(risks[:, 1:].mean(axis=0)))
         gain, error = simulated_gain(risks[:, 0], risks[:, 1 + best])
