@@ -130,7 +130,7 @@ class ExpectationsDisplay:
         self.error_bars_: dict[str, Any] = {}
         # The strongest first: the legend has the order of the lines at n.
         ordered = sorted(self.expectations, key=_shown_gain, reverse=True)
-        simulated = [e for e in ordered if any(e.strengths) and np.isfinite(e.simulated_gain)]
+        simulated = [e for e in ordered if not e.is_pca and np.isfinite(e.simulated_gain)]
         for expectation in ordered:
             self._draw_line(expectation)
         for place, expectation in enumerate(simulated):
@@ -195,7 +195,7 @@ def _shown_gain(e: Expectation) -> float:
 
 def _label(e: Expectation) -> str:
     name = e.correction.replace("_", " ")
-    if not any(e.strengths):
+    if e.is_pca:
         return f"{name}: none"
     at = "" if e.correction == "together" else f" {getattr(e.strengths, e.correction):.2g}"
     return f"{name}{at}: {_shown_gain(e):.0%}" + ("" if e.is_sound else " (simulated)")

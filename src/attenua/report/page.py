@@ -33,7 +33,7 @@ from attenua.report.corrected_words import search_context
 from attenua.report.images import grey_image, shape_from_names, signed_image
 from attenua.report.overview import Overview, colour_of, find_overview
 from attenua.report.overview_charts import loadings_table, scores_chart, scores_table, variance_chart
-from attenua.theory._threads import threads_for
+from attenua.theory.cutoff import threads_for
 
 Array = NDArray[np.float64]
 

@@ -1,11 +1,22 @@
-"""What stands for a population when there is only a sample: a covariance, and the tails of the rows."""
+"""Estimates of a population from a sample, and risks in samples that are drawn from a population.
+
+The risks of drawn samples are exact, where the expansion in 1/n is not.
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.optimize import brentq
+from scipy.spatial.distance import pdist, squareform
 from scipy.special import polygamma
 
-from attenua.theory.cutoff import Array
+from attenua._correct.row_tempering import pair_weights, row_weights
+from attenua._data.reweighting import laplacian
+from attenua.theory.corrected_map import CorrectionMap, Strengths
+from attenua.theory.cutoff import Array, excess_risk
 from attenua.theory.laws import Gaussian, Law, StudentT
+from attenua.theory.population import Population
 
 # Heavier tails than these have fourth moments that no sample shows, and a risk that 1/n does not describe.
 _LEAST_DEGREES, _MOST_DEGREES = 5.0, 200.0
@@ -22,15 +33,6 @@ def factor_covariance(S: Array, n_components: int, n: float) -> Array:
 
         \hat\Sigma = \sum_{j \le d} (\ell_j - \sigma^2) u_j u_j^\top + \text{a diagonal}, \qquad
         \operatorname{diag}(\hat\Sigma) = \operatorname{diag}(S) .
-
-    Parameters
-    ----------
-    S : ndarray of shape (p, p)
-        Sample covariance.
-    n_components : int
-        `d`.
-    n : float
-        Sample size.
     """
     p, d = len(S), n_components
     values, vectors = np.linalg.eigh(S)
@@ -67,15 +69,6 @@ def blended_covariance(S: Array, n_components: int, n: float) -> Array:
     1 where S differs from F no more than by the errors of its entries, and small where the columns are
     correlated beyond the factors and rows are many. This is the intensity of Ledoit and Wolf (2003) for
     Gaussian rows, with F taken as given.
-
-    Parameters
-    ----------
-    S : ndarray of shape (p, p)
-        Sample covariance, not 0.
-    n_components : int
-        Number of factors.
-    n : float
-        Sample size.
     """
     unit = np.abs(S).max()
     S = S / unit  # so that no square overflows or vanishes
@@ -93,12 +86,7 @@ def tail_law(rows: Array) -> Law:
     :math:`\log \tau` and that of :math:`\log |g|^2`. The first is :math:`\psi_1(\nu/2)` for a Student t law,
     the second about :math:`\psi_1(r/2)` with the effective dimension :math:`r = (\operatorname{tr}
     \Sigma)^2 / \operatorname{tr} \Sigma^2`. Unlike a fourth moment, this exists for every law, and few rows
-    show it.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, p)
-        Rows of mean 0, two at least that are not 0.
+    show it. At least two rows must not be 0.
     """
     rows = rows / np.abs(rows).max()
     squared = np.sum(rows**2, axis=1)
@@ -115,3 +103,47 @@ def tail_law(rows: Array) -> Law:
         return StudentT(_LEAST_DEGREES)
     degrees = brentq(lambda df: polygamma(1, df / 2) - excess, _LEAST_DEGREES, _MOST_DEGREES)
     return StudentT(round(float(degrees), 1))
+
+
+def fitted_risks(population: Population, rows: Array, candidates: Sequence[Strengths]) -> Array:
+    r"""Return the excess risk :math:`\operatorname{tr}\{\Sigma (P_* - \hat P)\}` of every candidate's fit.
+
+    The rows have mean 0, or are centred, in units of the population's `scaled` covariance. Row tempering is
+    of pairs of rows, or of single rows, as the population has it.
+    """
+    covariances, risks = {}, []
+    for candidate in candidates:
+        kappa = candidate.row_tempering
+        if kappa not in covariances:
+            tempered = _of_pairs if kappa and population._row_pairs else _of_rows
+            covariances[kappa] = tempered(rows, kappa)
+        T = CorrectionMap(candidate, population._labels, population._smoother).value(covariances[kappa])
+        p, d = len(T), population.n_components
+        frame = eigh(T, subset_by_index=[p - d, p - 1], check_finite=False)[1]
+        risks.append(excess_risk(population.cutoff, frame) * population.unit)
+    return np.array(risks)
+
+
+def _of_rows(rows: Array, kappa: float) -> Array:
+    r"""Return the mean of :math:`|x|^{-2\kappa} x x^\top`."""
+    squared = np.sum(rows**2, axis=1)
+    return (rows.T * row_weights(squared, kappa)) @ rows / len(rows)
+
+
+def _of_pairs(rows: Array, kappa: float) -> Array:
+    r"""Return the sum over pairs of :math:`|x - x'|^{-2\kappa} (x - x')(x - x')^\top`, over :math:`n^2`."""
+    weights = squareform(pair_weights(pdist(rows, "sqeuclidean"), kappa))
+    return rows.T @ laplacian(weights) @ rows / len(rows) ** 2
+
+
+def simulated_gain(pca: Array, corrected: Array) -> tuple[float, float]:
+    r"""Return the share of PCA's mean risk that a correction removes, and its standard error.
+
+    Samples are paired: the error is that of :math:`\bar r / \bar r_0` by the delta method, from the residuals
+    :math:`r - (\bar r / \bar r_0)\, r_0`.
+    """
+    # Shares first: squares of tiny or huge risks would vanish or overflow.
+    pca, corrected = pca / pca.mean(), corrected / pca.mean()
+    ratio = corrected.mean()
+    error = np.std(corrected - ratio * pca, ddof=1) / np.sqrt(len(pca))
+    return float(1 - ratio), float(error)
