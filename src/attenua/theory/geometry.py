@@ -15,7 +15,6 @@ from scipy.optimize import minimize_scalar
 
 from attenua._correct.feature_groups import column_labels
 from attenua._correct.neighbours import column_smoother
-from attenua._correct.registry import Strengths
 from attenua.theory._checks import (
     INPUT_TOLERANCE,
     PRESERVATION_TOLERANCE,
