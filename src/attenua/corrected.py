@@ -15,11 +15,11 @@ from attenua._data.folds import checked_stream_folds
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData
 from attenua._data.range import check_not_vanishing
-from attenua._estimate.answer import Answer, given_answer
 from attenua._estimate.fitting import RuleTransformer
 from attenua._estimate.incremental import IncrementalFit
 from attenua._estimate.options import Corrections, FeatureGroups, Folds, Neighbours, RandomState
 from attenua._estimate.stepwise import StepwiseCV
+from attenua._estimate.words import Answer, given_answer
 from attenua._select.corrected_rule import CorrectedRule
 
 

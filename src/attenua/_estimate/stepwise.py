@@ -20,21 +20,22 @@ from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
 from attenua._data.opening import FitData
 from attenua._data.range import vanishing_columns
-from attenua._estimate.answer import (
-    Answer,
-    choices_in_words,
-    gain_in_words,
-    percent_of,
-    size_of_fit,
-    strengths_in_words,
-)
 from attenua._estimate.fitted import Kind, store
 from attenua._estimate.fitting import CrossValidated
+from attenua._estimate.words import (
+    Answer,
+    choices_in_words,
+    chosen_answer,
+    gain_in_words,
+    size_of_fit,
+    strengths_in_words,
+    verdict,
+)
 from attenua._select.averaging import mean_subspace
 from attenua._select.corrected_rule import CorrectedRule
 from attenua._select.rule import pca_subspace
 from attenua._select.same_subspace import same_subspace
-from attenua._select.search import PCA, SearchResult, StepSearch
+from attenua._select.search import PCA, StepSearch
 from attenua._select.split_errors import error_over_splits
 from attenua._select.steps import Steps
 from attenua._select.variance_noise import variance_noise
@@ -110,7 +111,12 @@ class StepwiseCV(CrossValidated):
             "corrections_": (PCA if gives_pca else result.chosen)._asdict(),
             "choices_": [(PCA if gives_pca else choice)._asdict() for choice in result.choices],
             "steps_": result.steps,
-            "verdict_": _verdict(result, is_pca, gives_pca),
+            "verdict_": verdict(
+                result.chosen._asdict(),
+                [choice._asdict() for choice in result.choices],
+                result.gain,
+                gives_pca,
+            ),
             "gain_": 0.0 if gives_pca else result.gain,
             "left_out_gain_": 0.0 if gives_pca else result.left_out_gain,
             "candidates_": result.candidates,
@@ -157,9 +163,9 @@ class StepwiseCV(CrossValidated):
 
     def _answer(self) -> Answer:
         """Return what was chosen and how sure its gain is."""
-        words, size = strengths_in_words(self.corrections_), size_of_fit(self)
+        words = strengths_in_words(self.corrections_)
         if not any(strength for choice in self.choices_ for strength in choice.values()):
-            return Answer(words, self.verdict_, (size,))
+            return Answer(words, self.verdict_, (size_of_fit(self),))
         if not any(self.corrections_.values()):
             words = "PCA averaged with corrections"
         gain_error, left_out_error = self._gain_errors()
@@ -170,7 +176,7 @@ class StepwiseCV(CrossValidated):
         # A single choice was made by all splits: none was left out, so none tells what to expect.
         if len(self.choices_) > 1:
             facts.append(("to expect of new rows", gain_in_words(self.left_out_gain_, left_out_error)))
-        return Answer(f"{words}, gain {percent_of(self.gain_)}", self.verdict_, (*facts, size))
+        return chosen_answer(self, words, facts)
 
     def _gain_errors(self) -> list[float]:
         """Return the standard errors of ``gain_`` and ``left_out_gain_``."""
@@ -193,33 +199,3 @@ def _fitted(rule: CorrectedRule, choice: Strengths, moments: Moments, rank: int)
     """Return the subspace of a choice, fitted to all rows, whose moments have its row tempering."""
     ((_, subspace),) = rule.with_strengths([choice]).subspaces(moments, rank)
     return subspace
-
-
-def _verdict(result: SearchResult, is_pca: bool, gives_pca: bool) -> str:
-    """Return what came out, in a sentence or two."""
-    if is_pca:
-        return "PCA: no correction reconstructs held-out rows clearly better."
-    if gives_pca:
-        return (
-            "PCA: some strengths reconstruct held-out rows better, but on all rows they give PCA's subspace "
-            "(as attenuation does where all columns have the same variance)."
-        )
-    taken = [
-        f"{name.replace('_', ' ')} {strength:g}"
-        for name, strength in result.chosen._asdict().items()
-        if strength
-    ]
-    if taken:
-        verb = "removes" if len(taken) == 1 else "remove"
-        sentence = f"{_listed(taken).capitalize()} {verb} {percent_of(result.gain)} of PCA's held-out risk."
-    else:
-        sentence = "By all splits no correction is clearly better than PCA."
-    differing = sum(choice != result.chosen for choice in result.choices)
-    if differing:
-        verb = "differs" if differing == 1 else "differ"
-        sentence += f" {differing} of the {len(result.choices)} choices that are averaged {verb} from this."
-    return sentence
-
-
-def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

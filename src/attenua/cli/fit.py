@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from attenua._estimate.words import described
 from attenua.cli.base import EXIT_CODES, app, print_plain
 from attenua.cli.fitting import fit_rows, load_rows, scores_of
 from attenua.cli.methods import Method, Request, refuse_options_of_other_methods
@@ -38,7 +39,7 @@ from attenua.cli.reading import (
     Reading,
     Sheet,
 )
-from attenua.cli.words import as_record, describe, dump
+from attenua.cli.record import as_record, dump
 from attenua.cli.writing import check_targets, refuse_file, write_files
 from attenua.model_files import model_bytes
 
@@ -117,5 +118,5 @@ def fit(
     if as_json:
         print_plain(dump(as_record(table, model) | {"files": [str(path) for path in targets]}))
     else:
-        print_plain(describe(table, model))
+        print_plain(described(table.source, model))
         print_plain("Written: " + ", ".join(str(path) for path in targets))

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from attenua._estimate.words import described
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain, working
 from attenua.cli.fitting import fit_rows, load_rows
 from attenua.cli.methods import (
@@ -44,7 +45,7 @@ from attenua.cli.reading import (
     Reading,
     Sheet,
 )
-from attenua.cli.words import as_record, describe, dump
+from attenua.cli.record import as_record, dump
 from attenua.cli.writing import check_targets, write_files
 from attenua.model_files import ModelFileError, load_model
 
@@ -118,7 +119,7 @@ def report(
     if as_json:
         print_plain(dump(as_record(table, fitted) | {"files": [str(out)]}))
     else:
-        print_plain(describe(table, fitted))
+        print_plain(described(table.source, fitted))
         print_plain(f"Written: {out}")
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from attenua._data.words import counted
+from attenua._estimate.words import counted
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain
 from attenua.cli.fitting import scores_of
 from attenua.cli.options import AsJson, Force
@@ -21,7 +21,7 @@ from attenua.cli.reading import (
     Reading,
     Sheet,
 )
-from attenua.cli.words import dump
+from attenua.cli.record import dump
 from attenua.cli.writing import check_targets, write_files
 from attenua.model_files import ModelFileError, load_model
 

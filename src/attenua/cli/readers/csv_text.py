@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._data.extras import how_to_install
-from attenua._data.words import counted
+from attenua._estimate.words import counted
 from attenua.cli.readers.cells import MISSING, is_missing, is_number
 from attenua.cli.readers.form import CsvOptions, find_form
 from attenua.cli.readers.source import NOT_NUMBERS, Source, TableError, first_line, shortened

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._data.words import counted
+from attenua._estimate.words import counted
 from attenua.cli.readers.source import Source, TableError
 
 WAYS = ("fail", "drop-rows", "mean")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attenua._data.words import counted
+from attenua._estimate.words import counted
 from attenua.cli.readers.columns import chosen_columns, describe_columns, one_column, refuse_same_names
 from attenua.cli.readers.form import CsvOptions
 from attenua.cli.readers.labels import Labels, as_colours, as_groups, as_texts, find_labels, refuse_as_numbers
