@@ -53,14 +53,8 @@ def elements(page):
 
 
 def test_it_answers_in_order(page):
-    places = [
-        page.html.index(f">{question}</h2>")
-        for question in (
-            "Should I use it on these data?",
-            "What was tried, and how much does it help?",
-            "Why?",
-        )
-    ]
+    questions = ("Should I use it on these data?", "What was tried, and how much does it help?", "Why?")
+    places = [page.html.index(f">{question}</h2>") for question in questions]
     assert places == sorted(places)
 
 
