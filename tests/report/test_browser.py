@@ -59,7 +59,16 @@ def point_at(tab, key, across=0.5, down=0.4):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_all_charts_render_within_the_width(visit, address, viewport, scheme):
     tab = visit(address, viewport, color_scheme=scheme)
-    charts = "step-attenuation profiles theory leakage spectrum loadings variance moves".split()
+    charts = [
+        "profiles",
+        "theory",
+        "leakage",
+        "spectrum",
+        "loadings",
+        "variance",
+        "moves",
+        "step-attenuation",
+    ]
     assert tab.locator("figure[data-chart]").count() == len(charts)
     for key in charts:
         box = plot(tab, key).bounding_box()
