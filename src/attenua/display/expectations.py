@@ -6,17 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attenua.display.common import ACCENT, SHADES, axes_or_new, open_frame
+from attenua._estimate.words import CORRECTION_COLOURS, spoken
+from attenua.display.common import SHADES, axes_or_new, open_frame
 from attenua.theory import Expectation, Expectations, when
 
-_COLOURS = {
-    "together": SHADES[0],
-    "attenuation": ACCENT,
-    "tempering": SHADES[1],
-    "damping": "#8a5a9e",
-    "row_tempering": SHADES[2],
-    "smoothing": "#b8952f",
-}
+_COLOURS = CORRECTION_COLOURS | {"together": SHADES[0]}
 # The range of n, as multiples of the n asked for.
 _FROM, _TO, _POINTS = 1 / 4, 64, 121
 
@@ -110,17 +104,12 @@ class ExpectationsDisplay:
         return cls.from_expectations(found, sample_sizes=sample_sizes, ax=ax)
 
     def plot(self, ax: Any = None) -> "ExpectationsDisplay":
-        """Draw the lines.
+        """Draw the lines, and return this display with the artists as attributes.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
-
-        Returns
-        -------
-        ExpectationsDisplay
-            This display, with the artists as attributes.
         """
         ax = axes_or_new(ax)
         self.ax_, self.figure_, n = ax, ax.figure, self.expectations.n
@@ -134,7 +123,7 @@ class ExpectationsDisplay:
         for expectation in ordered:
             self._draw_line(expectation)
         for place, expectation in enumerate(simulated):
-            # Error bars of several corrections stand beside each other.
+            # Error bars of several corrections stand side by side.
             self._draw_error_bar(expectation, n * 1.08 ** (place - (len(simulated) - 1) / 2))
         self._finish(ordered)
         return self
@@ -194,7 +183,7 @@ def _shown_gain(e: Expectation) -> float:
 
 
 def _label(e: Expectation) -> str:
-    name = e.correction.replace("_", " ")
+    name = spoken(e.correction)
     if not any(e.strengths):
         return f"{name}: none"
     at = "" if e.correction == "together" else f" {getattr(e.strengths, e.correction):.2g}"
