@@ -6,6 +6,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua._estimate.words import percent_of
 from attenua._select.same_subspace import same_subspace
 from tests.helpers import sine, spiked_rows
 
@@ -32,8 +33,8 @@ def test_standardised_columns_leave_nothing_to_attenuate(shape):
     model = AttenuatedPCACV(2).fit(X)
     assert model.cv_risk_.min() < model.cv_risk_[0]
     assert (model.alpha_, model.gain_) == (0, 0)
-    assert model.verdict_.startswith("PCA: the strength ")
-    assert "on all rows it gives PCA's subspace" in model.verdict_
+    assert model.verdict_.startswith("PCA: some strengths ")
+    assert "on all rows they give PCA's subspace" in model.verdict_
     assert sine(model.components_, PCA(2).fit(X).components_) < 1e-6
 
 
@@ -41,9 +42,9 @@ def test_the_verdict_names_the_strength_and_the_gain():
     X = spiked_rows(40, 8)
     model = AttenuatedPCACV(3).fit(X)
     assert model.alpha_ > 0
-    expected = f"Attenuation {model.alpha_:g} removes {100 * model.gain_:.2g}% of PCA's held-out risk."
+    expected = f"Attenuation {model.alpha_:g} removes {percent_of(model.gain_)} of PCA's held-out risk."
     assert model.verdict_ == expected
     refit = AttenuatedPCA(3, alpha=model.alpha_).fit(X)
     np.testing.assert_allclose(model.components_, refit.components_, atol=1e-9)
     whole = AttenuatedPCACV(8).fit(X)
-    assert whole.verdict_ == "PCA: no strength reconstructs held-out rows better."
+    assert whole.verdict_ == "PCA: no correction reconstructs held-out rows clearly better."

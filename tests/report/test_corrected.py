@@ -138,7 +138,7 @@ def test_the_answer_follows_what_to_expect(corrected_model, unequal_frame, monke
     assert word_of(report(corrected_model, unequal_frame)) == word
 
 
-def test_given_strengths_are_set_beside_those_that_rows_choose(unequal_frame, corrected_model, pca_rows):
+def test_given_strengths_are_judged_by_those_that_rows_choose(unequal_frame, corrected_model, pca_rows):
     given = CorrectedPCA(1, damping=0.7, neighbours="line").fit(unequal_frame)
     page = report(given, unequal_frame)
     assert word_of(page) == "Held-out rows choose otherwise"

@@ -163,7 +163,7 @@ def _is_number(text: str) -> bool:
 
 
 def variance_chart(found: Overview, label: str) -> Chart:
-    """Return the chart of the variance that components explain, each and together, beside PCA's."""
+    """Return the chart of the variance that components explain, each and together, and of PCA's."""
     places = np.arange(1, len(found.ratio) + 1)
     curves = {"PCA": ("pca", 100 * found.pca_ratio), label: ("att", 100 * found.ratio)}
     if np.allclose(found.ratio, found.pca_ratio, rtol=1e-6):
