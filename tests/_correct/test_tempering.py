@@ -8,7 +8,7 @@ from attenua._correct.tempering import tempered
 from attenua._data.rows import HostRows
 from attenua._data.splits import SplitMoments
 from attenua._solve.family import MatrixFamily
-from tests.helpers import covariance, entries_of_t, interleaved_splits, uneven_rows
+from tests.helpers import covariance, entries_of_t, in_turn, interleaved_splits, uneven_rows
 
 TALL, WIDE = uneven_rows(120, 14), uneven_rows(20, 530)
 
@@ -19,9 +19,10 @@ def test_entries_of_t_are_the_scaled_matrix():
     np.testing.assert_allclose(entries_of_t(S, 0.3, 0.7), G @ (S - 0.3 * np.diag(np.diag(S))) @ G, atol=1e-12)
 
 
-@pytest.mark.parametrize("X", [TALL, sp.csr_array(TALL), WIDE, sp.csr_array(WIDE)])
-@pytest.mark.parametrize("grouped", [False, True])
-@pytest.mark.parametrize("tempering", [0, 0.3, 0.5, 1])
+@pytest.mark.parametrize(
+    ("X", "grouped", "tempering"),
+    in_turn([TALL, sp.csr_array(TALL), WIDE, sp.csr_array(WIDE)], [False, True], [0, 0.3, 0.5, 1], times=2),
+)
 def test_a_family_of_tempered_matrices(X, grouped, tempering):
     labels = np.arange(X.shape[1]) // 3 if grouped else None
     S = covariance(X.toarray() if sp.issparse(X) else X)
@@ -41,8 +42,7 @@ def test_no_tempering_leaves_the_moments_as_they_are():
     assert tempered(moments, 0.0) is moments
 
 
-@pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("p", [8, 600])
+@pytest.mark.parametrize(("as_rows", "p"), in_turn([np.asarray, sp.csr_array], [8, 600]))
 def test_a_column_that_does_not_vary_gets_no_variance(as_rows, p):
     X = uneven_rows(20, p)
     X[:, 2] = 0.1  # not a binary fraction: its variance is rounding

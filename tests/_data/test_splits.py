@@ -10,7 +10,7 @@ from attenua._data import splits as splits_module
 from attenua._data.opening import open_for_cv
 from attenua._data.rows import HostRows
 from attenua._data.splits import FoldMoments, SplitMoments
-from tests.helpers import covariance, interleaved_splits, spiked_rows
+from tests.helpers import covariance, in_turn, interleaved_splits, spiked_rows
 
 
 class CountingRows(HostRows):
@@ -46,11 +46,9 @@ SPLITS = {
 }
 
 
-@pytest.mark.parametrize("splits", SPLITS)
 @pytest.mark.parametrize(
-    "X",
-    [spiked_rows(60, 6), spiked_rows(60, 700), sp.csr_array(spiked_rows(60, 6))],
-    ids=["tall", "wide", "sparse"],
+    ("splits", "X"),
+    in_turn(SPLITS, [spiked_rows(60, 6), spiked_rows(60, 700), sp.csr_array(spiked_rows(60, 6))]),
 )
 def test_both_sides_of_every_split(X, splits):
     splits, dense = SPLITS[splits], X.toarray() if sp.issparse(X) else X

@@ -13,7 +13,7 @@ from attenua._select.rule import attenuation_rule
 from attenua._solve import tuning
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
-from tests.helpers import covariance, exact_components, sine, spiked_rows, within
+from tests.helpers import covariance, exact_components, in_turn, sine, spiked_rows, within
 
 STRENGTHS = np.linspace(0, 1, 7)
 
@@ -207,9 +207,9 @@ def test_a_full_basis_is_shrunk_and_goes_on(monkeypatch):
         check(S, family_of(S), leading_subspaces(family_of(S), 4), 4)
 
 
-@pytest.mark.parametrize("n", [30, pytest.param(900, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("width", [3, 290])
-@pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    ("n", "width", "as_rows"), in_turn([30, 900], [3, 290], [np.asarray, sp.csr_array], times=2)
+)
 def test_feature_groups(n, width, as_rows):
     X = spiked_rows(n, 600, rank=4)
     labels = np.random.default_rng(0).permutation(np.arange(600) // width)
