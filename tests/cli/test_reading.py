@@ -4,9 +4,6 @@ import json
 import os
 import re
 import shlex
-import shutil
-import subprocess
-import sys
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
@@ -179,35 +176,6 @@ def test_places_that_cannot_be_written_are_said_before_the_work(frame, monkeypat
         assert result.stderr.startswith("Error: ")
         assert sentence in result.stderr
         assert result.stderr.count("\n") == 1
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
-def test_a_standard_output_that_is_full_is_a_sentence(frame):
-    attenua = shutil.which("attenua", path=os.path.dirname(sys.executable))
-    frame[list("abcde")].to_csv("numbers.csv", index=False)
-    run("fit", "numbers.csv", *PCA)
-    for command in (
-        "fit numbers.csv -k 2 --method pca --json --out other",
-        "transform attenua-fit/model.npz numbers.csv --out -",
-        "--version",
-        "fit --help",
-    ):
-        result = subprocess.run(
-            ["bash", "-c", f"{attenua} {command} > /dev/full"], capture_output=True, text=True
-        )
-        assert result.returncode == 1
-        assert result.stderr == "Error: standard output cannot be written: No space left on device.\n"
-
-
-@pytest.mark.slow
-def test_a_standard_input_or_output_that_is_closed(frame):
-    attenua = shutil.which("attenua", path=os.path.dirname(sys.executable))
-    frame[list("abcde")].to_csv("numbers.csv", index=False)
-    command = f"{attenua} fit numbers.csv -k 2 --method pca >&- && {attenua} fit - --force <&-"
-    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
-    assert result.stderr == "Error: standard input is empty.\n"
-    assert Path("attenua-fit/scores.csv").exists()
 
 
 @pytest.mark.parametrize("command", [["fit"], ["fit", "--json"], ["report"]])
