@@ -33,8 +33,8 @@ def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("attenua.studies.demo.run_demo", lambda *_, **__: [])
-    monkeypatch.setattr("attenua.studies.demo_figure.save_demo_figure", full)
+    monkeypatch.setattr("attenua.cli.demo_runs.run_demo", lambda *_, **__: [])
+    monkeypatch.setattr("attenua.cli.demo_figure.save_demo_figure", full)
     result = run("--out", str(tmp_path / "demo.png"))
     assert result.exit_code == 1
     assert result.stderr == f"Error: {tmp_path / 'demo.png'} cannot be written: No space left on device.\n"

@@ -74,12 +74,12 @@ def test_fit_says_which_strength_how_much_and_how_sure(frame):
     model = AttenuatedPCACV(1).fit(frame.to_numpy())
     paired = paired_gain(model)
     assert model.alpha_ > 0
-    said = words(result.output)
-    assert "data.csv: 40 rows, 8 columns, 1 component." in said
-    assert f"Chosen: strength {model.alpha_:g} of 22 compared." in said
-    assert f"{100 * paired.gain:.3g}% less than PCA's" in said
-    assert f"standard error {100 * paired.standard_error:.3g}%" in said
-    assert f"chosen on the others: {100 * paired.crossed_gain:.3g}%" in said
+    said, share = words(result.output), model.explained_variance_ratio_.sum()
+    assert f"data.csv: 1 component, {share:.1%} of the variance of 40 rows, 8 columns." in said
+    assert f"{model.verdict_} Strength: {model.alpha_:g}, of 22 compared" in said
+    assert f"Gain: {paired.gain:.2%} of PCA's held-out risk" in said
+    assert f"standard error {paired.standard_error:.2%}" in said
+    assert f"To expect of new rows: {paired.crossed_gain:.2%}" in said
     assert paired.advice in said
     assert "attenua-fit/model.npz" in said
 
@@ -106,10 +106,11 @@ def test_fit_says_the_verdict_the_steps_and_the_gain(frame):
     assert result.exit_code == 0, result.output
     model = CorrectedPCACV(1, neighbours="line", random_state=0).fit(frame.to_numpy())
     assert any(model.corrections_.values())
-    assert result.stdout.startswith(f"data.csv: 40 rows, 8 columns, 1 component.\n{model.verdict_}\n")
+    assert result.stdout.startswith("data.csv: 1 component, ")
+    assert f" 40 rows, 8 columns.\n{model.verdict_}\n" in result.stdout
     assert repr(model.steps_) in result.stdout
-    assert f"Gain: {100 * model.gain_:.3g}% of PCA's held-out risk." in result.stdout
-    assert f"{100 * model.left_out_gain_:.3g}%.\n" in result.stdout
+    assert f"Gain: {model.gain_:.2%} of PCA's held-out risk, standard error" in result.stdout
+    assert f"To expect of new rows: {model.left_out_gain_:.2%} of" in result.stdout
 
 
 def test_the_record_of_a_search(frame):
@@ -144,8 +145,8 @@ def test_a_step_that_was_left_out_has_no_error_in_the_record(frame):
 def test_pca_says_what_it_explains(frame):
     result = run("fit", "data.csv", "-k", 2, "--method", "pca")
     model = PCA(2).fit(frame.to_numpy())
-    assert "Ordinary PCA; no correction was tried." in result.output
-    assert f"explain {100 * model.explained_variance_ratio_.sum():.3g}% of the variance" in result.output
+    assert "Ordinary PCA, as given" in result.output
+    assert f"2 components, {model.explained_variance_ratio_.sum():.1%} of the variance" in result.output
 
 
 def test_without_a_file_the_digits(tmp_path):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 import typer
 from joblib import cpu_count
 
-from attenua._correct.corrections import CORRECTIONS
+from attenua._correct.registry import CORRECTIONS
 from attenua.cli.base import warn
 from attenua.cli.readers import Table, read_table
 
