@@ -66,7 +66,7 @@ def test_a_header_of_numbers_by_guess_and_by_option(frame):
         "Note: spectra.csv: the first row looks like a header of numbers: 400, 401, 402, ...; --no-header "
         "reads it as data.\n"
     )
-    # One row is enough to score, because the model knows the names.
+    # One row is enough to score, because the names are stored in the model.
     numbers[:1].to_csv("one.csv", index=False)
     assert run("transform", "attenua-fit/model.npz", "one.csv").exit_code == 0
     assert len(pd.read_csv("scores.csv")) == 1
@@ -155,7 +155,7 @@ def test_places_that_cannot_be_written_are_said_before_the_work(frame, monkeypat
     os.mkdir("closed")
     monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK or Path(path) != Path("closed"))
     Path("taken").touch()
-    # The file is not there: whoever reads it first would say so.
+    # Reading the missing file first would give another error.
     for arguments, sentence in (
         (["fit", "none.csv", "--out", "closed"], "there is no permission to write in closed."),
         (["fit", "none.csv", "--out", "/dev/full"], "/dev/full is a file; --out takes the name of a folder."),

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attenua import AttenuatedPCA, __main__, save_model
+from attenua import AttenuatedPCA, __main__, __version__, save_model
 from attenua.cli.request import in_options
 from tests.cli.shell import run
 from tests.helpers import spiked_rows
@@ -22,6 +22,10 @@ ATTENUA = shutil.which("attenua", path=os.path.dirname(sys.executable))
 @pytest.fixture(autouse=True)
 def in_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+
+
+def test_version():
+    assert run("--version").stdout == f"attenua {__version__}\n"
 
 
 def interrupt(*_, **__):
@@ -170,3 +174,12 @@ def test_the_extra_cli_is_enough(command):
         [sys.executable, "-c", ONLY_CLI, *command.split()], capture_output=True, text=True
     )
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.slow
+def test_without_typer_the_command_says_how_to_install_it():
+    code = "import sys; sys.modules['typer'] = None; from attenua.__main__ import main; main()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith("The attenua command needs typer: pip install 'attenua[cli]', or ")
+    assert result.stderr.count("\n") == 1

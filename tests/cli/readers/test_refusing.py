@@ -46,7 +46,7 @@ def test_a_matrix_in_npz_that_claims_more_than_there_is(tmp_path):
 
 
 def test_only_the_matrix_of_npz_is_unpacked(tmp_path, monkeypatch):
-    """Zeros beside it, of which a small file can hold any number, are left packed."""
+    """A small file can hold any number of compressed zeros next to the matrix."""
     np.savez_compressed(tmp_path / "x.npz", ROWS, more=np.zeros(2**23))
     monkeypatch.setattr(source, "memory_limit", lambda: 2**20)
     tracemalloc.start()
