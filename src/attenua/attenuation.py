@@ -5,8 +5,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.corrections import checked_strength_of
-from attenua._correct.feature_groups import column_labels
+from attenua._correct.registry import checked_strength
 from attenua._correct.strengths import checked_strengths
 from attenua._data.folds import checked_stream_folds
 from attenua._estimate.answer import (
@@ -18,17 +17,16 @@ from attenua._estimate.answer import (
     strengths_in_words,
 )
 from attenua._estimate.fitted import Kind
-from attenua._estimate.fitting import RuleTransformer, RuleTransformerCV
-from attenua._estimate.incremental import IncrementalFit
+from attenua._estimate.fitting import CrossValidated, RuleTransformer
 from attenua._estimate.options import Alphas, FeatureGroups, Folds, RandomState
 from attenua._select.comparison import CrossValidation
-from attenua._select.rule import AttenuationRule
+from attenua._select.rule import CorrectedRule, attenuation_rule
 from attenua.paired import paired_gain
 
 Array = NDArray[np.float64]
 
 
-class AttenuatedPCA(IncrementalFit, RuleTransformer):
+class AttenuatedPCA(RuleTransformer):
     r"""PCA with the sample variances weakened by a given strength.
 
     The components span the leading eigenvectors (algebraically largest) of
@@ -96,6 +94,8 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
     (100, 2)
     """
 
+    _array_api_support: ClassVar[bool] = True
+
     def __init__(
         self,
         n_components: int | float | None = None,
@@ -128,7 +128,7 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         -------
         self
         """
-        self._strengths()
+        self._alpha()
         return super().fit(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -152,21 +152,21 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         -------
         self
         """
-        self._strengths()
+        self._alpha()
         self._add_batch(X, 1, sample_weight=sample_weight)
         return self
 
-    def _strengths(self) -> Array:
-        return np.array([checked_strength_of("attenuation", self.alpha, "alpha")])
+    def _alpha(self) -> float:
+        return checked_strength("attenuation", self.alpha, "alpha")
 
     def _answer(self) -> Answer:
         return given_answer(self, {"attenuation": self.alpha})
 
-    def _rule(self, n_features: int) -> AttenuationRule:
-        return AttenuationRule(self._strengths(), column_labels(self.feature_groups, n_features))
+    def _rule(self, n_features: int) -> CorrectedRule:
+        return attenuation_rule([self._alpha()], n_features, self.feature_groups)
 
 
-class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
+class AttenuatedPCACV(CrossValidated):
     r"""PCA with the sample variances weakened by a strength that cross-validation chooses.
 
     This is the paper's method. With the covariance :math:`S` of the training rows of a split, the leading
@@ -244,6 +244,8 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         part of the total variance more, unless a leading direction was overlooked. 0 where LAPACK was used.
     folds_ : str
         Which rows were held out together, in words.
+    held_out_ratio_ : float
+        Mean over the splits of held-out rows per training row. Standard errors of gains depend on it.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -285,7 +287,8 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
 
     alpha_: float
     alphas_: NDArray[Any]
-    _fitted: ClassVar[dict[str, Kind]] = RuleTransformerCV._fitted | {
+    _array_api_support: ClassVar[bool] = True
+    _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
         "alpha_": Kind.NUMBER,
         "alphas_": Kind.GRID,
         "cv_risk_": Kind.GRID,
@@ -333,7 +336,7 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         -------
         self
         """
-        self._strengths()
+        self._alphas()
         return super().fit(X, y, groups)
 
     def partial_fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
@@ -358,11 +361,11 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         -------
         self
         """
-        self._strengths()
+        self._alphas()
         self._add_batch(X, checked_stream_folds(self.cv, self.n_repeats), groups=groups)
         return self
 
-    def _strengths(self) -> Array:
+    def _alphas(self) -> Array:
         return checked_strengths(self.alphas)
 
     def _answer(self) -> Answer:
@@ -376,22 +379,23 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
             facts.append(("to expect of new rows", expected))
         return Answer(f"{words}, gain {percent_of(self.gain_)}", self.verdict_, (*facts, size))
 
-    def _rule(self, n_features: int) -> AttenuationRule:
-        return AttenuationRule(self._strengths(), column_labels(self.feature_groups, n_features))
+    def _rule(self, n_features: int) -> CorrectedRule:
+        return attenuation_rule(self._alphas(), n_features, self.feature_groups)
 
     def _choice(self, result: CrossValidation, taken: int) -> dict[str, Any]:
+        alphas = self._alphas()
         return {
-            "alpha_": result.strengths[taken],
-            "alphas_": result.strengths,
+            "alpha_": alphas[taken],
+            "alphas_": alphas,
             "cv_risk_": result.risk,
             "cv_risk_folds_": result.risk_folds,
-            "verdict_": _verdict(result, taken),
+            "verdict_": _verdict(result, alphas, taken),
         }
 
 
-def _verdict(result: CrossValidation, taken: int) -> str:
+def _verdict(result: CrossValidation, alphas: Array, taken: int) -> str:
     """Say what came out, in a sentence."""
-    strength = f"{result.strengths[result.best]:g}"
+    strength = f"{alphas[result.best]:g}"
     if taken:
         return f"Attenuation {strength} removes {100 * result.gains[taken]:.2g}% of PCA's held-out risk."
     if result.best:

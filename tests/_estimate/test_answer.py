@@ -31,7 +31,7 @@ def test_a_search_shows_its_strengths_and_how_sure_the_gain_is():
     title, facts = shown(model)
     assert title == model.verdict_
     assert facts["strengths"] == choices_in_words(model.choices_)
-    place = model.candidates_.tolist().index(list(model.corrections_.values()))
+    place = model.candidates_.index(model.corrections_)
     differences = model.cv_risk_folds_[:, place] - model.cv_risk_folds_[:, 0]
     # Nadeau and Bengio: 1/5 for five splits, and 1/4 for held-out over training rows.
     error = np.sqrt((1 / 5 + 1 / 4) * differences.var(ddof=1)) / model.cv_risk_folds_[:, 0].mean()

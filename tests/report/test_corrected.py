@@ -10,11 +10,11 @@ from scipy.linalg import orthogonal_procrustes, subspace_angles
 from sklearn.datasets import load_digits
 
 from attenua import CorrectedPCA, CorrectedPCACV
+from attenua._correct.registry import CORRECTIONS
 from attenua._select.steps import Step, Steps
 from attenua.report import report
 from attenua.report.corrected import find_search
 from attenua.report.corrected_charts import search_charts
-from attenua.report.corrected_words import WORDS
 from tests.helpers import spiked_rows
 from tests.report.conftest import HOSTILE, word_of
 
@@ -51,8 +51,8 @@ def test_moves_are_those_between_the_subspaces_of_the_accepted_steps(found, corr
 
 
 def test_the_error_of_what_to_expect_is_that_of_the_choices_made_elsewhere(found, corrected_model):
-    candidates = corrected_model.candidates_.tolist()
-    places = [candidates.index(list(choice.values())) for choice in corrected_model.choices_]
+    candidates = corrected_model.candidates_
+    places = [candidates.index(choice) for choice in corrected_model.choices_]
     folds = corrected_model.cv_risk_folds_
     differences = folds[range(5), places] - folds[:, 0]
     expected = np.sqrt(1 / 5 + 1 / 4) * differences.std(ddof=1) / folds[:, 0].mean()
@@ -63,7 +63,7 @@ def test_the_error_of_what_to_expect_is_that_of_the_choices_made_elsewhere(found
 def test_every_step_is_explained(corrected_page, corrected_model):
     said = text_of(corrected_page)
     for step in corrected_model.steps_:
-        assert f"It weakens {WORDS[step.correction].weakens}." in said
+        assert f"It weakens {CORRECTIONS[step.correction].weakens}." in said
         if step.best:
             assert f"Strength {step.best:g} removes {100 * step.gain:.2f}%" in said
             assert f"had to remove more than {100 * step.needed:.2f}%" in said

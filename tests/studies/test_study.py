@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold
 from typer.testing import CliRunner
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCACV
-from attenua._correct.corrections import CORRECTIONS
+from attenua._correct.registry import CORRECTIONS
 from attenua._data.folds import make_splits, repeated_splits
 from attenua.cli import app
 from attenua.studies import budget

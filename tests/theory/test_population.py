@@ -27,7 +27,6 @@ from attenua.theory import (
     flat_spike_ratio,
     sampling_coefficient,
 )
-from attenua.theory.corrected_map import used_strengths
 from attenua.theory.cutoff import cut
 
 
@@ -190,7 +189,7 @@ def test_oracle_goes_on_where_the_risk_of_pca_is_infinite():
     """One sweep is not enough: row tempering was chosen before the others were."""
     population, law = Population(np.diag([0.5, 0.7, 1.0, 1.4, 2.0, 1.0]) + 1, 1), StudentT(3)
     best = population.oracle(50, ["row_tempering", "tempering"], law=law)
-    least = population.excess_risk(50, law=law, **used_strengths(best))
+    least = population.excess_risk(50, law=law, **best)
     nearby = best.row_tempering + np.linspace(-0.05, 0.05, 21)
     risks = population.excess_risk(50, law=law, row_tempering=nearby, tempering=best.tempering)
     assert least <= risks.min() * (1 + 1e-6)
@@ -452,7 +451,7 @@ def test_oracle_of_both_strengths():
     assert (on_grid.attenuation, on_grid.tempering) == (alphas[row], temperings[column])
     # On the ranges strengths are polished, and the risk no larger than on the grid.
     anywhere = population.oracle(n, ["attenuation", "tempering"])
-    assert population.excess_risk(n, **used_strengths(anywhere)) <= risks.min() + 1e-12
+    assert population.excess_risk(n, **anywhere) <= risks.min() + 1e-12
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
-from attenua._data.extras import how_to_install
+from attenua._extras import how_to_install
 from attenua.cli.base import EXIT_CODES, INTERRUPTED, app, fail, print_plain, progress_bar
 from attenua.cli.options import LARGEST_SEED, Jobs
 from attenua.cli.writing import refuse_file, writing

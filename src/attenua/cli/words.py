@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from attenua import AttenuatedPCACV, CorrectedPCACV, paired_gain
-from attenua._correct.corrections import CORRECTIONS
+from attenua._correct.registry import CORRECTIONS
 from attenua._data.words import counted
 from attenua.cli.readers import Table
 

@@ -5,7 +5,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from attenua._data.extras import how_to_install
+from attenua._extras import how_to_install
 from attenua.datasets.errors import DatasetNotAvailable, WrongContent
 from attenua.datasets.raw import TextFile, ZipArchive
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from attenua._data.extras import how_to_install
+from attenua._extras import how_to_install
 from attenua.datasets.errors import DatasetNotAvailable
 
 VARIABLE = "ATTENUA_DATA"

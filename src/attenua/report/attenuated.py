@@ -17,7 +17,7 @@ from attenua._data.checks import checked_matrix
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.rows import HostRows
 from attenua._estimate.axes import PrincipalAxes, principal_axes
-from attenua._select.rule import AttenuationRule
+from attenua._select.rule import CorrectedRule, attenuation_rule
 from attenua.paired import PairedGain, paired_gain
 from attenua.report.compared import (
     Examples,
@@ -120,7 +120,7 @@ def find(
     alpha = strength_of(estimator)
     shown = alpha or _best_but_pca(validation)
     rank = int(estimator.n_components_)
-    pair = AttenuationRule(np.array([0.0, shown]), labels)
+    pair = attenuation_rule([0.0, shown], rows.shape[1], estimator.feature_groups)
     found = dict(pair.subspaces(moments, rank))
     pca, attenuated = (principal_axes(moments, found[i]) for i in (0, 1))
     # The fit keeps its signs, which are those of its scores.
@@ -183,13 +183,14 @@ def _best_but_pca(validation: AttenuatedPCACV) -> float:
     return float(validation.alphas_[1 + np.argmin(others)]) if len(others) else 0.0
 
 
-def _spectra(pair: AttenuationRule, moments: Moments, rank: int, n: int) -> list[Array]:
+def _spectra(pair: CorrectedRule, moments: Moments, rank: int, n: int) -> list[Array]:
     """Return the leading eigenvalues of S and of T, some beyond the cut."""
     count = min(max(2 * rank, rank + 10), max(rank, 60), moments.n_features, max(n - 1, rank))
     if count < moments.n_features:
         values = [subspace.values for _, subspace in pair.subspaces(moments, count)]
     else:  # nothing is cut off, so that no subspace need be found, and none is
-        family = MatrixFamily(moments, pair.strengths, pair.labels)
+        alphas = np.array([strengths.attenuation for strengths in pair.strengths])
+        family = MatrixFamily(moments, alphas, pair.prepared["attenuation"])
         values = [np.linalg.eigvalsh(family.member(k))[::-1] for k in range(2)]
     return [in_data_units(some * n / (n - 1), moments.unit) for some in values]
 

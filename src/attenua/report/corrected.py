@@ -3,6 +3,7 @@
 import warnings
 from collections import defaultdict
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from scipy.linalg import polar
 from sklearn.utils.validation import check_is_fitted
 
 from attenua import CorrectedPCA, CorrectedPCACV
-from attenua._correct.corrections import CORRECTIONS, SEARCH_ORDER
+from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER
 from attenua._data.checks import checked_matrix
 from attenua._data.moments import in_data_units
 from attenua._data.namespace import to_host
@@ -174,11 +175,11 @@ def _stages(estimator: Any, strengths: Mapping[str, float]) -> list[CorrectedPCA
     """Return PCA, and what it becomes by one correction after another."""
     common = {"neighbours": estimator.neighbours, "feature_groups": estimator.feature_groups}
     stages = [CorrectedPCA(int(estimator.n_components_), **common)]
-    so_far: dict[str, Any] = {}
     for name in SEARCH_ORDER:
         if strengths[name]:
-            so_far[name] = strengths[name]
-            stages.append(CorrectedPCA(int(estimator.n_components_), **so_far, **common))
+            stage = copy(stages[-1])
+            setattr(stage, name, strengths[name])
+            stages.append(stage)
     return stages
 
 
@@ -204,9 +205,8 @@ def _moves(strengths: Mapping[str, float], fitted: list[Array], search: Correcte
 
 def _place(search: CorrectedPCACV, strengths: Mapping[str, float]) -> int | None:
     """Return the place of some strengths among the candidates, or None."""
-    wanted = [strengths[name] for name in CORRECTIONS]
-    places = np.flatnonzero((to_host(search.candidates_) == wanted).all(axis=1))
-    return int(places[0]) if places.size else None
+    wanted = dict(strengths)
+    return search.candidates_.index(wanted) if wanted in search.candidates_ else None
 
 
 def _risks(search: CorrectedPCACV) -> Array:

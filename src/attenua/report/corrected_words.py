@@ -1,9 +1,10 @@
 """What the page about a search says: the answer, each correction, each step and what it did."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from attenua._correct.registry import CORRECTIONS
 from attenua._select.steps import Step
 from attenua.report.answer import Answer, Evidence, answer_from
 from attenua.report.charts import short
@@ -11,45 +12,6 @@ from attenua.report.corrected import Move, SearchFindings, in_words
 
 # Columns that the table of moves names.
 _NAMED = 4
-
-
-class Words(NamedTuple):
-    """A correction in words: what it weakens, how, and what that costs where it is wrong."""
-
-    weakens: str
-    how: str
-    price: str
-
-
-WORDS = {
-    "row_tempering": Words(
-        "long rows",
-        "A few long rows can make most of a covariance. At strength k a row, or the difference of two "
-        "rows where they are few, counts with its length to the power 1 − k; at 1 all are equally long.",
-        "It trusts that rows have heavy tails or outliers. Where they have not, it wastes a little of them.",
-    ),
-    "tempering": Words(
-        "the sample variances inside covariances",
-        "At strength g a column counts with its standard deviation to the power 1 − g; at 1 that is PCA of "
-        "the correlations.",
-        "It trusts that columns are comparable. It costs where their variances differ for a reason.",
-    ),
-    "attenuation": Words(
-        "the sample variances on the diagonal",
-        "At strength a, that part of each variance is taken off the diagonal; at 1 only covariances stay.",
-        "It trusts that errors of variances turn the subspace. It costs where variances differ for a reason.",
-    ),
-    "damping": Words(
-        "small correlations",
-        "At strength b a correlation r becomes r times |r| to the power b: small ones lose the largest part.",
-        "It trusts that most small correlations are noise. It costs where many small effects add up.",
-    ),
-    "smoothing": Words(
-        "differences between neighbouring columns",
-        "At strength h the matrix is averaged over neighbours, up to about h columns away.",
-        "It trusts that neighbours vary together, as in spectra, series and images. It blurs what is sharp.",
-    ),
-}
 
 
 def search_context(found: SearchFindings) -> dict[str, Any]:
@@ -97,7 +59,7 @@ def _step(step: Step) -> dict[str, Any]:
         "correction": step.correction,
         "key": f"step-{step.correction}",
         "name": _name(step.correction),
-        "words": WORDS[step.correction],
+        "words": CORRECTIONS[step.correction],
         "taken": step.taken,
         "state": f"taken at {step.best:g}" if step.taken else "not taken" if tried else "not tried",
         "best": f"{step.best:g}" if tried else "–",

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 import attenua
 from attenua import CorrectedPCA, CorrectedPCACV
 from attenua._data.checks import checked_count
-from attenua._data.extras import how_to_install
-from attenua._data.files import write_all_whole
+from attenua._extras import how_to_install
+from attenua._files import write_all_whole
 from attenua.report.answer import Answer, Evidence, answer_from
 from attenua.report.attenuated import Findings, find
 from attenua.report.attenuated_charts import all_charts

@@ -45,9 +45,9 @@ class ShrinkageRule:
         for i in np.flatnonzero(self.strengths == 1):
             yield int(i), _largest_variances(moments.variances, rank)
 
-    def with_strengths(self, strengths: Array) -> "ShrinkageRule":
+    def with_strengths(self, strengths: Any) -> "ShrinkageRule":
         """Return the same rule at other intensities."""
-        return ShrinkageRule(strengths)
+        return ShrinkageRule(np.asarray(strengths))
 
 
 def _largest_variances(variances: Array, rank: int) -> Subspace:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from attenua._data.files import write_whole
+from attenua._files import write_whole
 from attenua.display.common import ACCENT, SHADES
 from attenua.studies.demo import ALL, N_ROWS, PAPER, DemoLine
 from attenua.studies.gain import mean_and_interval

@@ -12,7 +12,7 @@ from attenua._data.opening import open_for_fit
 from attenua._data.reweighting import Reweighting, Weighing
 from attenua._data.splits import SplitPair
 from attenua._estimate.fitted import fit_from_nothing
-from attenua._select.rule import AttenuationRule
+from attenua._select.rule import attenuation_rule
 from attenua.corrected import CorrectedPCACV
 
 Array = NDArray[np.float64]
@@ -64,7 +64,7 @@ def risks_on_test(X: Array, rank: int, test: HeldMoments) -> Array:
     covariance = (X - mean).T @ (X - mean) / len(X)
     moments = ScatterMoments(1.0, np.zeros_like(mean), covariance, np.zeros_like(mean))
     risks = np.empty(len(ALPHAS))
-    for i, subspace in AttenuationRule(ALPHAS).subspaces(moments, rank):
+    for i, subspace in attenuation_rule(ALPHAS, len(mean)).subspaces(moments, rank):
         risks[i] = test.risk(subspace.basis, mean)
     return risks
 

@@ -15,6 +15,7 @@ from scipy.optimize import minimize_scalar
 
 from attenua._correct.feature_groups import column_labels
 from attenua._correct.neighbours import column_smoother
+from attenua._correct.registry import Strengths
 from attenua.theory._checks import (
     INPUT_TOLERANCE,
     PRESERVATION_TOLERANCE,
@@ -22,7 +23,7 @@ from attenua.theory._checks import (
     as_rank,
     as_strength,
 )
-from attenua.theory.corrected_map import CorrectionMap, Strengths, in_words, over_candidates
+from attenua.theory.corrected_map import CorrectionMap, in_words, over_candidates
 from attenua.theory.cutoff import Array, Cutoff, cut, resolution, threads_for
 from attenua.theory.laws import Law, as_law
 from attenua.theory.noise import RowNoise
