@@ -475,3 +475,11 @@ def test_a_closing_gap_is_named_with_its_tempering():
     at = 1 - 2 / np.sqrt(3) / (np.sqrt(10) - np.sqrt(3))
     with pytest.raises(ValueError, match=r"tempering = 0\.5, attenuation = .*, has no gap at rank 1"):
         population.bias(attenuation=at, tempering=0.5)
+
+
+def test_special_forms_refuse_what_they_do_not_cover():
+    population = Population(moving(2), 2)
+    with pytest.raises(ValueError, match=r"moves at attenuation = 0\.3"):
+        population.preserved_coefficient(attenuation=[0.0, 0.3])
+    with pytest.raises(ValueError, match="balanced marginals"):
+        population.balanced_coefficient(0.1)
