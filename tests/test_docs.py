@@ -127,7 +127,13 @@ def test_the_citation_is_of_this_version():
 
 def test_every_public_function_has_an_example():
     # Data sets cannot be fetched in an example: it must run without a network.
-    for module in ("attenua", "attenua.theory", "attenua.rivals", "attenua.studies"):
+    for module in (
+        "attenua",
+        "attenua.theory",
+        "attenua_paper.rivals",
+        "attenua_paper.studies",
+        "attenua_paper.theory",
+    ):
         package = importlib.import_module(module)
         for name in package.__all__:
             found = getattr(package, name)

@@ -223,8 +223,8 @@ class CorrectedPCA(RuleTransformer):
                 raise ValueError(f"{name}={strength:g} cannot be used: {limit.why}.")
             if correction.kind == "rows":
                 assert correction.apply is not None
-                (read,) = correction.apply(data.reweighter, [strength])
-                moments = read().total
+                (splits,) = correction.apply(data.reweighter, [strength])
+                moments = splits.total
         return moments
 
 

@@ -21,7 +21,6 @@ from sklearn.base import clone
 
 import attenua
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
-from attenua.rivals import AsymmetricAutoencoder, CorrelationPCA, DiagonalShrinkagePCA, MaskedTargetPCACV
 from tests.helpers import spiked_rows
 
 NAMES = list("abcd")
@@ -167,18 +166,6 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(model, fitted, bad, tmp_pat
         model.fit(make(tmp_path))
     assert state(model) == before
     assert state(model.fit(FIRST)) == state(clone(model).fit(FIRST))
-
-
-@pytest.mark.parametrize(
-    "model", [AsymmetricAutoencoder(2), CorrelationPCA(2), DiagonalShrinkagePCA(2), MaskedTargetPCACV(2)]
-)
-def test_a_rival_that_fails_to_fit_is_left_as_it_was(model):
-    model = clone(model).fit(ROWS)
-    before = state(model)
-    for bad in (with_value(np.nan), ROWS[:, :1]):  # one column has no two components
-        with pytest.raises(ValueError, match=r"NaN|n_components"):
-            model.fit(bad)
-        assert state(model) == before
 
 
 def test_a_warning_that_is_an_error_leaves_nothing():

@@ -5,12 +5,11 @@ import pytest
 
 from attenua import CorrectedPCACV
 from attenua._correct.registry import CORRECTIONS, Strengths
-from attenua._correct.row_tempering import row_tempered
 from attenua._data.opening import open_for_cv
 from attenua._select import search as search_module
 from attenua._select.comparison import FoldRisk
 from attenua._select.rule import CorrectedRule
-from attenua._select.search import PCA, KeptSplits, StepSearch
+from attenua._select.search import PCA, StepSearch
 from tests.helpers import spiked_rows
 
 X = spiked_rows(40, 5)
@@ -206,13 +205,13 @@ def test_rows_are_read_no_more_than_needed(monkeypatch):
     risks = {0.0: 10.0, 0.25: 9.0, 0.5: 9.5, 1.0: 7.0}
     made = MadeUp(monkeypatch, lambda candidate: np.full(4, risks[candidate.row_tempering]))
     readings = []
-    plain = open_for_cv(CorrectedPCACV(cv=4), X).moments
 
-    def read(strength):
-        readings.append(strength)
-        return plain
+    class Noted(dict):
+        def __getitem__(self, strength):
+            readings.append(strength)
+            return open_for_cv(CorrectedPCACV(cv=4), X).moments
 
-    made.search.step("row_tempering", tuple(risks), {k: lambda k=k: read(k) for k in (0.25, 0.5, 1.0)})
+    made.search.step("row_tempering", tuple(risks), Noted())
     (step,) = made.search.result().steps
     assert step.strengths == (0.0, 0.25, 0.5)
     assert readings == [0.25, 0.5]
@@ -220,13 +219,3 @@ def test_rows_are_read_no_more_than_needed(monkeypatch):
     # Later steps go on from it.
     made.search.step("damping", (0.0, 0.5))
     assert made.asked[-1] == Strengths(row_tempering=0.25, damping=0.5)
-
-
-def test_moments_of_pairs_are_kept_only_where_they_are_small(monkeypatch):
-    """Few rows of many columns mix by a matrix of every split, as large as the square of the rows."""
-    data = open_for_cv(CorrectedPCACV(cv=5), spiked_rows(30, 600))
-    (read,) = row_tempered(data.reweighter, [1.0])
-    for most, is_kept in ((8 * 5 * 30**2, True), (8 * 5 * 30**2 - 1, False)):
-        monkeypatch.setattr(search_module, "_KEPT_BYTES", most)
-        splits = KeptSplits(read())
-        assert (splits.pairs() is splits.pairs()) == is_kept

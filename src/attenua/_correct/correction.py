@@ -35,8 +35,8 @@ class Correction:
         Largest strength: 1 for a fraction, infinity for the others.
     apply : callable or None
         For moments, ``apply(moments, strength, prepared)`` returns the corrected moments. For rows,
-        ``apply(reweighter, strengths)`` returns one function for each strength that reads the splits. None
-        for the family: the solver takes the strength as it is, and `prepared` as the groups of D.
+        ``apply(reweighter, strengths)`` returns the reweighted splits of each strength. None for the family:
+        the solver takes the strength as it is, and `prepared` as the groups of D.
     matrix, differential : callable or None
         ``matrix(T, strength, prepared)`` is the correction of a whole matrix, and
         ``differential(T, strength, E, prepared)`` its derivative at T in the direction E. The theory reads

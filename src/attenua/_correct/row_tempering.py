@@ -23,7 +23,7 @@ many as the square of the rows.
 Neither is a map of S, so there is no differential: the noise of :math:`S_\kappa` is its own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -32,7 +32,8 @@ from numpy.typing import NDArray
 
 from attenua._correct.correction import Correction, Limit
 from attenua._data.opening import FitData
-from attenua._data.reweighting import Reweighting, Splits
+from attenua._data.reweighting import Reweighting
+from attenua._data.splits import Splits
 
 Array = NDArray[np.float64]
 
@@ -44,8 +45,8 @@ _NEAREST = 1e-12
 _NEAREST_TO_MEAN = 0.1
 
 
-def row_tempered(rows: Reweighting, strengths: Sequence[float]) -> Sequence[Callable[[], Splits]]:
-    """Return, for every strength above 0, a function that gives the splits with row tempering.
+def row_tempered(rows: Reweighting, strengths: Sequence[float]) -> list[Splits]:
+    """Return, for every strength above 0, the splits with row tempering.
 
     Parameters
     ----------

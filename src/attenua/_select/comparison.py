@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from attenua._data.blas import blas_limit, blas_threads
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import to_host
-from attenua._data.splits import FoldMoments, SplitMoments, SplitPair
+from attenua._data.splits import SplitPair, Splits
 from attenua._select.rule import Rule
 from attenua._solve.subspace import Subspace
 
@@ -55,14 +55,12 @@ class CrossValidation:
     held_out_ratio: float
 
 
-def cross_validate(
-    moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any = None
-) -> CrossValidation:
+def cross_validate(moments: Splits, rule: Rule, rank: int, n_jobs: Any = None) -> CrossValidation:
     """Compare all candidates of a rule by how well they reconstruct held-out rows.
 
     Parameters
     ----------
-    moments : SplitMoments or FoldMoments
+    moments : Splits
         Moments of both sides of every split.
     rule : Rule
         All candidates; the first is ordinary PCA.

@@ -7,10 +7,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.family import MatrixFamily
 from attenua._correct.registry import CORRECTIONS, Strengths, prepared
 from attenua._data.moments import Moments
 from attenua._data.namespace import array_namespace, asarray_like, to_host
+from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
 from attenua._solve.subspace import Subspace
 

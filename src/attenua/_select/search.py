@@ -16,7 +16,7 @@ spread of the sample variances that noise does not explain.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, Strengths, para
 from attenua._data.checks import caller_level
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.opening import FitData
-from attenua._data.splits import SplitPair
+from attenua._data.splits import Splits
 from attenua._select.comparison import (
     ROUNDING,
     held_out_ratio,
@@ -43,8 +43,6 @@ Array = NDArray[np.float64]
 
 # Subspaces of the present candidate are kept, to begin others from, where splits are no more than this.
 _KEPT_SPLITS = 20
-# Moments of all splits that take no more than this are kept from step to step.
-_KEPT_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class StepSearch:
 
     Parameters
     ----------
-    splits : FoldMoments or SplitMoments
+    splits : Splits
         Moments of both sides of every split.
     rule : CorrectedRule
         Columns and neighbours; its strengths are not used.
@@ -104,13 +102,20 @@ class StepSearch:
     """
 
     def __init__(
-        self, splits: Any, rule: CorrectedRule, rank: int, *, guard: float, noise: float, n_jobs: Any = None
+        self,
+        splits: Splits,
+        rule: CorrectedRule,
+        rank: int,
+        *,
+        guard: float,
+        noise: float,
+        n_jobs: Any = None,
     ):
         self._rule, self._rank, self._n_jobs = rule, rank, n_jobs
         self._guard, self._noise = guard, noise
         self._unit = splits.total.unit
         self._total_variance = splits.total.total_variance
-        self._splits = {PCA: KeptSplits(splits)}
+        self._splits = {PCA: splits.keep_pairs()}
         self._risks: dict[Strengths, Array] = {}
         self._subspaces: dict[Strengths, list[Subspace]] = {}
         self._held = np.ones(splits.n_splits)
@@ -148,8 +153,8 @@ class StepSearch:
             strengths = self._usable(name, grids[name], data, names)
             if correction.kind == "rows" and len(strengths) > 1:
                 assert correction.apply is not None
-                readers = correction.apply(data.reweighter, strengths[1:])
-                self.step(name, strengths, dict(zip(strengths[1:], readers, strict=True)))
+                reweighted = correction.apply(data.reweighter, strengths[1:])
+                self.step(name, strengths, dict(zip(strengths[1:], reweighted, strict=True)))
             elif len(strengths) > 1 or len(grids[name]) == 1:
                 self.step(name, strengths)
 
@@ -174,7 +179,7 @@ class StepSearch:
         self,
         correction: str,
         strengths: Sequence[float],
-        readers: Mapping[float, Callable[[], Any]] | None = None,
+        reweighted: Mapping[float, Splits] | None = None,
     ) -> None:
         """Compare strengths of a correction at the strengths chosen so far.
 
@@ -184,14 +189,14 @@ class StepSearch:
             Its name.
         strengths : sequence of float
             Increasing, from 0 on. They are compared one after another, as long as the risk falls.
-        readers : mapping of float to callable, optional
-            For a correction of rows, what gives the splits at each strength above 0.
+        reweighted : mapping of float to Splits, optional
+            For a correction of rows, the splits at each strength above 0.
         """
         compared = [[0.0] for _ in self._judges]
         going_on = list(range(len(self._judges)))
         for strength in strengths[1:]:
-            if readers is not None:
-                self._splits[Strengths(**{correction: strength})] = KeptSplits(readers[strength]())
+            if reweighted is not None:
+                self._splits[Strengths(**{correction: strength})] = reweighted[strength].keep_pairs()
             for present in dict.fromkeys(self._present[number] for number in going_on):
                 self._compare(present.replace(**{correction: strength}), present)
             for number in list(going_on):
@@ -306,31 +311,3 @@ def _reason(best: int, taken: bool, guard: float, n_splits: int) -> str:
         return "least risk; one split has no standard error" if guard else "least risk"
     relation = "exceeds" if taken else "is within"
     return f"the gain {relation} {guard:.2g} standard error{'' if f'{guard:.2g}' == '1' else 's'}"
-
-
-class KeptSplits:
-    """Splits whose moments are kept, where they are small enough, so that every step finds them ready."""
-
-    def __init__(self, splits: Any):
-        self._splits = splits
-        self._kept: list[SplitPair] | None = None
-        self.n_splits, self.n_features, self.on_device = (
-            splits.n_splits,
-            splits.n_features,
-            splits.on_device,
-        )
-
-    @property
-    def total(self) -> Moments:
-        """Moments of all rows."""
-        return self._splits.total
-
-    def pairs(self) -> Iterable[SplitPair]:
-        """Return or yield the moments of both sides of every split."""
-        if self._kept is None and self._is_small:
-            self._kept = list(self._splits.pairs())
-        return self._splits.pairs() if self._kept is None else self._kept
-
-    @property
-    def _is_small(self) -> bool:
-        return 8 * self.n_splits * self._splits.pair_entries <= _KEPT_BYTES

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
-from attenua._correct.family import MatrixFamily
 from attenua._correct.feature_groups import column_labels
 from attenua._correct.strengths import NAMED_STRENGTHS
 from attenua._data.checks import checked_matrix
@@ -18,6 +17,7 @@ from attenua._data.moments import Moments, in_data_units
 from attenua._data.rows import HostRows
 from attenua._estimate.axes import PrincipalAxes, principal_axes
 from attenua._select.rule import CorrectedRule, attenuation_rule
+from attenua._solve.family import MatrixFamily
 from attenua.paired import PairedGain, paired_gain
 from attenua.report.compared import (
     Examples,

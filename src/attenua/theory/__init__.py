@@ -1,15 +1,6 @@
 """When does a correction help, by how much, and at which strength: the risk theory, computed."""
 
 from attenua._correct.registry import Strengths
-from attenua.theory.autoencoder import (
-    asymmetric_map,
-    balanced_gains,
-    balanced_map_excess_risk,
-    map_excess_risk,
-    masked_map_loss,
-    tied_gains,
-    tied_objective,
-)
 from attenua.theory.balanced import (
     BalancedConstants,
     MomentConstants,
@@ -32,13 +23,6 @@ from attenua.theory.laws import (
     draw_batches,
     draw_rows,
 )
-from attenua.theory.masked_target import (
-    MaskedTarget,
-    TwoCoordinateSolution,
-    masked_target_gradient,
-    masked_target_loss,
-    two_coordinate_solution,
-)
 from attenua.theory.noise import RowNoise
 from attenua.theory.plugin import Bootstrap, PlugInReport, plug_in_report, plug_in_report_for
 from attenua.theory.population import Population
@@ -56,7 +40,6 @@ __all__ = [
     "FourthMoments",
     "Gaussian",
     "LatentCoordinates",
-    "MaskedTarget",
     "MomentConstants",
     "PairMoments",
     "PlugInReport",
@@ -68,26 +51,15 @@ __all__ = [
     "SmoothCorrection",
     "Strengths",
     "StudentT",
-    "TwoCoordinateSolution",
-    "asymmetric_map",
-    "balanced_gains",
-    "balanced_map_excess_risk",
     "default_strengths",
     "dissect_sample",
     "draw_batches",
     "draw_rows",
     "expand_risk",
     "flat_spike_ratio",
-    "map_excess_risk",
-    "masked_map_loss",
-    "masked_target_gradient",
-    "masked_target_loss",
     "moment_constants",
     "plug_in_report",
     "plug_in_report_for",
     "sampling_coefficient",
-    "tied_gains",
-    "tied_objective",
-    "two_coordinate_solution",
     "when",
 ]

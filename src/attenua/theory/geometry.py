@@ -230,6 +230,15 @@ class Geometry:
         variances = self.path.variances
         return bool(np.ptp(variances) <= PRESERVATION_TOLERANCE * variances.max())
 
+    def require_balance(self, what: str) -> None:
+        """Raise an error that says what needs balanced marginals, if they are not balanced."""
+        if not self.is_balanced:
+            variances = self.path.variances * self.unit
+            raise ValueError(
+                f"{what} needs balanced marginals: the variances on covariance's diagonal must be equal; "
+                f"they run from {variances.min():g} to {variances.max():g}."
+            )
+
     def closing_strength(self, upper: float = 1.0) -> float | None:
         """Return the first attenuation in [0, upper] where the cutoff gap closes (to 1e-10), or None."""
         return self.path.closing_strength(as_strength(upper, "upper"))

@@ -217,15 +217,6 @@ class Population(Geometry):
         strengths, c = as_strengths(alpha), self.constants
         return as_answer(np.asarray(c.G0 - 2 * strengths * c.C + strengths**2 * c.V))
 
-    def require_balance(self, what: str) -> None:
-        """Raise an error that says what needs balanced marginals, if they are not balanced."""
-        if not self.is_balanced:
-            variances = self.path.variances * self.unit
-            raise ValueError(
-                f"{what} needs balanced marginals: the variances on covariance's diagonal must be equal; "
-                f"they run from {variances.min():g} to {variances.max():g}."
-            )
-
     def excess_risk(self, n: float, *, law: Any = "gaussian", **strengths: ArrayLike) -> Any:
         r"""Return :math:`B_{pop} + K/n`, the expected excess risk to order 1/n.
 
