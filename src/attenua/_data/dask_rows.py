@@ -15,28 +15,21 @@ import numpy as np
 from sklearn.utils import check_array
 
 from attenua._data.checks import (
-    check_names,
-    checked_batch_weights,
-    matrix_requirements,
-)
-from attenua._data.frames import (
     as_numbers,
     check_column_names,
+    check_names,
     check_type,
+    checked_batch_weights,
+    matrix_requirements,
     naming_text_columns,
     refusal_of_text,
 )
-from attenua._data.namespace import library_of, refuse_other_kinds
+from attenua._data.namespace import is_dask, refuse_other_kinds
 from attenua._data.reweighting import Gathered, factored
 from attenua._data.streams import RowStream
 
 # How many neighbours one task combines.
 _SPLIT_EVERY = 4
-
-
-def is_dask(X: Any) -> bool:
-    """Whether X is a dask array or data frame."""
-    return library_of(X) in ("dask", "dask_expr") and hasattr(X, "to_delayed")
 
 
 class DaskRows:
@@ -122,7 +115,7 @@ def _combine(parts: list[list[RowStream]]) -> list[RowStream]:
 
 def _known_lengths(X: Any) -> tuple[int, ...] | None:
     """Return the number of rows of every block, or None where dask does not know it."""
-    chunks = X.chunks[0] if hasattr(X, "chunks") else (np.nan,)
+    chunks: Any = X.chunks[0] if hasattr(X, "chunks") else (np.nan,)
     return None if np.isnan(chunks).any() else chunks
 
 

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import GroupKFold, KFold
 
-from attenua._data.checks import as_labels, checked_random, encode_labels
-from attenua._data.frames import shown
+from attenua._data.checks import as_labels, checked_random, encode_labels, shown
 
 Indices = NDArray[np.intp]
 Split = tuple[Indices, Indices]
@@ -192,7 +191,8 @@ def folds_by_group(groups: ArrayLike, n_folds: int) -> NDArray[np.intp]:
 
 
 def _fold_of(label: Any, n_folds: int) -> int:
-    if isinstance(label, numbers.Real) and label == np.trunc(label):
+    is_number = isinstance(label, numbers.Real)
+    if is_number and label == np.trunc(label):
         return int(_folds_of_numbers(np.array([int(label) % 2**64], dtype=np.uint64), n_folds)[0])
     digest = hashlib.blake2b(str(label).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") % n_folds

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._data.blocks import row_blocks
 from attenua._data.namespace import array_namespace, asarray_like, clipped, to_host
+from attenua._data.sums import row_blocks
+
+Array = NDArray[np.float64]
 
 # Sums of squares below this may have lost digits, or everything, to underflow.
 UNDERFLOW = 1e-290
@@ -38,20 +40,49 @@ class Moments(ABC):
         Whether a p-by-p matrix is at hand; if not, it is only multiplied by.
     has_few_rows : bool
         Whether the rows are few enough to find the eigenvectors of S by their inner products: then
-        ``row_space`` and ``spectrum`` can be asked for. A subclass brings ``_gram``, the eigenvalues and
-        eigenvectors of these products, and ``combined``, which makes vectors of combinations of rows.
+        ``row_space`` and ``spectrum`` work.
     has_products : bool
-        Whether the inner products of few rows are at hand.
-    floor : float
-        A lower bound of the eigenvalues of S: 0, except for a corrected S that is no covariance any more.
+        Whether these inner products are computed already.
     """
 
     weight: float
     unit: float
     forms_covariance: bool
-    has_few_rows = False
-    has_products = False
-    floor = 0.0
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether the rows are few enough to find the eigenvectors of S by their inner products."""
+        return False
+
+    @property
+    def has_products(self) -> bool:
+        """Whether these inner products are computed already."""
+        return False
+
+    @property
+    def floor(self) -> float:
+        """A lower bound of the eigenvalues of S: below 0 if a correction made S no covariance any more."""
+        return 0.0
+
+    @property
+    def vanishing(self) -> NDArray[np.intp]:
+        """Columns that vary, but by so little that their variances are lost to underflow."""
+        raise NotImplementedError
+
+    def gram(self, factors: Any = None) -> tuple[Array, Array]:
+        """Return eigenvalues (decreasing) and eigenvectors of the inner products of few rows, on the host.
+
+        With factors, of the rows whose columns are multiplied by them.
+        """
+        raise NotImplementedError
+
+    def combined(self, vectors: Array) -> Any:
+        """Return combinations of the few rows, as columns."""
+        raise NotImplementedError
+
+    @cached_property
+    def _gram(self) -> tuple[Array, Array]:
+        return self.gram()
 
     @property
     @abstractmethod
@@ -329,7 +360,8 @@ class ScatterMoments(Moments):
 
     def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
         """Return a function that multiplies by D, the within-group blocks of S."""
-        return within_groups(self.covariance, labels).__matmul__
+        blocks = within_groups(self.covariance, labels)
+        return lambda V: blocks @ V
 
 
 class ScaledMoments(Moments):
@@ -347,7 +379,6 @@ class ScaledMoments(Moments):
         self.weight = base.weight
         self.unit = base.unit
         self.forms_covariance = base.forms_covariance
-        self.has_few_rows = base.has_few_rows
         self._base = base
         self._factors = factors
         self._column = factors[:, None]
@@ -400,11 +431,16 @@ class ScaledMoments(Moments):
         multiply = self._base.within(labels)
         return lambda V: self._column * multiply(self._column * V)
 
-    @cached_property
-    def _gram(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return self._base.gram(self._factors)
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether the rows are few enough to find the eigenvectors of S by their inner products."""
+        return self._base.has_few_rows
 
-    def combined(self, vectors: NDArray[np.float64]) -> Any:
+    def gram(self, factors: Any = None) -> tuple[Array, Array]:
+        """Return eigenvalues and eigenvectors of the inner products of the rows with scaled columns."""
+        return self._base.gram(self._factors if factors is None else self._factors * factors)
+
+    def combined(self, vectors: Array) -> Any:
         """Return combinations of the centred weighted rows, as columns."""
         return self._column * self._base.combined(vectors)
 

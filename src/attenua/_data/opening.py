@@ -10,26 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import get_tags
+from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import validate_data
 
-from attenua._data.batches import (
-    Batch,
-    batches_of,
-    can_be_read_again,
-    from_arrow,
-    is_batches,
-    refuse_batches,
-)
-from attenua._data.blocks import magnitude
 from attenua._data.checks import (
+    as_numbers,
     check_names,
     checked_batch_weights,
     checked_weights,
     matrix_requirements,
+    naming_text_columns,
 )
-from attenua._data.dask_rows import DaskRows, is_dask
-from attenua._data.device_rows import DeviceRows, device_magnitude
+from attenua._data.dask_rows import DaskRows
 from attenua._data.folds import (
     check_repeats,
     checked_stream_folds,
@@ -38,11 +30,11 @@ from attenua._data.folds import (
     make_splits,
     resolve_cv,
 )
-from attenua._data.frames import as_numbers, naming_text_columns
 from attenua._data.namespace import (
     array_namespace,
     asarray_like,
     check_host,
+    is_dask,
     is_foreign,
     namespace_of,
     refuse_other_kinds,
@@ -57,9 +49,18 @@ from attenua._data.reweighting import (
     RowsOfStream,
     factored,
 )
-from attenua._data.rows import HostRows
+from attenua._data.rows import DeviceRows, HostRows, device_magnitude
 from attenua._data.splits import Split, SplitMoments, Splits
-from attenua._data.streams import RowStream
+from attenua._data.streams import (
+    Batch,
+    RowStream,
+    batches_of,
+    can_be_read_again,
+    from_arrow,
+    is_batches,
+    refuse_batches,
+)
+from attenua._data.sums import magnitude
 
 
 class FitData(NamedTuple):
@@ -289,3 +290,14 @@ def checked_rows(estimator: Any, X: Any) -> Any:
 def checked_magnitude(X: Any, names: Any = None) -> float:
     """Return the largest magnitude, or raise if a value is not finite, naming the first such column."""
     return device_magnitude(array_namespace(X), X) if is_foreign(X) else magnitude(X, names)
+
+
+def checked_matrix(X: Any) -> tuple[Any, list[str] | None]:
+    """Return X as a dense array or csr matrix, of any real type, with its column names if it has any."""
+    check_host(X, "This function")
+    X, arrow_names = from_arrow(X)
+    columns = getattr(X, "columns", arrow_names)
+    names = None if columns is None else [str(name) for name in columns]
+    with naming_text_columns(X):
+        rows = check_array(X, **matrix_requirements(), estimator="attenua", input_name="X")
+        return as_numbers(rows), names

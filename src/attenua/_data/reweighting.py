@@ -15,13 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua._data.blocks import squared_lengths
 from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.namespace import asarray_like, to_host
 from attenua._data.row_moments import RowMoments
 from attenua._data.rows import HostRows
-from attenua._data.splits import FoldMoments, SplitMoments, SplitPair, Splits
+from attenua._data.splits import SplitMoments, SplitPair, Splits
 from attenua._data.streams import RowStream
+from attenua._data.sums import squared_lengths
 
 Array = NDArray[np.float64]
 # Squared lengths or distances, as parts of the total variance, to weights.
@@ -270,7 +270,7 @@ class RowsOfStream(Reweighting):
     ----------
     first : RowStream
         Their sums, of the first reading.
-    plain : FoldMoments
+    plain : Splits
         Their splits.
     read : callable
         Reads the rows again, once for several factors, and returns a stream for each.
@@ -281,7 +281,7 @@ class RowsOfStream(Reweighting):
     def __init__(
         self,
         first: RowStream,
-        plain: FoldMoments,
+        plain: Splits,
         read: Callable[[Sequence[RowFactors]], Sequence[RowStream]],
         gather: Callable[[], Sequence[Gathered]],
     ):

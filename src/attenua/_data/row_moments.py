@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua._data.blocks import row_blocks
 from attenua._data.moments import CONSTANT, UNDERFLOW, Moments, ScatterMoments
 from attenua._data.namespace import array_namespace, asarray_like, clipped, to_host
+from attenua._data.sums import row_blocks
 
 Array = NDArray[np.float64]
 
@@ -370,10 +370,6 @@ class RowMoments(Moments):
             products = mixing @ products @ mixing.T
         values, vectors = np.linalg.eigh(products)
         return values[::-1], vectors[:, ::-1]
-
-    @cached_property
-    def _gram(self) -> tuple[Array, Array]:
-        return self.gram()
 
     def combined(self, vectors: Array) -> Any:
         """Return combinations of the centred weighted rows, as columns."""

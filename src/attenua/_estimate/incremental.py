@@ -10,9 +10,9 @@ from typing import Any
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
-from attenua._data.batches import one_batch
 from attenua._data.checks import caller_level
 from attenua._data.opening import FitData, stream_data, with_batch
+from attenua._data.streams import one_batch
 from attenua._estimate.fitted import all_or_nothing, forget
 
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from attenua import AttenuatedPCA, AttenuatedPCACV
 from attenua._correct.feature_groups import column_labels
 from attenua._correct.strengths import NAMED_STRENGTHS
-from attenua._data.checks import checked_matrix
 from attenua._data.moments import Moments, in_data_units
+from attenua._data.opening import checked_matrix
 from attenua._data.rows import HostRows
 from attenua._estimate.axes import PrincipalAxes, principal_axes
 from attenua._select.rule import AttenuationRule

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from attenua import CorrectedPCA, CorrectedPCACV
 from attenua._correct.corrections import CORRECTIONS, SEARCH_ORDER
-from attenua._data.checks import checked_matrix
 from attenua._data.moments import in_data_units
 from attenua._data.namespace import to_host
+from attenua._data.opening import checked_matrix
 from attenua._data.rows import HostRows
 from attenua.report.compared import (
     Examples,
