@@ -18,10 +18,10 @@ demo: .venv/demo  ## Compare with PCA on data of scikit-learn, and save a pictur
 	$(BIN)/attenua demo
 
 check: .venv/test  ## The fast tests, for every save.
-	$(BIN)/python -m pytest -q -n auto --fast
+	$(BIN)/python -m pytest -q -n auto --fast tests src
 
-test: .venv/test  ## All tests; the end says what was left out, and why.
-	$(BIN)/python -m pytest -q -n auto
+test: .venv/test  ## All tests, with the reasons of those that are skipped.
+	$(BIN)/python -m pytest -q -n auto -rs
 
 lint: .venv/lint  ## ruff and mypy on the code, zizmor and their schema on the workflows.
 	$(BIN)/ruff check .
@@ -35,7 +35,7 @@ lint: .venv/lint  ## ruff and mypy on the code, zizmor and their schema on the w
 # passes there, with nothing looked up.
 audit: .venv/audit  ## Known weaknesses of all that a user installs; needs the network.
 	$(PYTHON) -m venv --clear .venv-audit
-	.venv-audit/bin/python -m pip install -q -e '.[plot,cli,excel,study,dask,array-api,report]'
+	.venv-audit/bin/python -m pip install -q -e '.[plot,cli,excel,dask,array-api,report]' -e ./paper
 	.venv-audit/bin/python -m pip freeze --exclude-editable > .venv-audit/requirements.txt
 	$(BIN)/pip-audit --strict --vulnerability-service osv --timeout 15 --progress-spinner off \
 		--no-deps --disable-pip --requirement .venv-audit/requirements.txt
@@ -47,7 +47,7 @@ bench: .venv/test  ## Timings of small sizes, to compare from release to release
 	$(BIN)/python -m pytest -q benchmarks/test_regressions.py --benchmark-only
 
 study: .venv/study  ## The paper's study, to attenua-study/; goes on where it stopped. DATA=folder of the data sets.
-	$(BIN)/attenua study $(if $(DATA),--data-home '$(DATA)')
+	$(BIN)/attenua-paper study $(if $(DATA),--data-home '$(DATA)')
 
 # Exactly the floors of pyproject.toml, and tools of their time. The checks of scikit-learn 1.6 cannot be
 # imported without SCIPY_ARRAY_API.
@@ -60,7 +60,7 @@ test-floors: .venv-floors/test  ## All tests on the oldest supported versions.
 test-h5ad: .venv-h5ad/test  ## Annotated data: h5ad files and scanpy.
 	.venv-h5ad/bin/python -m pytest -q tests/cli/readers/test_h5ad.py tests/test_anndata.py \
 		tests/test_security.py::test_objects_of_h5ad_are_not_opened \
-		tests/_data/test_anndata_is_refused.py tests/benchmarks/test_few_cells.py \
+		tests/_data/test_anndata_is_refused.py evidence/tests/test_few_cells.py \
 		'tests/test_docs.py::test_code_of_a_page[scanpy]'
 
 dist: .venv/dist  ## The source distribution and the wheel, checked, to dist/.
@@ -69,24 +69,24 @@ dist: .venv/dist  ## The source distribution and the wheel, checked, to dist/.
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/check-wheel-contents dist/*.whl
 
-# Each stamp file says that the extras of its name are installed for this pyproject.toml.
+# Each stamp file says that what its name needs is installed.
 $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 .venv/demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q -e '.[plot,cli]'
+	$(BIN)/python -m pip install -q -e '.[cli]'
 	touch $@
 
-.venv/test: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q -e '.[test]'
+.venv/test: pyproject.toml paper/pyproject.toml evidence/pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[test]' -e ./paper -e ./evidence
 	touch $@
 
-.venv/docs: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q -e '.[docs]'
+.venv/docs: pyproject.toml paper/pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[docs]' -e ./paper
 	touch $@
 
-.venv/study: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q -e '.[plot,cli,study]'
+.venv/study: pyproject.toml paper/pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e . -e ./paper
 	touch $@
 
 .venv/lint: pyproject.toml Makefile | $(BIN)/python
@@ -101,14 +101,14 @@ $(BIN)/python:
 	$(BIN)/python -m pip install -q $(BUILD)
 	touch $@
 
-.venv-floors/test: pyproject.toml Makefile
+.venv-floors/test: pyproject.toml paper/pyproject.toml evidence/pyproject.toml Makefile
 	$(PYTHON) -m venv .venv-floors
-	.venv-floors/bin/python -m pip install -q -e '.[test]' $(FLOORS)
+	.venv-floors/bin/python -m pip install -q -e '.[test]' -e ./paper -e ./evidence $(FLOORS)
 	touch $@
 
 .venv-h5ad/test: pyproject.toml Makefile
 	$(PYTHON) -m venv .venv-h5ad
-	.venv-h5ad/bin/python -m pip install -q -e '.[h5ad,cli]' 'pytest>=8' 'scanpy>=1.11' igraph
+	.venv-h5ad/bin/python -m pip install -q -e '.[h5ad,cli]' -e ./evidence 'pytest>=8' 'scanpy>=1.11' igraph
 	touch $@
 
 clean:  ## Remove the environments and all that is built.

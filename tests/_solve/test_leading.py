@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from attenua._data.moments import ScatterMoments
 from attenua._data.rows import HostRows
-from attenua._select.rule import AttenuationRule
+from attenua._select.rule import attenuation_rule
 from attenua._solve import tuning
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
@@ -249,11 +249,11 @@ def test_whole_space_has_no_cut():
 @pytest.mark.parametrize("shape", [(60, 12), (40, 600), (300, 200)])
 def test_a_rule_gives_one_subspace_for_every_strength(shape):
     moments = HostRows(spiked_rows(*shape)).moments()
-    rule = AttenuationRule(np.array([0, 0.3, 1, 0.7]))
+    rule = attenuation_rule([0, 0.3, 1, 0.7], shape[1])
     found = dict(rule.subspaces(moments, 2))
     assert sorted(found) == [0, 1, 2, 3]
-    for i, alpha in enumerate(rule.strengths):
-        ((_, alone),) = rule.with_strengths(np.array([alpha])).subspaces(moments, 2)
+    for i, strengths in enumerate(rule.strengths):
+        ((_, alone),) = rule.with_strengths([strengths]).subspaces(moments, 2)
         assert sine(found[i].basis.T, alone.basis.T) < 1e-7
 
 
