@@ -139,7 +139,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("model", DIVIDING, ids=str)
 def test_columns_whose_variances_are_lost_are_not_divided_by_them(model, form, kind):
-    with pytest.raises(ValueError, match=r"numbers in column 2 that are too small beside the others"):
+    with pytest.raises(ValueError, match=r"numbers in column 2 that are too small compared with the others"):
         model.fit(FORMS[form](with_tiny(kind)))
 
 

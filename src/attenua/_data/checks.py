@@ -73,7 +73,7 @@ def encode_labels(labels: NDArray[Any], name: str) -> NDArray[np.intp]:
 
 
 def as_labels(values: Any, name: str) -> NDArray[Any]:
-    """Return labels as an array, or raise if one of them is missing or cannot be told from others."""
+    """Return labels as an array, or raise if one of them is missing or cannot be compared."""
     check_no_column_name(values, name)
     labels = np.asarray(values)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
@@ -199,12 +199,12 @@ def caller_level() -> int:
 
 @contextmanager
 def naming_text_columns(X: Any) -> Iterator[None]:
-    """Read X as numbers; an error names the columns that are none, that are masked, or that share a name."""
+    """Read X as numbers inside; an error names the columns that are not numbers, masked, or share a name."""
     if hasattr(X, "columns"):
         check_column_names(X.columns)
     _refuse_masked(X)
-    # Looked for before anything is read: scikit-learn takes text such as "1" for a number, and a polars frame
-    # gives its times as numbers.
+    # Before anything is read: scikit-learn takes text such as "1" for a number, and a polars frame gives its
+    # times as numbers.
     columns = _text_columns(X)
     if columns and hasattr(X, "columns"):
         raise ValueError(refusal_of_text(columns))
@@ -212,7 +212,7 @@ def naming_text_columns(X: Any) -> Iterator[None]:
         yield
     except (TypeError, ValueError) as error:
         if columns:
-            # Of an array, scikit-learn's own tests want the kind and the words of Python's error as well.
+            # For arrays, scikit-learn's own tests expect the kind and the words of Python's error as well.
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"{refusal_of_text(columns)} ({error})") from error
         if str(error).startswith(_OF_ALL_DATA):
@@ -238,7 +238,7 @@ def as_numbers(rows: Any) -> Any:
 
 
 def check_type(dtype: Any) -> None:
-    """Raise if an array of a type holds no real numbers; of Python objects, only their values can tell."""
+    """Raise if arrays of a type hold no real numbers; Python objects are checked by their values."""
     if dtype.kind not in "biufO":
         raise ValueError(_refusal_of_type(dtype))
 
@@ -251,7 +251,7 @@ def _refusal_of_type(dtype: Any) -> str:
 
 
 def refusal_of_text(columns: list[str]) -> str:
-    """Return what an error says of columns that hold no numbers."""
+    """Return the error message about columns that hold no numbers."""
     names = ", ".join(columns[:_MOST_NAMES]) + (", ..." if len(columns) > _MOST_NAMES else "")
     number = "a column" if len(columns) == 1 else f"{len(columns)} columns"
     return (
@@ -292,7 +292,7 @@ def _text_columns(X: Any) -> list[str]:
 
 
 def _promises_numbers(dtype: Any) -> bool:
-    """Whether the type of a column, of pandas or polars, tells without its values that they are numbers."""
+    """Whether the type of a pandas or polars column implies that its values are numbers."""
     is_numeric = getattr(dtype, "is_numeric", None)  # of polars
     return getattr(dtype, "kind", "") in ("b", "i", "u", "f") or (callable(is_numeric) and bool(is_numeric()))
 
@@ -321,7 +321,7 @@ def _is_numbers(values: Any) -> bool:
 
 
 def _first_text(values: Any) -> Any:
-    """Return the first value that is no number, or the first of all where each alone is one."""
+    """Return the first value that is not a number, or the first of all if each alone is one."""
     for value in values:
         if isinstance(value, (str, bytes)):
             return value

@@ -1,7 +1,7 @@
 """Dask arrays and data frames: sums on the workers, combined in a tree, without gathering rows.
 
 Every partition becomes one :class:`~attenua._data.streams.RowStream`, numbered from its own first row and
-in a frame of its own. Neighbours combine in order: the folds of the second are turned by the number of rows
+in a frame of its own. Neighbours combine in order: the folds of the second are shifted by the number of rows
 of the first, so row numbers need no pass of their own, and chunks may be uneven or of unknown length. The
 sums of a partition depend on its rows alone and the tree is fixed, so work that is repeated after a worker is
 lost gives the same result.
@@ -114,7 +114,7 @@ def _combine(parts: list[list[RowStream]]) -> list[RowStream]:
 
 
 def _known_lengths(X: Any) -> tuple[int, ...] | None:
-    """Return the number of rows of every block, or None where dask does not know it."""
+    """Return the number of rows of every block, or None if dask has not computed it."""
     chunks: Any = X.chunks[0] if hasattr(X, "chunks") else (np.nan,)
     return None if np.isnan(chunks).any() else chunks
 
@@ -149,7 +149,7 @@ def _note_columns(estimator: Any, X: Any, *, reset: bool) -> None:
 
 
 def _check_kind(X: Any) -> None:
-    """Raise unless X is a table of numbers, as far as its types can tell."""
+    """Raise unless X is a table of numbers, judging by its types."""
     refuse_other_kinds(X)
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions; got a dask collection with {X.ndim}.")
@@ -164,9 +164,9 @@ def _check_kind(X: Any) -> None:
 
 
 def _is_text(dtype: Any) -> bool:
-    """Whether a column of this type holds no numbers; of Python objects, only their values can tell."""
+    """Whether a column of this type holds no numbers; Python objects are checked by their values."""
     if str(dtype) == "category":
-        # Dask may not know the categories before it reads the rows; it has a name for that.
+        # Before dask reads the rows, the categories may have this placeholder.
         categories = dtype.categories
         return "__UNKNOWN_CATEGORIES__" not in categories and _is_text(categories.dtype)
     is_decimal = str(dtype).startswith("decimal")

@@ -21,8 +21,8 @@ from attenua._data.sums import (
     FRAME_ROWS,
     NEAR_ZERO,
     FoldSums,
+    choose_frame,
     counted_rows,
-    frame_of,
     less_origin,
     magnitude,
     not_finite,
@@ -35,12 +35,12 @@ from attenua._data.sums import (
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp] | slice | None
 
-# Up to this many columns a p-by-p matrix is small beside anything else. Above it, only rows that are not much
+# Up to this many columns a p-by-p matrix is always small enough. Above it, only rows that are not much
 # fewer than the columns form one: products with it are then cheaper than with the rows.
 _ALWAYS_SCATTER = 512
 _NEVER_SCATTER = 10_000
 _COLUMNS_PER_ROW = 1.5
-# A step should be long enough that launching its few kernels costs nothing, and small beside the data.
+# A step should be long enough that launching its few kernels costs nothing, and small next to the data.
 _STEP_BYTES = 256 * 2**20
 
 
@@ -58,7 +58,7 @@ def _as_slice(rows: Rows, n_samples: int) -> NDArray[np.intp] | slice:
     if isinstance(rows, slice) or len(rows) < 2 or rows[1] <= rows[0]:
         return rows
     step = int(rows[1] - rows[0])
-    # The ends first: they tell most other rows apart without a pass over all of them.
+    # The ends first: they rule out most other rows without a pass over all of them.
     if rows[-1] - rows[0] != step * (len(rows) - 1) or (np.diff(rows) != step).any():
         return rows
     return slice(int(rows[0]), int(rows[-1]) + 1, step)
@@ -91,7 +91,9 @@ class HostRows:
         self.forms_scatter = forms_scatter(*X.shape, sparse=sp.issparse(X))
         self._feature_names = feature_names
         # Rows that are summed up are checked as they are read; a few of them give the frame to begin with.
-        self._frame = frame_of(X, feature_names, None if self.forms_scatter else magnitude(X, feature_names))
+        self._frame = choose_frame(
+            X, feature_names, None if self.forms_scatter else magnitude(X, feature_names)
+        )
 
     @cached_property
     def _kept_rows(self) -> Any:
@@ -189,7 +191,7 @@ class DeviceRows:
     X : array of shape (n_samples, n_features)
         Real numbers.
     sample_weight : array of shape (n_samples,), optional
-        Frequencies, float64, beside X.
+        Frequencies, float64, on the device of X.
     """
 
     def __init__(self, xp: Any, X: Any, sample_weight: Any = None):

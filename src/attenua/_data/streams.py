@@ -20,7 +20,7 @@ from attenua._data.namespace import library_of
 from attenua._data.range import check_not_too_large
 from attenua._data.rows import scatter_moments
 from attenua._data.splits import FoldMoments
-from attenua._data.sums import FoldSums, Frame, counted_rows, frame_of, magnitude, product_blocks
+from attenua._data.sums import FoldSums, Frame, choose_frame, counted_rows, magnitude, product_blocks
 
 Array = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class Batch(NamedTuple):
     labels : array-like or None
         One label (or weight) for every row.
     names : list of str or None
-        Names of the columns, where the rows cannot tell them themselves.
+        Names of the columns, if the rows have none themselves.
     """
 
     rows: Any
@@ -70,7 +70,7 @@ def is_batches(X: Any) -> bool:
 
 
 def refuse_batches(X: Any) -> None:
-    """Raise if X holds batches of rows where rows are wanted."""
+    """Raise if X holds batches of rows instead of rows."""
     if is_batches(X):
         raise TypeError("X holds batches of rows; give them one by one.")
 
@@ -93,7 +93,7 @@ def one_batch(X: Any) -> Batch:
     return Batch(X)
 
 
-def batches_of(X: Any, labels: Any, argument: str) -> Iterator[Batch]:
+def iter_batches(X: Any, labels: Any, argument: str) -> Iterator[Batch]:
     """Yield the batches of X with the labels of their rows.
 
     Parameters
@@ -157,7 +157,7 @@ def _length(rows: Any) -> int:
 
 
 def _arrow_batches(X: Any) -> Iterator[Any]:
-    # Arrow's own readers stumble over names that occur twice.
+    # Arrow's own readers fail on names that occur twice.
     check_column_names((X.schema if hasattr(X, "schema") else X.projected_schema).names)
     if hasattr(X, "read_next_batch") or not hasattr(X, "to_batches"):
         return iter([X]) if is_arrow_table(X) else iter(X)
@@ -292,7 +292,7 @@ class RowStream:
         self.has_groups = groups is not None
 
     def _add_rows(self, X: Any, folds: NDArray[np.intp] | None, sample_weight: Array | None) -> None:
-        """Sum the rows up by themselves, then take over the new sums: all of the batch, or nothing."""
+        """Sum the rows by themselves, then replace the sums: all of the batch is added, or nothing."""
         n = X.shape[0]
         largest = magnitude(X, self.names)
         if sp.issparse(X) and not X.has_canonical_format:
@@ -318,17 +318,17 @@ class RowStream:
     def _frame_for(self, X: Any, largest: float) -> Frame:
         """Return the frame that a batch is summed up in.
 
-        The origin follows the mean whenever the rows double, before they are squared, so that an odd start
-        costs no digits.
+        The origin follows the mean whenever the rows double, before they are squared, so that unusual first
+        rows cost no digits.
         """
         n, sums = X.shape[0], self._sums
         if sums is None:
-            return frame_of(X, self.names, largest)
+            return choose_frame(X, self.names, largest)
         frame = sums.frame.covering(largest)
         if self.n_rows + n < 2 * self._rows_at_origin:
             return frame
         if n >= self.n_rows:
-            own = frame_of(X, self.names, largest)
+            own = choose_frame(X, self.names, largest)
             origin = own.origin * own.unit
         else:
             origin = sums.centre(sparse=sp.issparse(X))

@@ -25,7 +25,7 @@ _MIN_BLOCK_ROWS = 256
 _NEARLY_FULL = 0.9
 # The most rows that a frame is chosen by.
 FRAME_ROWS = 64
-# An origin of so many spreads costs two digits of sixteen.
+# An origin this many spreads from zero costs two digits of sixteen.
 NEAR_ZERO = 8.0
 _PRODUCT_ROWS = 8_192
 _PRODUCT_BYTES = 64 * 2**20
@@ -33,7 +33,7 @@ _MIN_PRODUCT_ROWS = 1_024
 # A block whose columns have lengths in this range holds finite numbers that were squared safely, with nothing
 # lost that matters. NaN and infinity are outside it.
 _PLAIN_RANGE = (2.0**-10, 2.0**30)
-# Blocks side by side pay from about this many multiplications on, and may take this much memory together.
+# Blocks in parallel pay from about this many multiplications on, and may take this much memory together.
 _PARALLEL_WORK = 2e9
 _PARALLEL_BYTES = 512 * 2**20
 
@@ -46,15 +46,7 @@ def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 
 class ChosenRows:
-    """Some rows of a dense matrix, which are copied a block at a time, when they are asked for.
-
-    Parameters
-    ----------
-    X : ndarray or memory map
-        All rows.
-    numbers : ndarray of int
-        Numbers of the rows that are chosen.
-    """
+    """Some rows of a dense matrix or memory map, which are copied a block at a time, when they are read."""
 
     def __init__(self, X: NDArray[Any], numbers: NDArray[np.intp]):
         self._X, self._numbers = X, numbers
@@ -101,10 +93,10 @@ def less_origin(rows: Any, origin: Array) -> Any:
 def partly_centred(rows: Any, mean: Array) -> tuple[Any, Array]:
     """Return sparse rows less the mean in the columns that are nearly full, and the mean of the others.
 
-    Only a nearly full column can have a mean that is large beside its spread, and lose digits by it.
+    Only a nearly full column can have a mean that is large compared with its spread, and lose digits by it.
     """
     n, p = rows.shape
-    # Of a nearly full column, at least half of any fifth of the rows is stored: mostly a look at one will do.
+    # At least half of any fifth of a nearly full column is stored: mostly one fifth is enough to check.
     some = rows.indices[: rows.indptr[-(-n // 5)]]
     if 2 * np.bincount(some, minlength=p).max(initial=0) < n // 5:
         return rows, mean
@@ -113,7 +105,7 @@ def partly_centred(rows: Any, mean: Array) -> tuple[Any, Array]:
 
 
 def sparse_squared_lengths(rows: Any, mean: Array) -> Array:
-    """Return the squared distances of sparse rows from a mean that is nowhere large beside the spread."""
+    """Return the squared distances of sparse rows from a mean that is nowhere much larger than the spread."""
     lengths: Array = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     lengths += mean @ mean - 2 * (rows @ mean)
     return lengths
@@ -138,15 +130,11 @@ def magnitude(X: Any, feature_names: Any = None) -> float:
     largest = 0.0
     for part in parts:
         if part.size:
-            # Not abs: the most negative integer has no positive twin. NaN passes through max and min.
-            largest = max(largest, float(part.max()), -float(part.min()), key=_nan_is_largest)
+            # Not abs: the most negative integer has no positive twin. NaN passes through all of these.
+            largest = float(np.max([largest, float(part.max()), -float(part.min())]))
     if not np.isfinite(largest):
         raise ValueError(_first_bad_column(X, feature_names))
     return largest
-
-
-def _nan_is_largest(value: float) -> float:
-    return np.inf if np.isnan(value) else value
 
 
 def _first_bad_column(X: Any, feature_names: Any) -> str:
@@ -165,7 +153,7 @@ def _first_bad_column(X: Any, feature_names: Any) -> str:
 
 
 def not_finite(where: str, is_nan: bool) -> str:
-    """Return what an error says of a value that is not finite, and what to do about it."""
+    """Return the error message about a value that is not finite, and what to do about it."""
     if not is_nan:
         return f"Input X contains infinity in {where}; values must be finite."
     return (
@@ -199,19 +187,11 @@ class Frame(NamedTuple):
         return Frame(self.origin * (self.unit / unit), unit, largest)
 
 
-def frame_of(X: Any, feature_names: Any = None, largest: float | None = None) -> Frame:
+def choose_frame(X: Any, feature_names: Any = None, largest: float | None = None) -> Frame:
     """Return a frame for rows, whose origin is the median of a few of them.
 
-    Columns of sparse rows that are not far from zero stay as they are, so that the rows stay sparse.
-
-    Parameters
-    ----------
-    X : ndarray, memory map or csr_matrix
-        Rows.
-    feature_names : sequence of str, optional
-        Names that an error about a column uses.
-    largest : float, optional
-        Largest magnitude of X; if not given, that of the few rows, which sums of the others may raise.
+    Columns of sparse rows that are not far from zero stay as they are, so that the rows stay sparse. If the
+    largest magnitude of X is not given, it is that of the few rows, which sums of the others may raise.
     """
     sample = X[:: -(-X.shape[0] // FRAME_ROWS)]
     if largest is None:
@@ -342,7 +322,7 @@ class FoldSums:
         sample_weight : ndarray of shape (n_samples,), optional
             Weights of the rows of X.
         largest : float, optional
-            Magnitude of X, where it is known to be finite; if not, the rows are checked as they are read.
+            Magnitude of X, if it was checked already; otherwise the rows are checked as they are read.
         """
         if largest is not None:
             self.cover(self.frame.covering(largest))
@@ -388,7 +368,9 @@ class FoldSums:
             weighted = B if w is None else B.multiply(w[:, None]).tocsr()
             return BlockSums(weight, np.asarray(weighted.sum(axis=0)).ravel(), weighted.T @ B, frame)
         if w is None and frame.unit == 1.0 and not frame.origin.any():
-            total, scatter = _plain_sums(_doubles(B, workspace))
+            rows = _doubles(B, workspace)
+            with np.errstate(over="ignore", invalid="ignore"):
+                total, scatter = rows.sum(axis=0), rows.T @ rows
             largest = float(np.sqrt(np.max(np.diag(scatter))))
             if _PLAIN_RANGE[0] <= largest <= _PLAIN_RANGE[1]:
                 return BlockSums(weight, total, scatter, frame.covering(largest))
@@ -434,12 +416,6 @@ def product_blocks(start: int, stop: int, n_columns: int, step: int = 1) -> Iter
     size = min(max(_PRODUCT_BYTES // (8 * max(n_columns, 1)), _MIN_PRODUCT_ROWS), _PRODUCT_ROWS)
     for first in range(start, stop, size * step):
         yield slice(first, min(first + size * step, stop), step)
-
-
-def _plain_sums(rows: Array) -> tuple[Array, Array]:
-    """Return the column sums and inner products of rows as they are."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return rows.sum(axis=0), rows.T @ rows
 
 
 def _rescaled(B: Any, w: Array | None, weight: float, frame: Frame) -> BlockSums:
