@@ -16,9 +16,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from attenua._data.blocks import row_blocks
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData, checked_rows, open_for_fit
+from attenua._data.sums import row_blocks
 from attenua._estimate.fitted import fit_from_nothing
 from attenua._estimate.transformer import RowsTransformer
 from attenua._select.rank import resolve_rank
