@@ -18,7 +18,7 @@ demo: .venv/demo  ## Compare with PCA on data of scikit-learn, and save a pictur
 	$(BIN)/attenua demo
 
 check: .venv/test  ## The fast tests, for every save.
-	$(BIN)/python -m pytest -q -n auto --fast tests src
+	$(BIN)/python -m pytest -q -n auto --fast
 
 test: .venv/test  ## All tests; the end says what was left out, and why.
 	$(BIN)/python -m pytest -q -n auto
@@ -35,7 +35,7 @@ lint: .venv/lint  ## ruff and mypy on the code, zizmor and their schema on the w
 # passes there, with nothing looked up.
 audit: .venv/audit  ## Known weaknesses of all that a user installs; needs the network.
 	$(PYTHON) -m venv --clear .venv-audit
-	.venv-audit/bin/python -m pip install -q -e '.[plot,cli,excel,study,dask,array-api,report]'
+	.venv-audit/bin/python -m pip install -q -e '.[plot,cli,excel,dask,array-api,report]' -e ./paper
 	.venv-audit/bin/python -m pip freeze --exclude-editable > .venv-audit/requirements.txt
 	$(BIN)/pip-audit --strict --vulnerability-service osv --timeout 15 --progress-spinner off \
 		--no-deps --disable-pip --requirement .venv-audit/requirements.txt
@@ -47,7 +47,7 @@ bench: .venv/test  ## Timings of small sizes, to compare from release to release
 	$(BIN)/python -m pytest -q benchmarks/test_regressions.py --benchmark-only
 
 study: .venv/study  ## The paper's study, to attenua-study/; goes on where it stopped. DATA=folder of the data sets.
-	$(BIN)/attenua study $(if $(DATA),--data-home '$(DATA)')
+	$(BIN)/attenua-paper study $(if $(DATA),--data-home '$(DATA)')
 
 # Exactly the floors of pyproject.toml, and tools of their time. The checks of scikit-learn 1.6 cannot be
 # imported without SCIPY_ARRAY_API.
@@ -69,7 +69,7 @@ dist: .venv/dist  ## The source distribution and the wheel, checked, to dist/.
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/check-wheel-contents dist/*.whl
 
-# Each stamp file says that the extras of its name are installed for this pyproject.toml.
+# Each stamp file says that what its name needs is installed.
 $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
@@ -77,16 +77,16 @@ $(BIN)/python:
 	$(BIN)/python -m pip install -q -e '.[plot,cli]'
 	touch $@
 
-.venv/test: pyproject.toml evidence/pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q -e '.[test]' -e ./evidence
+.venv/test: pyproject.toml paper/pyproject.toml evidence/pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[test]' -e ./paper -e ./evidence
 	touch $@
 
-.venv/docs: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q -e '.[docs]'
+.venv/docs: pyproject.toml paper/pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[docs]' -e ./paper
 	touch $@
 
-.venv/study: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q -e '.[plot,cli,study]'
+.venv/study: pyproject.toml paper/pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e . -e ./paper
 	touch $@
 
 .venv/lint: pyproject.toml Makefile | $(BIN)/python
@@ -101,14 +101,14 @@ $(BIN)/python:
 	$(BIN)/python -m pip install -q $(BUILD)
 	touch $@
 
-.venv-floors/test: pyproject.toml Makefile
+.venv-floors/test: pyproject.toml paper/pyproject.toml evidence/pyproject.toml Makefile
 	$(PYTHON) -m venv .venv-floors
-	.venv-floors/bin/python -m pip install -q -e '.[test]' -e ./evidence $(FLOORS)
+	.venv-floors/bin/python -m pip install -q -e '.[test]' -e ./paper -e ./evidence $(FLOORS)
 	touch $@
 
-.venv-h5ad/test: pyproject.toml Makefile
+.venv-h5ad/test: pyproject.toml paper/pyproject.toml evidence/pyproject.toml Makefile
 	$(PYTHON) -m venv .venv-h5ad
-	.venv-h5ad/bin/python -m pip install -q -e '.[h5ad,cli]' -e ./evidence 'pytest>=8' 'scanpy>=1.11' igraph
+	.venv-h5ad/bin/python -m pip install -q -e '.[h5ad,cli]' -e ./paper -e ./evidence 'pytest>=8' 'scanpy>=1.11' igraph
 	touch $@
 
 clean:  ## Remove the environments and all that is built.

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, attenuation_path
-from attenua.rivals import MaskedTargetPCACV
 from attenua.theory import Population
+from attenua_paper.rivals import MaskedTargetPCACV
 
 
 def rows(n, p):

@@ -59,7 +59,7 @@ sphinx_gallery_conf = {
     "matplotlib_animations": False,
     "min_reported_time": 1e9,
     "write_computation_times": False,
-    "doc_module": ("attenua",),
+    "doc_module": ("attenua", "attenua_paper"),
     "backreferences_dir": "api/generated/backreferences",
     "image_scrapers": ("matplotlib",),
 }

@@ -14,9 +14,9 @@ weakening them also pulls the axes to a wrong place. How much to weaken is a bal
 
 import matplotlib.pyplot as plt
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
-from attenua.studies.patches import draw_patches
 from attenua.theory import draw_rows
 
 PCA_COLOUR, ATTENUATED, TRUTH = "#b5541c", "#1d5a86", "0.35"
@@ -85,7 +85,10 @@ panels[0].legend(frameon=False)
 
 from sklearn.datasets import load_digits
 
-patches = draw_patches(load_digits().images, np.random.default_rng(0))
+images = load_digits().images
+n, random = len(images), np.random.default_rng(0)
+windows = sliding_window_view(images, (3, 3), axis=(1, 2))
+patches = windows[np.arange(n), random.integers(0, 6, n), random.integers(0, 6, n)].reshape(n, 9)
 model = AttenuatedPCACV(2, n_repeats=20, random_state=0).fit(patches[:64])
 figure, ax = plt.subplots(figsize=(6.2, 3.9), layout="constrained")
 ax.axvspan(0, 0.5, color="#e9edf2", lw=0)

@@ -2,8 +2,8 @@
 Comparing methods on your own data
 ==================================
 
-:func:`attenua.studies.compare` fits all methods to the same rows with the same folds and judges them on the
-same test rows. One call, one table.
+:func:`attenua_paper.studies.compare` fits all methods to the same rows with the same folds and judges them on
+the same test rows. One call, one table.
 """
 
 # %%
@@ -15,9 +15,9 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from attenua import AttenuatedPCACV
-from attenua.rivals import CorrelationPCA
-from attenua.studies import compare
-from attenua.studies.patches import draw_patches
+from attenua_paper.rivals import CorrelationPCA
+from attenua_paper.studies import compare
+from attenua_paper.studies.patches import draw_patches
 
 patches = draw_patches(load_digits().images, np.random.default_rng(0))
 table = compare(patches[:64], 2, X_test=patches[64:], feature_groups=np.arange(9) // 3)

@@ -14,14 +14,17 @@ row. Averaged over all masks this loss is PCA's on a covariance whose diagonal i
 
 import matplotlib.pyplot as plt
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.datasets import load_digits
 
 from attenua import AttenuatedPCA, alpha_from_mask_rate, attenuation_path
 from attenua.masks import full_output_loss
-from attenua.studies.patches import draw_patches
 
 random = np.random.default_rng(0)
-X = draw_patches(load_digits().images, random)[:20]
+images = load_digits().images
+n = len(images)
+windows = sliding_window_view(images, (3, 3), axis=(1, 2))
+X = windows[np.arange(n), random.integers(0, 6, n), random.integers(0, 6, n)].reshape(n, 9)[:20]
 X -= X.mean(axis=0)
 covariance = X.T @ X / len(X)
 mask_rate = 0.6

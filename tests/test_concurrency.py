@@ -24,7 +24,6 @@ from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua._data import blas, sums
 from attenua._data.blas import blas_limit, in_order
 from attenua._select import comparison
-from attenua.rivals import CorrelationPCA
 from tests.helpers import spiked_rows
 
 MODELS = [
@@ -34,7 +33,6 @@ MODELS = [
     CorrectedPCA(3, tempering=0.5, damping=0.2),
     CorrectedPCA(3, row_tempering=0.5, attenuation=0.3),
     CorrectedPCACV(3, corrections=["tempering", "attenuation"]),
-    CorrelationPCA(3),
     CorrectedPCA(3, smoothing=0.8, neighbours="line"),
 ]
 SHAPES = [(40, 6), (60, 140)]  # decomposed whole, and iterated

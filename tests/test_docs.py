@@ -134,7 +134,13 @@ def test_the_index_of_the_guide_has_a_sentence_for_every_page():
 
 def test_every_public_function_has_an_example():
     # Data sets cannot be fetched in an example: it must run without a network.
-    for module in ("attenua", "attenua.theory", "attenua.rivals", "attenua.studies"):
+    for module in (
+        "attenua",
+        "attenua.theory",
+        "attenua_paper.rivals",
+        "attenua_paper.studies",
+        "attenua_paper.theory",
+    ):
         package = importlib.import_module(module)
         for name in package.__all__:
             found = getattr(package, name)

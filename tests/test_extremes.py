@@ -20,7 +20,6 @@ from attenua import (
     paired_gain,
     save_model,
 )
-from attenua.rivals import CorrelationPCA
 from tests.helpers import sine, spiked_rows
 
 X = spiked_rows(40, 6)
@@ -117,7 +116,7 @@ def test_tiny_columns_beside_others_are_fitted(model):
 
 # Lost, and with the same number of rows on both sides, so that their sum is zero, too.
 TINY = {"by a factor": X[:, 2] * 1e-200, "by sign": np.where(np.arange(40) % 2, 1e-200, -1e-200)}
-DIVIDING = [CorrectedPCA(2, tempering=1), CorrectedPCA(2, tempering=0.95), CorrelationPCA(2)]
+DIVIDING = [CorrectedPCA(2, tempering=1), CorrectedPCA(2, tempering=0.95)]
 
 
 def with_tiny(kind, rows=X):

@@ -6,7 +6,7 @@ from subprocess import run
 
 import pytest
 
-CONFTEST = Path(__file__).parent / "conftest.py"
+CONFTEST = Path(__file__).parents[1] / "conftest.py"
 
 
 @pytest.fixture
@@ -65,8 +65,7 @@ def test_a_run_that_leaves_nothing_out_says_nothing(lines):
 
 @pytest.mark.slow
 def test_folders_that_are_slow_as_a_whole_are_named(lines, tmp_path):
-    (tmp_path / "studies").mkdir()
-    (tmp_path / "studies" / "test_long.py").write_text(
-        "def test_long(): raise AssertionError", encoding="utf-8"
-    )
-    assert lines("def test_one(): pass", "--fast") == ["1 folder  slow: make test runs them (studies)"]
+    folder = tmp_path / "tests" / "backends"
+    folder.mkdir(parents=True)
+    (folder / "test_long.py").write_text("def test_long(): raise AssertionError", encoding="utf-8")
+    assert lines("def test_one(): pass", "--fast") == ["1 folder  slow: make test runs them (tests/backends)"]

@@ -18,7 +18,6 @@ from attenua import (
 from attenua.holdout import fallback_certificate
 from attenua.masks import alpha_from_mask_rate, full_output_loss, mask_rate_from_alpha
 from attenua.theory import FourthMoments, Population, Rows, plug_in_report
-from attenua.theory.autoencoder import masked_map_loss
 from tests.helpers import spiked_rows
 
 S = np.diag([3.0, 2.0, 1.0])
@@ -32,7 +31,6 @@ FUNCTIONS = {
     "attenuation": (lambda a: POPULATION.excess_risk(50, attenuation=a), np.array([0.0, 0.5])),
     "law": (Rows, X),
     "moments": (FourthMoments, np.ones((1, 1, 1, 1))),
-    "A": (lambda A: masked_map_loss(POPULATION, A, 0.5), S),
     "X": (lambda A: plug_in_report(A, 1, n_bootstrap=2), X),
     "components": (lambda U: full_output_loss(U, S, 0.2), np.eye(3)[:1]),
     "covariance ": (lambda A: full_output_loss(np.eye(3)[:1], A, 0.2), S),

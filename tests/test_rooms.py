@@ -170,6 +170,14 @@ def test_what_is_imported_exists():
     )
 
 
+def test_the_library_imports_neither_the_paper_nor_the_evidence():
+    others = {"attenua_paper", "attenua_evidence"}
+    refuse(
+        [found for found in IMPORTS if found.target.split(".")[0] in others],
+        "the library imports neither the paper nor the evidence",
+    )
+
+
 def test_only_the_way_in_asks_for_the_kind_of_container():
     def calls(module):
         for node in ast.walk(tree_of(module)):

@@ -11,7 +11,6 @@ import pytest
 
 import attenua
 from attenua import AttenuatedPCA, load_model, save_model
-from attenua.datasets import cache
 from tests.cli.shell import run
 from tests.helpers import spiked_rows
 
@@ -190,11 +189,3 @@ def test_no_model_file_opens_a_pickle(tmp_path, trace, array):
     written_pickle(path, trace)
     with pytest.raises(ValueError, match="not a model file"):
         load_model(path)
-
-
-@pytest.mark.parametrize("write", [written_npz, written_pickle, written_packed_pickle])
-def test_no_data_cache_opens_a_pickle(tmp_path, trace, write):
-    path = tmp_path / "some.npz"
-    write(path, trace)
-    with pytest.raises(ValueError, match="it cannot be read"):
-        cache.read(path, {"X": ("float64", (2,))})

@@ -1,4 +1,4 @@
-"""The directive ``paper-map``: tables of the paper's statements beside the code, from ``paper_map.toml``."""
+"""The directive ``paper-map``: tables of the paper's statements, from ``paper/paper_map.toml``."""
 
 import tomllib
 from pathlib import Path
@@ -26,7 +26,7 @@ class PaperMap(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Read the file and return a table or a list."""
-        path = Path(self.env.srcdir) / "paper_map.toml"
+        path = Path(self.env.srcdir).parent / "paper" / "paper_map.toml"
         self.env.note_dependency(str(path))
         paper = tomllib.loads(path.read_text(encoding="utf-8"))
         wanted = self.arguments[0]
@@ -79,7 +79,7 @@ class PaperMap(SphinxDirective):
 
     @staticmethod
     def _checks(entry: dict[str, Any]) -> str:
-        tests = [f"`{node.removeprefix('tests/')}`" for node in entry.get("tests", [])]
+        tests = [f"`{node}`" for node in entry.get("tests", [])]
         commands = [f"`{command}`" for command in entry.get("commands", [])]
         return "\n\n".join(tests + commands)
 

@@ -5,8 +5,8 @@ import io
 import pytest
 from matplotlib.image import imread
 
-from attenua.studies.simulations.figures import save_figure
 from attenua_evidence.forest import compact_forest, data_sets, forest, overall
+from attenua_paper.studies.simulations.figures import save_figure
 
 
 def pixels(figure):

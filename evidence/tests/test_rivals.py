@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.integrate import simpson
 
-from attenua.rivals import FactorAnalysisPCA
 from attenua_evidence.methods import Rows, fit_method
 from attenua_evidence.rivals import RIVALS, fit_rival, leading, orthonormal
 from attenua_evidence.rrcov import shared_process
+from attenua_paper.rivals import FactorAnalysisPCA
 
 from .sets import has_rrcov, spiked
 

@@ -3,12 +3,25 @@
 import io
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
 
 def main() -> None:
     """Run the command line, or say which package it needs."""
+    run_command(_app, "attenua")
+
+
+def _app() -> Any:
+    from attenua.cli import app
+
+    return app
+
+
+def run_command(load: Callable[[], Any], name: str) -> None:
+    """Load an application of commands and run it; what fails outside its commands is one sentence."""
     try:
-        from attenua.cli import app
+        app = load()
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
@@ -20,7 +33,7 @@ def main() -> None:
         # Names of files need not be texts that can be printed; standard error does the same.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app(prog_name="attenua")
+        app(prog_name=name)
     except OSError as error:
         if error.filename is not None:
             raise

@@ -19,7 +19,6 @@ from attenua import (
     expected_gain,
     select_on_validation,
 )
-from attenua.rivals import CorrelationPCA, DiagonalShrinkagePCA, MaskedTargetPCACV, shrinkage_intensity
 from tests._data.frames import (
     CITIES,
     DAY,
@@ -34,7 +33,6 @@ from tests._data.frames import (
 )
 
 ESTIMATORS = [AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV]
-RIVALS = [DiagonalShrinkagePCA, CorrelationPCA, MaskedTargetPCACV]
 
 # Columns that are not numbers, of every kind of frame.
 DIGITS = [str(number) for number in NUMBERS]
@@ -123,7 +121,7 @@ def test_a_column_of_a_dataset_that_is_not_numbers_is_named(kind):
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-@pytest.mark.parametrize("estimator", [*ESTIMATORS, *RIVALS])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_every_estimator_names_the_column(estimator, frame):
     bad = frame(bad=BAD[frame]["times"])
     says(lambda: estimator(2).fit(bad))
@@ -144,7 +142,6 @@ def test_functions_that_take_rows_name_the_column(frame, kind):
         lambda: choose_rank(bad),
         lambda: expected_gain(bad, 2),
         lambda: select_on_validation(path, bad),
-        lambda: shrinkage_intensity(bad),
     ):
         says(call)
 

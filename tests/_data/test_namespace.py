@@ -12,7 +12,6 @@ import sklearn
 from attenua import AttenuatedPCA, AttenuatedPCACV, attenuation_path
 from attenua._data.namespace import namespace_of
 from attenua.holdout import select_on_validation
-from attenua.rivals import CorrelationPCA
 from tests.helpers import spiked_rows
 
 X = spiked_rows(60, 8)
@@ -74,11 +73,6 @@ def test_fit_and_use_must_be_in_one_place(lib):
             on_device.transform(strict_array(X, "device2"))
     with sklearn.config_context(array_api_dispatch=False), pytest.raises(ValueError, match="same namespace"):
         on_device.transform(X)
-
-
-def test_what_computes_by_numpy_alone_says_so(lib):
-    with pytest.raises(TypeError, match="host's memory; X is a"):
-        CorrelationPCA(2).fit(lib.array(X))
 
 
 def test_batches_come_to_the_host(lib):

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from attenua import AttenuatedPCACV, CorrectedPCACV, paired_gain
-from attenua.rivals import MaskedTargetPCACV
 from tests.helpers import spiked_rows
 
 ROWS = spiked_rows(40, 4)
@@ -16,7 +15,7 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize("estimator", [AttenuatedPCACV, CorrectedPCACV, MaskedTargetPCACV])
+@pytest.mark.parametrize("estimator", [AttenuatedPCACV, CorrectedPCACV])
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_none_gives_the_fit_with_five_folds(estimator, container):
     none, five = (estimator(2, cv=cv).fit(CONTAINERS[container]) for cv in (None, 5))

@@ -23,7 +23,6 @@ from sklearn.utils.validation import check_is_fitted
 
 import attenua
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
-from attenua.rivals import AsymmetricAutoencoder, CorrelationPCA, DiagonalShrinkagePCA, MaskedTargetPCACV
 from tests.helpers import spiked_rows
 
 NAMES = list("abcd")
@@ -170,17 +169,6 @@ def test_a_fit_that_fails_leaves_nothing(model, fitted, bad, tmp_path):
     with pytest.raises(NotFittedError):
         check_is_fitted(model)
     assert state(model.fit(FIRST)) == state(clone(model).fit(FIRST))
-
-
-@pytest.mark.parametrize(
-    "model", [AsymmetricAutoencoder(2), CorrelationPCA(2), DiagonalShrinkagePCA(2), MaskedTargetPCACV(2)]
-)
-def test_a_rival_that_fails_to_fit_is_left_unfitted(model):
-    model = clone(model).fit(ROWS)
-    for bad in (with_value(np.nan), ROWS[:, :1]):  # one column has no two components
-        with pytest.raises(ValueError, match=r"NaN|n_components"):
-            model.fit(bad)
-        assert is_unfitted(model)
 
 
 def test_a_warning_that_is_an_error_leaves_nothing():

@@ -20,9 +20,7 @@ def interrupt(*_, **__):
         ("fit", "attenua.cli.fit.fit_rows"),
         ("report", "attenua.cli.report.fit_rows"),
         ("fit", "attenua._data.files.os.replace"),
-        ("demo", "attenua.studies.demo.run_demo"),
-        ("simulate", "attenua.studies.simulations.run_simulations"),
-        ("data", "attenua.datasets.status"),
+        ("demo", "attenua.cli.demo_runs.run_demo"),
     ],
 )
 def test_a_command_that_is_interrupted(tmp_path, monkeypatch, command, inside):
@@ -47,9 +45,17 @@ def test_a_picture_that_cannot_be_written(tmp_path, monkeypatch):
     def full(_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("attenua.studies.demo.run_demo", lambda *_, **__: [])
-    monkeypatch.setattr("attenua.studies.demo_figure.save_demo_figure", lambda _, path: full(path))
+    monkeypatch.setattr("attenua.cli.demo_runs.run_demo", lambda *_, **__: [])
+    monkeypatch.setattr("attenua.cli.demo_figure.save_demo_figure", lambda _, path: full(path))
     result = run("demo", "--out", tmp_path / "demo.png")
     assert result.exit_code == 1
     assert result.stderr == f"Error: {tmp_path / 'demo.png'} cannot be written: No space left on device.\n"
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other limits and other words")
+@pytest.mark.parametrize("command", ["fit", "report"])
+def test_a_name_that_is_too_long(tmp_path, command):
+    out = tmp_path / f"{'x' * 300}.html"
+    result = run(command, "--out", out)
+    assert result.stderr == f"Error: {out} cannot be written: File name too long.\n"

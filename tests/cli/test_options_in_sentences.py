@@ -37,7 +37,7 @@ def test_refusals_of_the_built_in_digits(tmp_path, monkeypatch, arguments, sente
     assert result.stderr.startswith(f"Error: the built-in digits: {sentence}")
 
 
-@pytest.mark.parametrize("command", ["fit", "report", "study", "simulate"])
+@pytest.mark.parametrize("command", ["fit", "report"])
 def test_seeds_that_no_generator_takes(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     result = run(command, "--seed", 2**32)

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from attenua.studies.tables import Table
 from attenua_evidence.averages import Mean, decimals, mean_of, pearson, spearman
 from attenua_evidence.results import DEFAULT, PAPER, PCA, RECOMMENDED, data_means, fitted, pair, rivals_of
+from attenua_paper.studies.tables import Table
 
 CLASSIFIERS = {"centroid": "nearest centroid", "logistic": "logistic regression"}
 

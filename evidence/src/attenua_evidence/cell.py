@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attenua._data.blas import blas_limit
-from attenua.studies.gain import excess_risk_removed
-from attenua.studies.hindsight import HeldMoments
 from attenua_evidence.downstream import accuracies
 from attenua_evidence.draws import Draw, draw, ranks_allowed
 from attenua_evidence.methods import METHODS, Order, Rows, fit_method, same_by_definition
 from attenua_evidence.outcome import Array, Outcome
 from attenua_evidence.rivals import fit_rival
+from attenua_paper.studies.gain import excess_risk_removed
+from attenua_paper.studies.hindsight import HeldMoments
 
 Line = dict[str, Any]
 

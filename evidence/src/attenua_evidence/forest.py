@@ -9,9 +9,9 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from attenua.studies.simulations.figures import STYLE
 from attenua_evidence.averages import Mean, mean_of
 from attenua_evidence.results import PAPER, RECOMMENDED, cell_means, data_means, fitted, judged_part, parts_of
+from attenua_paper.studies.simulations.figures import STYLE
 
 # Parts differ by marker and by shade, so that they survive printing in grey.
 LOOKS: dict[str, dict[str, Any]] = {

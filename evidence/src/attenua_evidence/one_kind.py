@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from attenua.studies.tables import Table
 from attenua_evidence.averages import decimals
 from attenua_evidence.results import DEFAULT, RECOMMENDED, cell_means, data_means, fitted
+from attenua_paper.studies.tables import Table
 
 KINDS = ("spectra", "sensors", "time series")
 # One well-known data set for each page, taken for its name and not for its result.

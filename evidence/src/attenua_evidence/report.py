@@ -6,8 +6,6 @@ from pathlib import Path
 import pandas as pd
 
 from attenua._data.files import write_all_whole
-from attenua.studies.simulations.figures import save_figure
-from attenua.studies.tables import Table
 from attenua_evidence.accuracy import accuracy_table, correlation_table, labelled
 from attenua_evidence.forest import compact_forest, forest
 from attenua_evidence.one_kind import EXAMPLES, KINDS, cells_table, sets_table
@@ -26,6 +24,8 @@ from attenua_evidence.tables import (
     worst_sets_table,
 )
 from attenua_evidence.words import downstream_words, extent_words, headline_words, losses_words, rivals_words
+from attenua_paper.studies.simulations.figures import save_figure
+from attenua_paper.studies.tables import Table
 
 
 def main(store: Path, docs: Path) -> None:

@@ -21,10 +21,10 @@ from numpy.typing import ArrayLike
 from sklearn.covariance import OAS, LedoitWolf, MinCovDet
 from sklearn.decomposition import FactorAnalysis, MiniBatchSparsePCA, TruncatedSVD
 
-from attenua.rivals import CorrelationPCA, HeteroPCA
 from attenua_evidence.methods import Order
 from attenua_evidence.outcome import Array, Fit, Outcome, attempt
 from attenua_evidence.rrcov import shared_process
+from attenua_paper.rivals import CorrelationPCA, HeteroPCA
 
 SEED = 0
 # The bandwidths of scikit-fda's example "Kernel Smoothing", counted in columns.
@@ -73,7 +73,7 @@ def truncated_svd(X: Array, rank: int, order: Order) -> Fit:
 
 
 def attenua_rival(X: Array, rank: int, order: Order, *, estimator: Callable[[int], Any]) -> Fit:
-    """Return the subspace of an estimator of attenua.rivals."""
+    """Return the subspace of an estimator of attenua_paper.rivals."""
     model = estimator(rank).fit(X)
     return Fit(model.mean_, model.components_)
 

@@ -5,7 +5,6 @@ from math import nan
 
 import pandas as pd
 
-from attenua.studies.tables import Table
 from attenua_evidence.averages import Mean, decimals, mean_of
 from attenua_evidence.results import (
     DEFAULT,
@@ -20,6 +19,7 @@ from attenua_evidence.results import (
 from attenua_evidence.rivals import Rival
 from attenua_evidence.strengths import CORRECTIONS
 from attenua_evidence.summary import Extreme, Summary, extreme, summary
+from attenua_paper.studies.tables import Table
 
 _SHOWN = (RECOMMENDED, DEFAULT, PAPER)
 _N_WORST = 5

@@ -13,11 +13,11 @@ from scipy.stats import spearmanr
 from attenua._data.files import write_all_whole
 from attenua.display.common import ACCENT, SHADES
 from attenua.expected import CELLS_FILE, LOSS, TRAITS, Cells, traits_of
-from attenua.studies.simulations.figures import STYLE, save_figure
-from attenua.studies.tables import Table
 from attenua_evidence.averages import decimals
 from attenua_evidence.draws import draw
 from attenua_evidence.results import CELL, RECOMMENDED, cell_means, fitted, read_lines
+from attenua_paper.studies.simulations.figures import STYLE, save_figure
+from attenua_paper.studies.tables import Table
 
 TABLE = Path(__file__).parents[3] / "src" / "attenua" / CELLS_FILE
 

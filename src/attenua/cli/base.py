@@ -36,15 +36,20 @@ class _Commands(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
 
 
-app = typer.Typer(
-    cls=_Commands,
-    help="PCA for few rows, with corrections that held-out rows choose.",
-    epilog=EXIT_CODES,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    # Examples in the help keep their lines.
-    rich_markup_mode="markdown",
-)
+def new_app(what_it_does: str) -> typer.Typer:
+    """Return an application without commands."""
+    return typer.Typer(
+        cls=_Commands,
+        help=what_it_does,
+        epilog=EXIT_CODES,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        # Examples in the help keep their lines.
+        rich_markup_mode="markdown",
+    )
+
+
+app = new_app("PCA for few rows, with corrections that held-out rows choose.")
 console = Console()
 
 

@@ -23,8 +23,8 @@ def demo(
         fail(f"the picture needs matplotlib: {how_to_install('plot')}.")
     check_targets([out], force=True)
 
-    from attenua.studies.demo import demo_data, run_demo, what_was_seen
-    from attenua.studies.demo_figure import save_demo_figure
+    from attenua.cli.demo_figure import save_demo_figure
+    from attenua.cli.demo_runs import demo_data, run_demo, what_was_seen
 
     data = demo_data()
     with progress_bar() as progress:
@@ -46,7 +46,7 @@ def demo(
 
 
 def _table(lines: list[Any]) -> Table:
-    from attenua.studies.demo import ALL, PAPER
+    from attenua.cli.demo_runs import ALL, PAPER
 
     table = Table(title="Part of PCA's excess error that is removed, %", box=None, padding=(0, 1, 0, 0))
     table.add_column("data")
@@ -59,16 +59,14 @@ def _table(lines: list[Any]) -> Table:
             f"{line.n_components}",
             f"{line.n_rows}",
             f"{line.excess.mean():.0f}%",
-            _with_interval(line.removed[PAPER]),
-            _with_interval(line.removed[ALL]),
+            _with_interval(line, PAPER),
+            _with_interval(line, ALL),
             f"{line.n_worse(ALL)} ({line.removed[ALL].min():+.0f})" if line.n_worse(ALL) else "0",
             line.most_taken(),
         )
     return table
 
 
-def _with_interval(values: Any) -> str:
-    from attenua.studies.gain import mean_and_interval
-
-    mean, low, _ = mean_and_interval(values)
+def _with_interval(line: Any, method: str) -> str:
+    mean, low, _ = line.mean_and_interval(method)
     return f"{round(mean, 1) + 0.0:+.1f} ± {mean - low:.1f}"

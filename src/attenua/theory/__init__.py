@@ -1,15 +1,6 @@
 """When does a correction help, by how much, and at which strength: the risk theory, computed."""
 
 from attenua._correct.corrections import Strengths
-from attenua.theory.autoencoder import (
-    asymmetric_map,
-    balanced_gains,
-    balanced_map_excess_risk,
-    map_excess_risk,
-    masked_map_loss,
-    tied_gains,
-    tied_objective,
-)
 from attenua.theory.draws import draw_batches, draw_rows
 from attenua.theory.expansion import RiskExpansion, expand_risk
 from attenua.theory.expectations import Expectation, Expectations
@@ -23,13 +14,6 @@ from attenua.theory.laws import (
     StudentT,
 )
 from attenua.theory.maps import CorrectionMap, SmoothCorrection
-from attenua.theory.masked_target import (
-    MaskedTarget,
-    TwoCoordinateSolution,
-    masked_target_gradient,
-    masked_target_loss,
-    two_coordinate_solution,
-)
 from attenua.theory.moments import MomentConstants, moment_constants
 from attenua.theory.noise import RowNoise
 from attenua.theory.oracle import default_strengths
@@ -51,7 +35,6 @@ __all__ = [
     "FourthMoments",
     "Gaussian",
     "LatentCoordinates",
-    "MaskedTarget",
     "MomentConstants",
     "PairMoments",
     "PlugInReport",
@@ -63,26 +46,15 @@ __all__ = [
     "SmoothCorrection",
     "Strengths",
     "StudentT",
-    "TwoCoordinateSolution",
-    "asymmetric_map",
-    "balanced_gains",
-    "balanced_map_excess_risk",
     "default_strengths",
     "dissect_sample",
     "draw_batches",
     "draw_rows",
     "expand_risk",
     "flat_spike_ratio",
-    "map_excess_risk",
-    "masked_map_loss",
-    "masked_target_gradient",
-    "masked_target_loss",
     "moment_constants",
     "plug_in_report",
     "plug_in_report_for",
     "sampling_coefficient",
-    "tied_gains",
-    "tied_objective",
-    "two_coordinate_solution",
     "when",
 ]

@@ -8,7 +8,7 @@ from collections import deque
 
 import numpy as np
 
-from attenua.studies.patches import cut_squares
+from attenua_paper.studies.patches import cut_squares
 
 
 def squares(image: np.ndarray, side: int, parts: int = 5) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,1 @@
+"""The paper's data sets, the methods it compares with, its simulations and its study."""

@@ -1,0 +1,33 @@
+"""The paper's theory of masked targets and of linear autoencoders."""
+
+from attenua_paper.theory.linear_autoencoders import (
+    asymmetric_map,
+    balanced_gains,
+    balanced_map_excess_risk,
+    map_excess_risk,
+    masked_map_loss,
+    tied_gains,
+    tied_objective,
+)
+from attenua_paper.theory.masked_target_risk import (
+    MaskedTarget,
+    TwoCoordinateSolution,
+    normalised_target_gradient,
+    normalised_target_loss,
+    two_coordinate_solution,
+)
+
+__all__ = [
+    "MaskedTarget",
+    "TwoCoordinateSolution",
+    "asymmetric_map",
+    "balanced_gains",
+    "balanced_map_excess_risk",
+    "map_excess_risk",
+    "masked_map_loss",
+    "normalised_target_gradient",
+    "normalised_target_loss",
+    "tied_gains",
+    "tied_objective",
+    "two_coordinate_solution",
+]

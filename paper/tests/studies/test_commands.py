@@ -1,0 +1,186 @@
+"""``attenua-paper study`` and ``simulate``: a failure is one sentence, and loses nothing that was done."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from small_shell import SMALL, TINY, run
+
+from attenua_paper.studies import budget, simulations
+from attenua_paper.studies.budget import RESULTS_FILE
+from attenua_paper.studies.store import StoreError, read_results
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(budget, "QUICK", SMALL)
+    monkeypatch.setattr(simulations, "QUICK", TINY)
+
+
+def sentence(result):
+    """The one line that a failed command says."""
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    return line
+
+
+@pytest.mark.parametrize("command", ["study", "simulate"])
+@pytest.mark.parametrize("jobs", ["0", "-2", "1000000", "many"])
+def test_a_number_of_jobs_that_makes_no_sense(tmp_path, command, jobs):
+    result = run(command, "--quick", "--jobs", jobs, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    said = " ".join(result.stderr.replace("│", " ").split())
+    assert "Invalid value for '--jobs'" in said  # typer 0.16 adds a variable of the environment here
+    assert f": {jobs} is neither -1, one for each core, nor a number from 1 to" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_functions_name_the_number_of_jobs_too(tmp_path):
+    with pytest.raises(ValueError, match="jobs must be at least 1; got 0"):
+        simulations.run_simulations(TINY, jobs=0)
+    with pytest.raises(ValueError, match="n_jobs == 0"):
+        budget.run_study(SMALL, tmp_path / "out", n_jobs=0)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("command", ["study", "simulate"])
+def test_a_file_where_a_folder_should_be(tmp_path, command):
+    (tmp_path / "taken").write_text("mine")
+    said = sentence(run(command, "--quick", "--out", tmp_path / "taken"))
+    assert said == f"Error: {tmp_path / 'taken'} is a file; --out takes the name of a folder."
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other limits and other words")
+@pytest.mark.parametrize("command", ["study", "simulate"])
+def test_a_name_that_is_too_long(tmp_path, command):
+    out = tmp_path / f"{'x' * 300}.html"
+    assert (
+        sentence(run(command, "--quick", "--out", out))
+        == f"Error: {out} cannot be written: File name too long."
+    )
+
+
+def test_a_simulation_below_a_file(tmp_path):
+    (tmp_path / "taken").touch()
+    said = sentence(run("simulate", "--quick", "--out", tmp_path / "taken" / "deep"))
+    assert said.startswith(f"Error: {tmp_path / 'taken' / 'deep'} cannot be written: ")
+
+
+@pytest.mark.filterwarnings("ignore:.*values.*:UserWarning")
+def test_a_damaged_store(stand_in, tmp_path):
+    (tmp_path / RESULTS_FILE).write_bytes(bytes(range(256)) * 40)
+    said = sentence(run("study", "--quick", "--data-home", stand_in, "--out", tmp_path))
+    assert said.startswith(f"Error: {tmp_path / RESULTS_FILE} is not a file of results")
+
+
+@pytest.mark.filterwarnings("ignore:.*values.*:UserWarning")
+def test_a_study_that_stops_keeps_what_it_has(stand_in, tmp_path, monkeypatch):
+    real, calls = budget.ResultStore.add, []
+
+    def full(self, *arguments):
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise StoreError("the disk is full.")
+        real(self, *arguments)
+
+    monkeypatch.setattr(budget.ResultStore, "add", full)
+    arguments = (
+        "--quick",
+        "--without-masked-target",
+        "--jobs",
+        1,
+        "--data-home",
+        stand_in,
+        "--out",
+        tmp_path,
+    )
+    assert sentence(run("study", *arguments)) == "Error: the disk is full."
+    results, _ = read_results(tmp_path / RESULTS_FILE)
+    assert len(results.drop_duplicates(["budget", "version", "subsample"])) == 2
+
+
+@pytest.mark.slow
+def test_quick_simulation_writes_tables_and_figures_and_says_what_it_left_out(tmp_path):
+    out = tmp_path / "new" / "folder"
+    result = run("simulate", "--quick", "--out", out, "--jobs", 2, "--seed", 4)
+    assert result.exit_code == 0, result.output
+    assert "40 samples per population instead of 3,000" in result.output
+    assert "paper" in result.output
+    names = {path.name for path in out.iterdir()}
+    tables = ("simulation-claims", "preserved-targets", "moving-targets", "non-gaussian")
+    figures = ("figure-1-overview", "figure-2-targets", "figure-4-non-gaussian")
+    assert {f"{table}.{ending}" for table in tables for ending in ("txt", "md", "tex", "csv")} < names
+    assert {f"{figure}.{ending}" for figure in figures for ending in ("png", "pdf")} < names
+    assert all(name in result.output for name in names)
+    for figure in figures:
+        assert (out / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
+        assert (out / f"{figure}.pdf").read_bytes().startswith(b"%PDF")
+    claims = pd.read_csv(out / "simulation-claims.csv")
+    assert (claims["paper"] > 0).all()
+    assert json.loads((out / "simulation-settings.json").read_text())["seed"] == 4
+
+
+@pytest.mark.slow
+def test_a_full_disk_leaves_no_part_of_a_simulation(tmp_path, monkeypatch):
+    real, calls = os.fsync, []
+
+    def full(descriptor):
+        calls.append(descriptor)
+        if len(calls) == 5:
+            raise OSError(28, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    said = sentence(run("simulate", "--quick", "--jobs", 1, "--out", tmp_path))
+    assert said.startswith(f"Error: {tmp_path}{os.sep}")
+    assert said.endswith("cannot be written: No space left on device.")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("command", ["study", "simulate"])
+def test_seeds_that_no_generator_takes(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    result = run(command, "--seed", 2**32)
+    assert result.exit_code == 2
+    assert "'--seed'" in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("command", "inside"),
+    [
+        ("simulate", "attenua_paper.studies.simulations.run_simulations"),
+        ("data", "attenua_paper.datasets.status"),
+    ],
+)
+def test_a_command_that_is_interrupted(tmp_path, monkeypatch, command, inside):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(inside, interrupt)
+    result = run(command)
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "Interrupted.\n")
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.slow
+def test_the_command_is_also_a_module():
+    command = [sys.executable, "-m", "attenua_paper", "--help"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "Usage: attenua-paper" in said
+
+
+@pytest.mark.slow
+def test_files_are_there_before_a_word_is_printed(tmp_path, monkeypatch):
+    def closed(*_, **__):
+        raise SystemExit(1)  # what a pipe that is closed comes to
+
+    monkeypatch.setattr("attenua_paper.cli.print_plain", closed)
+    assert run("simulate", "--quick", "--jobs", 1, "--out", tmp_path).exit_code == 1
+    assert (tmp_path / "simulation-settings.json").exists()

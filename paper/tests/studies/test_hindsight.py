@@ -1,0 +1,62 @@
+"""Risks on test rows against fits, and the search that is judged by them."""
+
+import numpy as np
+import pytest
+from tests.helpers import correlated_rows
+
+from attenua import AttenuatedPCA, CorrectedPCA
+from attenua._correct.corrections import GRIDS, SEARCH_ORDER
+from attenua_paper.studies.gain import best_affine_risk
+from attenua_paper.studies.hindsight import ALPHAS, CorrectedInHindsight, HeldMoments, risks_on_test
+
+
+@pytest.mark.parametrize("p", [9, 70])
+def test_risks_are_those_of_fits(p):
+    X, X_test = correlated_rows(40, p), correlated_rows(60, p) + 0.1
+    test = HeldMoments.of(X_test)
+    risks = risks_on_test(X, 3, test)
+    for alpha, risk in zip(ALPHAS, risks, strict=True):
+        assert risk == pytest.approx(-AttenuatedPCA(3, alpha=alpha).fit(X).score(X_test), rel=1e-8)
+    assert test.references[3] == pytest.approx(best_affine_risk(X_test, 3))
+
+
+def greedy_by_hand(X, X_test, rank, neighbours):
+    """Raise one correction after another as long as the score on the test rows rises."""
+    chosen = {}
+
+    def risk(**strengths):
+        model = CorrectedPCA(rank, neighbours=neighbours, **(chosen | strengths)).fit(X)
+        return -model.score(X_test)
+
+    for name in SEARCH_ORDER if neighbours else SEARCH_ORDER[1:]:
+        risks = [risk()]
+        for strength in GRIDS[name][1:]:
+            risks.append(risk(**{name: strength}))
+            if risks[-1] > risks[-2]:
+                break
+        if np.argmin(risks):
+            chosen[name] = GRIDS[name][int(np.argmin(risks))]
+    return chosen, risk()
+
+
+@pytest.mark.parametrize("neighbours", [None, "line"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_search_in_hindsight_is_the_search_with_test_rows_as_judges(seed, neighbours):
+    rng = np.random.default_rng(seed)
+    smooth = np.cumsum(rng.standard_normal((20, 12)), axis=0).T  # twelve curves of twenty points
+    lengths = rng.standard_t(3, size=(300, 1))
+    X = lengths * rng.standard_normal((300, 12)) @ smooth + 2 * rng.standard_normal((300, 20))
+    X, X_test = X[:25], X[25:]
+    model = CorrectedInHindsight(3, test=HeldMoments.of(X_test), neighbours=neighbours).fit(X)
+    chosen, risk = greedy_by_hand(X, X_test, 3, neighbours)
+    assert {name: strength for name, strength in model.corrections_.items() if strength} == chosen
+    assert chosen  # the data give the search something to do
+    assert -model.score(X_test) == pytest.approx(risk, rel=1e-9)
+    assert model.cv_risk_.min() == pytest.approx(risk, rel=1e-9)
+
+
+def test_risk_of_a_subspace_is_that_of_its_reconstructions():
+    X, X_test = correlated_rows(40, 9), correlated_rows(60, 9) + 0.1
+    model = AttenuatedPCA(3, alpha=0.5).fit(X)
+    risk = HeldMoments.of(X_test).risk(model.components_.T, model.mean_)
+    assert risk == pytest.approx(-model.score(X_test), rel=1e-9)

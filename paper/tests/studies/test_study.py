@@ -1,0 +1,288 @@
+"""The fixed-budget study in small: protocol, summaries, tables, figure and command."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import KFold
+from small_shell import SMALL
+from typer.testing import CliRunner
+
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCACV
+from attenua._correct.corrections import CORRECTIONS
+from attenua._data.folds import make_splits, repeated_splits
+from attenua_paper.cli import app
+from attenua_paper.studies import budget
+from attenua_paper.studies.budget import (
+    RESULTS_FILE,
+    StudySettings,
+    draw_subsample,
+    evaluate,
+    run_study,
+)
+from attenua_paper.studies.gain import best_affine_risk, excess_risk_removed
+from attenua_paper.studies.published import CELLS, GAINS, STRENGTHS
+from attenua_paper.studies.real_data import study_data
+from attenua_paper.studies.store import read_results
+from attenua_paper.studies.study_methods import (
+    BEST_STRENGTH,
+    CORRECTED,
+    FAMILIES,
+    MASKED_TARGET,
+    STUDY_METHODS,
+)
+from attenua_paper.studies.study_output import summarise, write_study
+from attenua_paper.studies.summary import (
+    cap_table,
+    correction_table,
+    gain_table,
+    seconds_table,
+    step_table,
+    strength_table,
+)
+from attenua_paper.studies.tables import Table, hindsight_table, main_table
+
+# Stand-ins have the published layout but other values, and the loader says so.
+pytestmark = pytest.mark.filterwarnings("ignore:.*values.*:UserWarning")
+
+
+def results_of(folder):
+    return read_results(folder / RESULTS_FILE)[0].drop(columns="seconds")
+
+
+def test_a_subsample_follows_the_protocol(stand_in):
+    key = ("phoneme", 64, 0, 1)
+    settings = StudySettings(n_versions={"phoneme": 1}, methods=("direct attenuation",))
+    _, (record,) = evaluate(key, settings, stand_in)
+    data = study_data("phoneme", 0, settings.seed, stand_in)
+    assert (data.rank, data.X_train.shape[1], data.column_groups.max() + 1) == (8, 256, 16)
+    rows = np.random.default_rng([settings.seed, *b"phoneme", 64, 0, 1]).choice(200, 64, replace=False)
+    X, speakers = data.X_train[rows], data.row_groups[rows]
+    model = AttenuatedPCACV(8).fit(X, groups=speakers)
+    pca = AttenuatedPCACV(8, alphas=[0]).fit(X)
+    reference = best_affine_risk(data.X_test, data.rank)
+    gain = excess_risk_removed(-pca.score(data.X_test), -model.score(data.X_test), reference)
+    assert record["gain"] == pytest.approx(gain, abs=1e-6)
+    assert record["strength"] == model.alpha_
+    for train, held in make_splits(5, 64, groups=speakers):
+        assert not set(speakers[train]) & set(speakers[held])
+
+
+def test_folds_without_groups_are_consecutive_parts_of_the_subsample(stand_in, monkeypatch):
+    seen = []
+    make = budget.estimators_of
+    monkeypatch.setattr(budget, "estimators_of", lambda *a: (seen.append(a[1]), make(*a))[1])
+    settings = StudySettings(n_versions={"optdigits": 1}, methods=("direct attenuation",))
+    evaluate(("optdigits", 50, 0, 1), settings, stand_in)
+    (subsample,) = seen
+    folds, repeated = subsample.folds.splits, subsample.repeated.splits
+    for (_, held), (_, expected) in zip(folds, KFold(5).split(np.empty(50)), strict=True):
+        np.testing.assert_array_equal(held, expected)
+    assert len(repeated) == 20
+    for start in range(0, 20, 5):
+        held = np.concatenate([held for _, held in repeated[start : start + 5]])
+        assert sorted(held) == list(range(50))
+    np.testing.assert_array_equal(repeated[4][1], folds[4][1])
+    assert not np.array_equal(repeated[9][1], folds[4][1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [name for name in CORRECTED if "hindsight" not in name])
+def test_all_corrections_are_those_of_the_estimator(stand_in, method):
+    key = ("har", 40, 0, 1)
+    settings = StudySettings(n_versions={"har": 1}, methods=(method,))
+    _, (record,) = evaluate(key, settings, stand_in)
+    data, X, subjects = draw_subsample(key, settings.seed, stand_in)
+    repeats = 4 if "repeated" in method else 1
+    model = CorrectedPCACV(
+        16,
+        neighbours="line" if "neighbours" in method else None,
+        cv=repeated_splits(5, 40, subjects, repeats),
+    ).fit(X)
+    assert record["test_risk"] == pytest.approx(-model.score(data.X_test), rel=1e-9)
+    assert {name: record[name] for name in CORRECTIONS} == model.corrections_
+    assert record["steps"] == sum(step.taken for step in model.steps_)
+
+
+def test_methods_with_neighbours_need_an_order_of_the_columns(stand_in):
+    settings = StudySettings(n_subsamples=1).without_masked_target()
+    _, records = evaluate(("optdigits", 32, 0, 0), settings, stand_in)
+    expected = {name for name in STUDY_METHODS if name not in MASKED_TARGET and "neighbours" not in name}
+    assert {record["method"] for record in records} == expected
+    assert study_data("phoneme", 0, 1, stand_in).neighbours == "line"
+    assert study_data("har", 0, 1, stand_in).neighbours == "line"
+
+
+def test_data_sets_as_the_paper_sets_them(stand_in):
+    har = study_data("har", 0, 1, stand_in)
+    assert (har.rank, har.X_train.shape[1], har.column_groups.max() + 1) == (16, 128, 16)
+    first, second = (study_data("optdigits", version, 1, stand_in) for version in (0, 1))
+    assert (first.rank, first.X_train.shape[1], first.row_groups) == (2, 9, None)
+    np.testing.assert_array_equal(first.column_groups, [0, 0, 0, 1, 1, 1, 2, 2, 2])
+    assert not np.array_equal(first.X_train, second.X_train)
+
+
+@pytest.mark.slow
+def test_results_do_not_depend_on_the_number_of_jobs(stand_in, tmp_path):
+    for jobs in (1, 2):
+        run_study(SMALL, tmp_path / str(jobs), data_home=stand_in, n_jobs=jobs)
+    pd.testing.assert_frame_equal(results_of(tmp_path / "1"), results_of(tmp_path / "2"))
+
+
+def made_up_results():
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "data": data,
+            "budget": n,
+            "version": version,
+            "subsample": subsample,
+            "method": method,
+            "test_risk": 1.0,
+            "gain": version + rng.standard_normal(),
+            "strength": 0.6 if subsample else 0.0,
+            "fallback": subsample == 0,
+            **dict.fromkeys(CORRECTIONS, 0.5 if subsample == 3 else 0.0),
+            "steps": subsample,
+            "capped": 1.0 if method == "HeteroPCA" and subsample == 1 else np.nan,
+            "seconds": 0.1,
+        }
+        for data, n in CELLS
+        for version in range(3 if data == "optdigits" else 1)
+        for subsample in range(4)
+        for method in ("direct attenuation", "HeteroPCA")
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_intervals_cluster_over_patch_versions():
+    results = made_up_results()
+    table = gain_table(results, ["direct attenuation"]).set_index(["data", "budget"])
+    cell = results[(results.data == "optdigits") & (results.budget == 64)]
+    means = cell[cell.method == "direct attenuation"].groupby("version").gain.mean()
+    row = table.loc[("optdigits", 64)]
+    assert row.n_independent == 3
+    assert row.gain == pytest.approx(means.mean())
+    assert row.high - row.gain == pytest.approx(1.96 * means.std(ddof=1) / np.sqrt(3))
+    assert table.loc[("har", 128)].n_independent == 4
+    assert list(table.index) == list(CELLS)
+    published = GAINS["direct attenuation"][("optdigits", 64)]
+    assert row.overlaps == (row.low <= published.high and published.low <= row.high)
+
+
+def test_strengths_and_caps():
+    results = made_up_results()
+    strengths = strength_table(results, ["direct attenuation"])
+    np.testing.assert_allclose(strengths.strength, 0.45)
+    np.testing.assert_allclose(strengths.fallback_percent, 25)
+    np.testing.assert_allclose(strengths.above_half_percent, 75)
+    hetero = cap_table(results).set_index("method").loc["HeteroPCA"]
+    assert (hetero.capped, hetero.fits) == (10, 10)
+
+
+def test_corrections_steps_and_seconds():
+    results = made_up_results()
+    corrections = correction_table(results, ["direct attenuation"])
+    assert len(corrections) == len(CELLS) * len(CORRECTIONS)
+    np.testing.assert_allclose(corrections.strength, 0.125)
+    np.testing.assert_allclose(corrections.above_zero_percent, 25)
+    steps = step_table(results, ["direct attenuation", "not there"]).set_index(["data", "budget"])
+    assert steps.loc[("har", 64), [f"steps_{k}" for k in range(6)]].tolist() == [1, 1, 1, 1, 0, 0]
+    assert steps.loc[("optdigits", 64), "steps_2"] == 3
+    seconds = seconds_table(results, ["HeteroPCA"])
+    np.testing.assert_allclose(seconds[["optdigits", "phoneme", "har"]], 0.1)
+    np.testing.assert_allclose(seconds.minutes, 40 * 0.1 / 60)
+
+
+def test_hindsight_table_has_a_line_for_every_complete_family():
+    methods = [method for family in FAMILIES.values() for method in family]
+    gains = pd.DataFrame({"data": "har", "budget": 64, "method": methods, "gain": np.arange(9.0)})
+    table = hindsight_table(gains)
+    assert table.rows[1] == ("HAR N=64", "all corrections", "3.00", "4.00", "5.00")
+    assert len(hindsight_table(gains[gains["method"] != methods[8]]).rows) == 2
+
+
+def test_no_choice_beats_hindsight(stand_in):
+    methods = ("mask-derived attenuation", "direct attenuation", BEST_STRENGTH)
+    settings = StudySettings(n_versions={"optdigits": 1}, methods=methods)
+    _, records = evaluate(("optdigits", 64, 0, 5), settings, stand_in)
+    gains = {record["method"]: record["gain"] for record in records}
+    assert list(gains) == list(methods)
+    assert gains["mask-derived attenuation"] <= gains[BEST_STRENGTH] + 1e-9
+    assert gains["direct attenuation"] <= gains[BEST_STRENGTH] + 1e-9
+    assert gains[BEST_STRENGTH] >= 0
+    refit = records[-1]
+    data = study_data("optdigits", 0, settings.seed, stand_in)
+    _, X, _ = draw_subsample(("optdigits", 64, 0, 5), settings.seed, stand_in)
+    model = AttenuatedPCA(data.rank, alpha=refit["strength"]).fit(X)
+    assert refit["test_risk"] == pytest.approx(-model.score(data.X_test))
+
+
+def test_stars_are_for_methods_only():
+    results = made_up_results()
+    results = results.assign(method=results.method.replace({"HeteroPCA": BEST_STRENGTH}), gain=1.0)
+    results.loc[results.method == BEST_STRENGTH, "gain"] = 9.0
+    table = main_table(gain_table(results, ["direct attenuation", BEST_STRENGTH]))
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert all(cell.endswith("*") for cell in rows["direct attenuation"])
+    assert not any(cell.endswith("*") for cell in rows[f"{BEST_STRENGTH} †"])
+
+
+def test_a_method_that_does_not_apply_to_a_cell_has_a_dash_there():
+    results = made_up_results()
+    is_left_out = (results["method"] == "HeteroPCA") & (results["data"] == "optdigits")
+    table = main_table(gain_table(results[~is_left_out], ["direct attenuation", "HeteroPCA"]))
+    (row,) = (row for row in table.rows if row[0] == "HeteroPCA")
+    assert row[1:3] == ("-", "-")
+    assert "-" not in row[3:]
+
+
+def test_published_tables_are_complete():
+    assert len(CELLS) == 6
+    assert all(set(cells) == set(CELLS) for cells in GAINS.values())
+    assert all(len(cells) == 6 for cells in STRENGTHS.values())
+
+
+def test_table_formats():
+    table = Table("Title", ("Method", "gain"), [("one%", "-1.00"), ("two", "2.00*")])
+    assert table.to_text().splitlines()[2:] == [
+        "Method   gain",
+        "-------------",
+        "one%    -1.00",
+        "two     2.00*",
+    ]
+    assert "| one% | -1.00 |" in table.to_markdown()
+    assert r"one\% & $-$1.00 \\" in table.to_latex()
+
+
+@pytest.mark.slow
+def test_command_writes_everything(stand_in, tmp_path, monkeypatch):
+    monkeypatch.setattr(budget, "QUICK", dataclasses.replace(SMALL, n_subsamples=2))
+    arguments = ["study", "--quick", "--jobs", "1", "--data-home", stand_in, "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert "Quick run, not the paper's" in result.output
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"main-comparison.txt", "main-comparison.tex", "gains.csv", "figure-3-comparison.pdf"} <= names
+    assert {"chosen-corrections.md", "steps-taken.md", "hindsight.md", "seconds-of-a-fit.md"} <= names
+    again = CliRunner().invoke(app, [*arguments, "--seed", "5"])
+    assert again.exit_code == 1
+    assert "made with other settings" in again.stderr
+
+
+def test_data_command_says_what_is_missing(stand_in, tmp_path):
+    result = CliRunner().invoke(app, ["data", "--data-home", str(tmp_path)])
+    assert result.exit_code == 0
+    assert result.output.count("not here") == 3
+    result = CliRunner().invoke(app, ["data", "--data-home", stand_in])
+    assert result.output.count("NOT the published values") == 3
+
+
+@pytest.mark.slow
+def test_summary_of_a_finished_study(stand_in, tmp_path):
+    run_study(SMALL, tmp_path, data_home=stand_in, n_jobs=1)
+    summary = summarise(tmp_path)
+    files = write_study(summary, tmp_path)
+    assert all(path.stat().st_size > 0 for path in files)
+    assert set(summary.frames["gains"]["method"]) == {m for m in SMALL.methods if "neighbours" not in m}

@@ -1,5 +1,0 @@
-"""Studies: attenuation beside its rivals, on the same rows and the same folds."""
-
-from attenua.studies.compare import METHODS, Method, Setting, compare
-
-__all__ = ["METHODS", "Method", "Setting", "compare"]

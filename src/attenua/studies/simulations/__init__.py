@@ -1,5 +1,0 @@
-"""The paper's simulations: expected excess risk by Monte Carlo beside what the theory says of it."""
-
-from attenua.studies.simulations.run import FULL, QUICK, Settings, Simulations, run_simulations
-
-__all__ = ["FULL", "QUICK", "Settings", "Simulations", "run_simulations"]
