@@ -18,10 +18,10 @@ demo: .venv/demo  ## Compare with PCA on data of scikit-learn, and save a pictur
 	$(BIN)/attenua demo
 
 check: .venv/test  ## The fast tests, for every save.
-	$(BIN)/python -m pytest -q -n auto --fast
+	$(BIN)/python -m pytest -q -n auto --fast tests src
 
-test: .venv/test  ## All tests; the end says what was left out, and why.
-	$(BIN)/python -m pytest -q -n auto
+test: .venv/test  ## All tests, with the reasons of those that are skipped.
+	$(BIN)/python -m pytest -q -n auto -rs
 
 lint: .venv/lint  ## ruff and mypy on the code, zizmor and their schema on the workflows.
 	$(BIN)/ruff check .
@@ -74,7 +74,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 .venv/demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q -e '.[plot,cli]'
+	$(BIN)/python -m pip install -q -e '.[cli]'
 	touch $@
 
 .venv/test: pyproject.toml paper/pyproject.toml evidence/pyproject.toml | $(BIN)/python

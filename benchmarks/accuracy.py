@@ -168,7 +168,7 @@ def corrected_table(n_problems, seed=0, n_folds=3):
         X = kind(rng, n, p, rank)
         neighbours = "line" if kind is smooth or rng.random() < 0.4 else None
         model = CorrectedPCACV(rank, neighbours=neighbours, cv=n_folds).fit(X)
-        candidates = [dict(zip(model.corrections_, row, strict=True)) for row in model.candidates_]
+        candidates = model.candidates_
         exact = corrected_risks(X, candidates, rank, n_folds)
         true, found = (risks - risks[:, :1] for risks in (exact, model.cv_risk_folds_))
         errors = np.sqrt(1 / n_folds + 1 / (n_folds - 1)) * true.std(axis=0, ddof=1)

@@ -14,9 +14,9 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.linalg import expm
 
-from attenua._correct.corrections import Strengths
 from attenua._correct.feature_groups import column_labels
 from attenua._correct.neighbours import column_smoother
+from attenua._correct.registry import Strengths
 from attenua.theory import ContaminatedNormal, CorrectionMap, Population, StudentT, sampling_coefficient
 from attenua.theory.cutoff import cut
 from attenua.theory.laws import as_law

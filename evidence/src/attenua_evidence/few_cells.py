@@ -15,7 +15,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from attenua import CorrectedPCA, CorrectedPCACV
-from attenua._data.files import write_whole
+from attenua._files import write_whole
 
 N_COMPS = 10
 SIZES = (25, 100, 350)

@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from attenua import choose_rank
-from attenua._data.files import write_whole
+from attenua._files import write_whole
 
 SIZES = ((40, 400), (100, 100), (600, 40))
 SPREAD = 1.5  # half the range of the logarithms of unequal noise variances

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from attenua._data.files import write_all_whole
+from attenua._files import write_all_whole
 from attenua_evidence.accuracy import accuracy_table, correlation_table, labelled
 from attenua_evidence.forest import compact_forest, forest
 from attenua_evidence.one_kind import EXAMPLES, KINDS, cells_table, sets_table

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from attenua._data.files import write_whole
+from attenua._files import write_whole
 from attenua_evidence.cell import Cell, Line
 from attenua_evidence.strengths import CORRECTIONS, with_all_strengths
 

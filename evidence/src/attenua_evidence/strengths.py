@@ -2,9 +2,7 @@
 
 import pandas as pd
 
-from attenua._correct.corrections import CORRECTIONS
-
-CORRECTIONS = tuple(CORRECTIONS)
+from attenua._correct.registry import CORRECTIONS
 
 
 def with_all_strengths(lines: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
-from attenua._data.files import write_all_whole
+from attenua._files import write_all_whole
 from attenua.display.common import ACCENT, SHADES
 from attenua.expected import CELLS_FILE, LOSS, TRAITS, Cells, traits_of
 from attenua_evidence.averages import decimals

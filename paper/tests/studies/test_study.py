@@ -10,7 +10,7 @@ from small_shell import SMALL
 from typer.testing import CliRunner
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCACV
-from attenua._correct.corrections import CORRECTIONS
+from attenua._correct.registry import CORRECTIONS
 from attenua._data.folds import make_splits, repeated_splits
 from attenua_paper.cli import app
 from attenua_paper.studies import budget

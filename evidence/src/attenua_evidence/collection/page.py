@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from attenua._data.files import write_whole
+from attenua._files import write_whole
 
 from .entries import ENTRIES, wanted
 from .entry import KINDS, PARTS, Entry
