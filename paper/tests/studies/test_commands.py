@@ -20,6 +20,11 @@ def small(monkeypatch):
     monkeypatch.setattr(simulations, "QUICK", TINY)
 
 
+@pytest.fixture(scope="module")
+def simulated():
+    return simulations.run_simulations(TINY, seed=0, jobs=1)
+
+
 def sentence(result):
     """The one line that a failed command says."""
     assert result.exit_code == 1
@@ -28,8 +33,9 @@ def sentence(result):
     return line
 
 
-@pytest.mark.parametrize("command", ["study", "simulate"])
-@pytest.mark.parametrize("jobs", ["0", "-2", "1000000", "many"])
+@pytest.mark.parametrize(
+    ("command", "jobs"), [("study", "0"), ("study", "many"), ("simulate", "-2"), ("simulate", "1000000")]
+)
 def test_a_number_of_jobs_that_makes_no_sense(tmp_path, command, jobs):
     result = run(command, "--quick", "--jobs", jobs, "--out", tmp_path / "out")
     assert result.exit_code == 2
@@ -126,7 +132,7 @@ def test_quick_simulation_writes_tables_and_figures_and_says_what_it_left_out(tm
 
 
 @pytest.mark.slow
-def test_a_full_disk_leaves_no_part_of_a_simulation(tmp_path, monkeypatch):
+def test_a_full_disk_leaves_no_part_of_a_simulation(tmp_path, monkeypatch, simulated):
     real, calls = os.fsync, []
 
     def full(descriptor):
@@ -135,6 +141,7 @@ def test_a_full_disk_leaves_no_part_of_a_simulation(tmp_path, monkeypatch):
             raise OSError(28, "No space left on device")
         real(descriptor)
 
+    monkeypatch.setattr(simulations, "run_simulations", lambda *_, **__: simulated)
     monkeypatch.setattr(os, "fsync", full)
     said = sentence(run("simulate", "--quick", "--jobs", 1, "--out", tmp_path))
     assert said.startswith(f"Error: {tmp_path}{os.sep}")
@@ -177,10 +184,11 @@ def test_the_command_is_also_a_module():
 
 
 @pytest.mark.slow
-def test_files_are_there_before_a_word_is_printed(tmp_path, monkeypatch):
+def test_files_are_there_before_a_word_is_printed(tmp_path, monkeypatch, simulated):
     def closed(*_, **__):
         raise SystemExit(1)  # what a pipe that is closed comes to
 
+    monkeypatch.setattr(simulations, "run_simulations", lambda *_, **__: simulated)
     monkeypatch.setattr("attenua_paper.cli.print_plain", closed)
     assert run("simulate", "--quick", "--jobs", 1, "--out", tmp_path).exit_code == 1
     assert (tmp_path / "simulation-settings.json").exists()

@@ -13,7 +13,6 @@ from attenua._data.moments import Moments
 from attenua._solve.decompose import leading_of_matrix
 from attenua._solve.subspace import Convergence
 from attenua_paper.rivals.autoencoder import LinearAutoencoder, LinearMap, MapRule, column_signs
-from attenua_paper.rivals.common import formed_covariance
 from attenua_paper.rivals.manifold import (
     MAX_ITER,
     TOLERANCE,
@@ -22,6 +21,7 @@ from attenua_paper.rivals.manifold import (
     stiefel_tangent,
     transposed,
 )
+from attenua_paper.rivals.rule_parts import formed_covariance
 
 Array = NDArray[np.float64]
 
