@@ -21,8 +21,18 @@ def small(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def simulated():
+def tiny():
     return simulations.run_simulations(TINY, seed=0, jobs=1)
+
+
+@pytest.fixture
+def simulated(tiny, monkeypatch):
+    """A simulation that is done, with empty pictures."""
+    pictures = {"png": b"", "pdf": b""}
+    monkeypatch.setattr(simulations, "run_simulations", lambda *_, **__: tiny)
+    monkeypatch.setattr(
+        "attenua_paper.studies.simulations.written_files.save_figure", lambda figure: pictures
+    )
 
 
 def sentence(result):
@@ -131,8 +141,8 @@ def test_quick_simulation_writes_tables_and_figures_and_says_what_it_left_out(tm
     assert json.loads((out / "simulation-settings.json").read_text())["seed"] == 4
 
 
-@pytest.mark.slow
-def test_a_full_disk_leaves_no_part_of_a_simulation(tmp_path, monkeypatch, simulated):
+@pytest.mark.usefixtures("simulated")
+def test_a_full_disk_leaves_no_part_of_a_simulation(tmp_path, monkeypatch):
     real, calls = os.fsync, []
 
     def full(descriptor):
@@ -141,7 +151,6 @@ def test_a_full_disk_leaves_no_part_of_a_simulation(tmp_path, monkeypatch, simul
             raise OSError(28, "No space left on device")
         real(descriptor)
 
-    monkeypatch.setattr(simulations, "run_simulations", lambda *_, **__: simulated)
     monkeypatch.setattr(os, "fsync", full)
     said = sentence(run("simulate", "--quick", "--jobs", 1, "--out", tmp_path))
     assert said.startswith(f"Error: {tmp_path}{os.sep}")
@@ -183,12 +192,11 @@ def test_the_command_is_also_a_module():
     assert "Usage: attenua-paper" in said
 
 
-@pytest.mark.slow
-def test_files_are_there_before_a_word_is_printed(tmp_path, monkeypatch, simulated):
+@pytest.mark.usefixtures("simulated")
+def test_files_are_there_before_a_word_is_printed(tmp_path, monkeypatch):
     def closed(*_, **__):
         raise SystemExit(1)  # what a pipe that is closed comes to
 
-    monkeypatch.setattr(simulations, "run_simulations", lambda *_, **__: simulated)
     monkeypatch.setattr("attenua_paper.cli.print_plain", closed)
     assert run("simulate", "--quick", "--jobs", 1, "--out", tmp_path).exit_code == 1
     assert (tmp_path / "simulation-settings.json").exists()
