@@ -18,10 +18,10 @@ demo: .venv/demo  ## Compare with PCA on data of scikit-learn, and save a pictur
 	$(BIN)/attenua demo
 
 check: .venv/test  ## The fast tests, for every save.
-	$(BIN)/python -m pytest -q -n auto --fast
+	$(BIN)/python -m pytest -q -n auto --fast tests src
 
-test: .venv/test  ## All tests; the end says what was left out, and why.
-	$(BIN)/python -m pytest -q -n auto
+test: .venv/test  ## All tests, with the reasons of those that are skipped.
+	$(BIN)/python -m pytest -q -n auto -rs
 
 lint: .venv/lint  ## ruff and mypy on the code, zizmor and their schema on the workflows.
 	$(BIN)/ruff check .
@@ -60,7 +60,7 @@ test-floors: .venv-floors/test  ## All tests on the oldest supported versions.
 test-h5ad: .venv-h5ad/test  ## Annotated data: h5ad files and scanpy.
 	.venv-h5ad/bin/python -m pytest -q tests/cli/readers/test_h5ad.py tests/test_anndata.py \
 		tests/test_security.py::test_objects_of_h5ad_are_not_opened \
-		tests/_data/test_anndata_is_refused.py tests/benchmarks/test_few_cells.py \
+		tests/_data/test_anndata_is_refused.py evidence/tests/test_few_cells.py \
 		'tests/test_docs.py::test_code_of_a_page[scanpy]'
 
 dist: .venv/dist  ## The source distribution and the wheel, checked, to dist/.
@@ -74,11 +74,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 .venv/demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q -e '.[plot,cli]'
+	$(BIN)/python -m pip install -q -e '.[cli]'
 	touch $@
 
-.venv/test: pyproject.toml paper/pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q -e '.[test]' -e ./paper
+.venv/test: pyproject.toml paper/pyproject.toml evidence/pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[test]' -e ./paper -e ./evidence
 	touch $@
 
 .venv/docs: pyproject.toml paper/pyproject.toml | $(BIN)/python
@@ -101,14 +101,14 @@ $(BIN)/python:
 	$(BIN)/python -m pip install -q $(BUILD)
 	touch $@
 
-.venv-floors/test: pyproject.toml paper/pyproject.toml Makefile
+.venv-floors/test: pyproject.toml paper/pyproject.toml evidence/pyproject.toml Makefile
 	$(PYTHON) -m venv .venv-floors
-	.venv-floors/bin/python -m pip install -q -e '.[test]' -e ./paper $(FLOORS)
+	.venv-floors/bin/python -m pip install -q -e '.[test]' -e ./paper -e ./evidence $(FLOORS)
 	touch $@
 
 .venv-h5ad/test: pyproject.toml Makefile
 	$(PYTHON) -m venv .venv-h5ad
-	.venv-h5ad/bin/python -m pip install -q -e '.[h5ad,cli]' 'pytest>=8' 'scanpy>=1.11' igraph
+	.venv-h5ad/bin/python -m pip install -q -e '.[h5ad,cli]' -e ./evidence 'pytest>=8' 'scanpy>=1.11' igraph
 	touch $@
 
 clean:  ## Remove the environments and all that is built.

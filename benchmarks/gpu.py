@@ -1,4 +1,4 @@
-"""The whole cross-validated fit on a GPU (22 strengths, 5 folds, refit) beside one X.T @ X and one eigh.
+"""The whole cross-validated fit on a GPU (22 strengths, 5 folds, refit) against one X.T @ X and one eigh.
 
 Rows of float32 with ten spikes and unequal variances, made on the device. The best of several interleaved
 runs counts, each ended by a synchronisation. The ratio is to one X.T @ X plus one eigendecomposition of its
@@ -15,7 +15,9 @@ Without --library, torch is measured, and CuPy as well where it is installed. On
 import argparse
 import os
 import time
+from collections.abc import Callable
 from importlib.util import find_spec
+from typing import Any, NamedTuple
 
 os.environ["SCIPY_ARRAY_API"] = "1"  # before scipy is imported
 
@@ -25,71 +27,55 @@ import sklearn
 from attenua import AttenuatedPCACV
 
 
-class Torch:
-    """torch, on the GPU if there is one."""
+class Library(NamedTuple):
+    """An array library: its module and device, and how it does what libraries do differently.
 
-    def __init__(self):
-        import torch
+    `normal` draws float32 numbers of a shape on the device; `peak_bytes` is the most memory that was in use.
+    """
 
-        self.module = torch
-        self.device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.name = torch.cuda.get_device_name() if self.device == "cuda" else "CPU"
-        torch.manual_seed(0)
-
-    def normal(self, *shape):
-        """Return float32 standard normal numbers on the device."""
-        return self.module.randn(shape, device=self.device)
-
-    def double(self, X):
-        """Return an array in float64."""
-        return X.double()
-
-    def to_host(self, X):
-        """Return an array as numpy's."""
-        return X.cpu().numpy()
-
-    def synchronise(self):
-        """Wait for the device."""
-        if self.device == "cuda":
-            self.module.cuda.synchronize()
-
-    def peak_bytes(self):
-        """Return the most memory that was in use."""
-        return self.module.cuda.max_memory_allocated() if self.device == "cuda" else 0
+    module: Any
+    device: str
+    normal: Callable[..., Any]
+    double: Callable[[Any], Any]
+    to_host: Callable[[Any], np.ndarray]
+    synchronise: Callable[[], None]
+    peak_bytes: Callable[[], int]
 
 
-class CuPy:
-    """CuPy, which has no CPU to fall back on."""
+def torch_library():
+    """Return torch, on the GPU if there is one."""
+    import torch
 
-    def __init__(self):
-        import cupy
-
-        self.module = cupy
-        self.name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-        cupy.random.seed(0)
-
-    def normal(self, *shape):
-        """Return float32 standard normal numbers on the device."""
-        return self.module.random.standard_normal(shape, dtype=np.float32)
-
-    def double(self, X):
-        """Return an array in float64."""
-        return X.astype(np.float64)
-
-    def to_host(self, X):
-        """Return an array as numpy's."""
-        return X.get()
-
-    def synchronise(self):
-        """Wait for the device."""
-        self.module.cuda.get_current_stream().synchronize()
-
-    def peak_bytes(self):
-        """Return the most memory that was in use."""
-        return self.module.get_default_memory_pool().total_bytes()
+    torch.manual_seed(0)
+    cuda, is_gpu = torch.cuda, torch.cuda.is_available()
+    return Library(
+        torch,
+        cuda.get_device_name() if is_gpu else "CPU",
+        normal=lambda *shape: torch.randn(shape, device="cuda" if is_gpu else "cpu"),
+        double=lambda X: X.double(),
+        to_host=lambda X: X.cpu().numpy(),
+        synchronise=cuda.synchronize if is_gpu else lambda: None,
+        peak_bytes=cuda.max_memory_allocated if is_gpu else lambda: 0,
+    )
 
 
-LIBRARIES = {"torch": Torch, "cupy": CuPy}
+def cupy_library():
+    """Return CuPy, which has no CPU to fall back on."""
+    import cupy
+
+    cupy.random.seed(0)
+    return Library(
+        cupy,
+        cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(),
+        normal=lambda *shape: cupy.random.standard_normal(shape, dtype=np.float32),
+        double=lambda X: X.astype(np.float64),
+        to_host=lambda X: X.get(),
+        synchronise=lambda: cupy.cuda.get_current_stream().synchronize(),
+        peak_bytes=lambda: cupy.get_default_memory_pool().total_bytes(),
+    )
+
+
+LIBRARIES = {"torch": torch_library, "cupy": cupy_library}
 
 
 def spiked_rows(library, n, p, rank):
@@ -172,7 +158,7 @@ def main():
     for name in names:
         library = LIBRARIES[name]()
         X = spiked_rows(library, options.rows, options.columns, options.rank)
-        print(f"{name} on {library.name}: {options.rows:,} x {options.columns:,} float32", flush=True)
+        print(f"{name} on {library.device}: {options.rows:,} x {options.columns:,} float32", flush=True)
         measure(library, X, options.rank, options.repeats)
         few = min(options.check_rows or 2 * options.columns, options.rows)
         check_against_numpy(library, X[:few], options.rank)

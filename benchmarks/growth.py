@@ -1,4 +1,4 @@
-"""Time and memory of the whole cross-validated fit as the data grow, beside one PCA and 111 separate fits.
+"""Time and memory of the whole cross-validated fit as the data grow, against one PCA and 111 separate fits.
 
 Draws docs/images/cost.png: time (above) and memory beyond the data (below) against rows, columns and the
 number of strengths, on logarithmic axes. Times are the best of two interleaved runs.
@@ -16,7 +16,8 @@ import scipy.linalg
 from sklearn.decomposition import PCA
 
 from attenua import AttenuatedPCACV
-from cost import Row, seconds_of
+from measuring import seconds_of
+from rows import spiked
 
 RANK = 8
 # What varies, its values, and the shape and number of strengths at each.
@@ -68,7 +69,7 @@ def peak_memory(task):
 
 
 def measure(n, p, n_strengths):
-    X = Row("spiked", n, p, RANK).data()
+    X = spiked(np.random.default_rng(0), n, p, RANK)
     alphas = np.linspace(0, 1, n_strengths)
     tasks = {
         "pca": lambda: PCA(RANK).fit(X),

@@ -7,7 +7,7 @@ from shutil import copyfile
 from typing import Any
 
 import attenua
-from attenua._data.extras import how_to_install
+from attenua._extras import how_to_install
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
@@ -81,7 +81,7 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
-# Pages that stand alone have no list of neighbours beside them.
+# Pages that stand alone have no sidebar.
 alone = ("index", "install", "faq", "paper_map", "results", "changelog", "cite")
 html_sidebars = {page: [] for page in alone}
 
@@ -91,7 +91,7 @@ mathjax3_config = {"svg": {"fontCache": "global"}, "options": {"enableMenu": Fal
 
 
 def copy_mathjax(app: Any) -> None:
-    """Put MathJax beside the pages."""
+    """Copy MathJax into the pages."""
     spec = find_spec("sphinx-mathjax-offline")
     if spec is None or spec.origin is None:
         raise RuntimeError(f"the documentation needs sphinx-mathjax-offline: {how_to_install('docs')}")
@@ -107,7 +107,7 @@ def list_results(app: Any, page: str, source: list[str]) -> None:
 
 
 def setup(app: Any) -> None:
-    """Connect what is done in a build."""
+    """Register the hooks of a build."""
     app.connect("builder-inited", copy_mathjax)
     app.connect("source-read", list_results)
     # The first page is read in every build, since its contents depend on which pages there are.

@@ -2,9 +2,9 @@
 Corrected PCA on few digits
 ===========================
 
-Sixty-four images of digits, and a subspace that has to reconstruct the other 1,733. ``CorrectedPCACV`` tries
-five corrections one after another and keeps those that reconstruct held-out rows clearly better. It is told
-that the columns are the pixels of an 8 x 8 image, so it can smooth over neighbours.
+A subspace is fitted to 64 images of digits and has to reconstruct the other 1,733. ``CorrectedPCACV`` tries
+five corrections one after another and keeps those that reconstruct held-out rows clearly better. With
+``neighbours=(8, 8)`` it can also smooth over neighbouring pixels.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -33,15 +33,14 @@ print(corrected.steps_)
 # %%
 # The table has one line for each correction: the strengths compared, the best of them, the part of PCA's
 # held-out error that it removes beyond the lines above it, and the standard error of that part. A step is
-# taken if the gain exceeds what the guard asks for, by default about one standard error. Here is the same as
-# a picture:
+# taken if the gain exceeds the guard, by default about one standard error. The same as a picture:
 
 StepsDisplay.from_estimator(corrected)
 
 # %%
-# What counts is the error on the other images, and of it only the part that a subspace can be blamed for: the
-# excess over the best subspace of those images. One sample says little, so here are ten. Beside all
-# corrections is the paper's method, one strength of attenuation.
+# The test is the excess error on the other images, above that of the best subspace of those images. One
+# sample proves little, so here are ten, with all corrections and with the paper's method, one strength of
+# attenuation.
 
 methods = {
     "the paper's strength": AttenuatedPCACV(20),

@@ -3,8 +3,8 @@ Spectra and heavy tails
 =======================
 
 Forty smooth spectra, and forty with heavy tails. They are simulated, so that the error of a subspace is known
-exactly, and made to suit smoothing and row tempering.
-:doc:`plot_4c_when_pca_is_as_good` has a table where there is nothing to correct.
+exactly, and they suit smoothing and row tempering. In :doc:`plot_4c_when_pca_is_as_good` there is nothing to
+correct.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -87,5 +87,5 @@ ax.set(ylabel="PCA's excess error removed, %")
 ax.legend(frameon=False, loc="center right")
 
 # %%
-# Where the bands are smooth and the search is told which columns are neighbours, nearly all of the excess
-# goes. Row tempering is taken where the tails are heavy.
+# With smooth bands and ``neighbours="line"``, nearly all of the excess is removed. Row tempering is taken
+# where the tails are heavy.

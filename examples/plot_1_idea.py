@@ -2,15 +2,15 @@
 The idea in three pictures
 ==========================
 
-With few rows the axes of PCA wobble. Part of the wobble comes from the errors of the sample variances, and
-weakening these before the axes are found takes that part away. Where the true variances are unequal,
-weakening them also pulls the axes to a wrong place. How much to weaken is a balance of the two.
+With few rows the axes of PCA wobble. Part of the wobble comes from the errors of the sample variances.
+Weakening the variances removes that part. Where the true variances are unequal, it also pulls the axes to a
+wrong place. The best strength balances the two.
 """
 
 # %%
 # One sample of twelve points
 # ---------------------------
-# Two coordinates of equal variance and correlation 0.5: the direction we are after is the diagonal.
+# Two coordinates of equal variance and correlation 0.5: the true direction is the diagonal.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,7 +32,7 @@ X = draw_rows(equal, 12, random_state=6)
 pca, attenuated = (AttenuatedPCA(1, alpha=alpha).fit(X).components_[0] for alpha in (0, 0.75))
 figure, ax = plt.subplots(figsize=(5, 4.6), layout="constrained")
 ax.plot(*(X - X.mean(axis=0)).T, "o", color="0.55", ms=5)
-draw_axis(ax, [0.5**0.5, 0.5**0.5], color=TRUTH, lw=1.4, ls="--", label="the direction we are after")
+draw_axis(ax, [0.5**0.5, 0.5**0.5], color=TRUTH, lw=1.4, ls="--", label="the true direction")
 draw_axis(ax, pca, color=PCA_COLOUR, lw=2.2, label="PCA of 12 points")
 draw_axis(ax, attenuated, color=ATTENUATED, lw=2.2, label=r"attenuated PCA, $\alpha = 0.75$")
 ax.set(
@@ -48,9 +48,9 @@ print(f"sample variances {sample[0, 0]:.2f} and {sample[1, 1]:.2f}; both are 1 i
 #
 # Two hundred samples
 # -------------------
-# On the left the true variances are equal. On the right they are 2 and 0.6: now the variances say something
-# true about the direction, and what attenuation estimates is another line. It wobbles less, around the
-# wrong place.
+# On the left the true variances are equal. On the right they are 2 and 0.6: now the variances carry
+# information about the direction, and attenuation estimates another line. It wobbles less, around the wrong
+# place.
 
 unequal = np.array([[2.0, 0.5], [0.5, 0.6]])
 figure, panels = plt.subplots(1, 2, figsize=(10, 4.3), layout="constrained")
@@ -77,10 +77,10 @@ for ax, covariance, title in zip(
 panels[0].legend(frameon=False)
 
 # %%
-# So the strength is chosen from the data
-# ---------------------------------------
-# Real rows: 3 x 3 patches of the digits that come with scikit-learn, nine coordinates, two components.
-# Every strength is judged by how well it reconstructs rows that it has not seen; PCA, the strength 0, is
+# The data choose the strength
+# ----------------------------
+# The rows are 3 x 3 patches of the digits that come with scikit-learn: nine coordinates, two components.
+# Every strength is judged by how well it reconstructs rows that it was not fitted to. PCA, at strength 0, is
 # one of them.
 
 from sklearn.datasets import load_digits

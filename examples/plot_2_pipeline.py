@@ -31,8 +31,8 @@ y = np.repeat([0, 1], 2_000)
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=150, stratify=y, random_state=0)
 
 # %%
-# A step is named after its class, as scikit-learn names all steps. The strength is chosen inside every
-# training set of the search, so nothing of a test fold is seen.
+# scikit-learn names a step after its class. The strength is chosen inside every training set of the search,
+# without the test fold.
 
 ranks = [2, 4, 6, 8, 10]
 searches = {}
@@ -52,13 +52,14 @@ best = searches["AttenuatedPCACV"].best_estimator_["attenuatedpcacv"]
 print(f"strength chosen for all training rows: {best.alpha_:g} (0 is PCA), gain {best.gain_:.2%}")
 
 # %%
-# Do not expect a classifier to gain much: attenuation aims at the PCA subspace of the population, and knows
-# nothing of the labels.
+# Do not expect a classifier to gain much: attenuation aims at the PCA subspace of the population, and does
+# not use the labels.
 #
 # A grid search can also run over the strength of :class:`~attenua.AttenuatedPCA` at a fixed number of
-# components, with the reconstruction error as its measure. This is what :class:`~attenua.AttenuatedPCACV`
-# does, only slower: the rows are read for every strength instead of once for all. The folds are given to
-# both: a bare ``cv=5`` takes consecutive rows there, and every fifth row here.
+# components, with the reconstruction error as its measure. It finds the same strength as
+# :class:`~attenua.AttenuatedPCACV`, but more slowly: it reads the rows for every strength instead of once for
+# all. Both get the same folds here, because ``cv=5`` means consecutive rows in scikit-learn and every fifth
+# row in attenua.
 
 alphas = np.linspace(0, 1, 11)
 folds = KFold(5)

@@ -3,8 +3,8 @@ Missing values: an imputer in front
 ===================================
 
 The estimators refuse missing values, as scikit-learn's PCA does. Put an imputer in front, in a pipeline. Here
-pixels of a few digits are deleted at random, the pipeline fills in column means, and complete images that it
-has not seen judge what came out.
+pixels of a few digits are deleted at random, the pipeline fills in column means, and other, complete images
+judge the result.
 """
 
 # %%
@@ -40,7 +40,7 @@ print(f"{np.isnan(X).mean():.0%} of the cells are missing")
 print(model[-1].verdict_)
 
 # %%
-# Rows with holes go in, scores come out.
+# Rows with missing cells get scores:
 
 print(model.transform(X[:3])[:, :4].round(1))
 
@@ -78,5 +78,6 @@ ax.legend(frameon=False, loc="upper left")
 
 # %%
 # Cells that were filled in have no noise of their own, so an imputer makes variances and correlations too
-# small, the more so the more is missing. And the rows that the search holds out were filled in with means of
-# all rows, themselves included. So judge the pipeline by rows that neither step has seen, as here.
+# small, and more so if more cells are missing. Also, the rows that the search holds out were filled in with
+# means of all rows, themselves included. So judge the pipeline by rows that neither step was fitted to, as
+# here.

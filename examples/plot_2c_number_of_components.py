@@ -8,7 +8,7 @@ because a larger subspace reconstructs every row better, new or not. :func:`atte
 
 # %%
 # Eighty rows with three directions in twelve coordinates; the rest is noise. A search by the error of
-# held-out rows takes as many components as it may.
+# held-out rows takes as many components as it can.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,9 +45,9 @@ RankDisplay.from_choice(choice, ax=right)
 right.set_title("rows and columns held out: a turn at 3", fontsize="medium")
 
 # %%
-# Real data: 100 handwritten digits of 64 pixels. No number is true here, and the methods differ, because they
-# ask different questions. Pixels beside each other vary together even where no digit explains it, and all
-# methods count some of that as components.
+# Real data: 100 handwritten digits of 64 pixels. Here there is no true number, and the methods differ,
+# because they ask different questions. Neighbouring pixels vary together even where no digit explains it, and
+# all methods count some of that as components.
 
 digits = load_digits().data[:100]
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.9), layout="constrained")
@@ -58,12 +58,12 @@ for method, ax in zip(("bcv", "parallel"), axes, strict=True):
     print(f"{method}: {found}")
 
 # %%
-# With more rows, more components can be told from noise: the number describes the sample as well as the
-# population.
+# With more rows, more components can be told from noise. So the number depends on the sample as well as on
+# the population.
 
 for n in (100, 300, 1000):
     print(f"{n} rows: {choose_rank(load_digits().data[:n], random_state=0).rank} components by bcv")
 
 # %%
 # Choose the number first, then let held-out rows choose the strengths at that number. :doc:`/guide/rank`
-# compares the methods on populations whose rank is known.
+# compares the methods on populations with a known rank.

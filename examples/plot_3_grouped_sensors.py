@@ -3,15 +3,15 @@ Grouped sensors: keep a person's windows together
 =================================================
 
 Eight people wear a sensor, and each gives eight windows of 32 time points. Windows of one person resemble
-each other. What we want is a subspace for people we have not met, so a person must not be on both sides of
-a fold: ``fit(X, groups=person)``.
+each other. We want a subspace for new people, so a person must not be on both sides of a fold:
+``fit(X, groups=person)``.
 """
 
 # %%
 # The windows
 # -----------
-# Waves of random phase: every time point has the same variance, the case that attenuation is made for. A
-# person has a wave of their own; each window adds another, and noise.
+# The signals are waves of random phase, so that every time point has the same variance, and attenuation can
+# help. Each person has a wave of their own; each window adds another wave, and noise.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -76,6 +76,5 @@ ax.set(xlabel=r"attenuation strength $\alpha$", ylabel="squared error of a windo
 ax.legend(frameon=False, loc="lower left")
 
 # %%
-# Folds that split people promise an error that nobody will see: they measure how well a window is
-# reconstructed from other windows of the same person. Whole people in each fold promise about what new
-# people get.
+# Folds that split people promise an error that is too small: they measure how well a window is reconstructed
+# from other windows of the same person. Folds of whole people promise about the error of new people.

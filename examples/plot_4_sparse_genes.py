@@ -7,9 +7,9 @@ rows are never made dense, and with many columns no square matrix is formed.
 """
 
 # %%
-# A small panel of genes and 100 cells, simulated: every gene belongs to one of six programmes, a cell turns
-# each programme on to some degree, and counts are Poisson. First all genes are about equally abundant, as
-# those of a chosen panel are; then their abundances differ as those of a whole transcriptome do.
+# A small panel of genes and 100 cells, simulated. Every gene belongs to one of six programmes, each programme
+# is active in a cell to some degree, and counts are Poisson. In the first case all genes are about equally
+# abundant, as in a chosen panel; in the second their abundances differ, as in a whole transcriptome.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -53,10 +53,10 @@ for ax, (title, abundance) in zip(axes, panels.items(), strict=True):
     )
 
 # %%
-# With equal abundance the variances of the counts carry no direction, and attenuation helps. With unequal
-# abundance the variances are most of what there is to see; cross-validation says so and keeps PCA. It takes
-# repeated folds to be sure of that: one set of folds, ``n_repeats=1``, happens to choose a strength of 0.3 in
-# the second panel, and makes the error on new cells larger.
+# With equal abundance the variances of the counts carry no information about directions, and attenuation
+# helps. With unequal abundance they carry most of it, and cross-validation keeps PCA. This takes repeated
+# folds: one set of folds, ``n_repeats=1``, happens to choose a strength of 0.3 in the second panel, and makes
+# the error on new cells larger.
 #
 # Dividing every gene by its standard deviation *in the same rows* does not turn the second case into the
 # first: all sample variances are then exactly one, and taking a part of them away changes no eigenvector

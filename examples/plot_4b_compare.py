@@ -7,8 +7,8 @@ the same test rows. One call, one table.
 """
 
 # %%
-# Patches of 3 x 3 pixels from scikit-learn's digits: 64 to fit, the others to test. ``feature_groups`` says
-# which columns block masks hide together, here the rows of a patch.
+# Patches of 3 x 3 pixels from scikit-learn's digits: 64 to fit, the others to test. ``feature_groups`` are
+# the columns that block masks hide together, here the rows of a patch.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,7 +29,7 @@ print(table.drop(columns="seconds").round(3).to_string(index=False))
 #
 # No method wins everywhere
 # -------------------------
-# One draw says little, so there are ten; and one data set says little, so there are two. The second holds
+# One draw proves little, so there are ten; and one data set proves little, so there are two. The second has
 # measurements of cell nuclei, with heavy tails and a strong first direction, divided by the standard
 # deviations of 200 rows set aside.
 
@@ -57,7 +57,7 @@ for ax, (title, (X, rank)) in zip(axes, cases.items(), strict=True):
 axes[0].invert_yaxis()
 
 # %%
-# Your own candidates go in as a mapping; the number of components and the folds are set to the common ones.
+# Pass your own candidates as a mapping. All get the same number of components and the same folds.
 
 own = {"fine grid": AttenuatedPCACV(alphas=np.linspace(0, 1, 101)), "correlations": CorrelationPCA()}
 table = compare(patches[:64], 2, X_test=patches[64:], methods=own)

@@ -2,8 +2,8 @@
 When PCA is as good
 ===================
 
-Corrections are for few rows and noisy estimates. Four cases where there is little or nothing to correct, and
-what cross-validation does then.
+Corrections are for few rows and noisy estimates. Here are four cases with little or nothing to correct, and
+the choice of cross-validation in each.
 """
 
 # %%
@@ -30,7 +30,7 @@ def gains(X, n_rows, rank, n_draws=15):
 
 
 def show(ax, cases):
-    """Draw the gains of several cases beside each other."""
+    """Draw the gains of several cases side by side."""
     for position, (name, (removed, kept)) in enumerate(cases.items()):
         spread = position + np.linspace(-0.12, 0.12, len(removed))
         ax.plot(spread, removed, "o", color="0.65", ms=4)
@@ -61,7 +61,7 @@ show(ax, {"patches": gains(patches, 64, 2), "whole images": gains(images.data, 6
 # %%
 # Many rows
 # ---------
-# With a thousand rows the percentage is smaller, and it is a percentage of less and less.
+# With a thousand rows the percentage is smaller, and PCA's excess error is smaller too.
 
 figure, ax = plt.subplots(figsize=(5, 3.8), layout="constrained")
 show(ax, {f"{n} patches": gains(patches, n, 2) for n in (32, 200, 1_000)})
@@ -73,7 +73,7 @@ for n in (32, 200, 1_000):
 # A well separated spectrum
 # -------------------------
 # Two directions in sixteen coordinates of equal variance, 64 rows. The stronger they are against the noise,
-# the smaller the angle between PCA and the truth: there is little rotation left to undo.
+# the smaller the angle between PCA and the truth: there is little left to correct.
 
 directions = hadamard(16)[:, 1:3] / 4
 figure, ax = plt.subplots(figsize=(5.4, 3.8), layout="constrained")
@@ -142,5 +142,5 @@ ax.set_xticks(range(len(settings)), settings)
 ax.set(ylabel="PCA's excess error removed, %")
 
 # %%
-# There is nothing to win. The guard keeps the search close to PCA; without it (``guard=0``, the least
+# There is nothing to gain. The guard keeps the search close to PCA; without it (``guard=0``, the least
 # held-out error) the search loses.

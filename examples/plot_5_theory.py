@@ -29,9 +29,9 @@ print(f"excess risk at n = 50: PCA {pca:.3f}, alpha = 1 {complete:.3f}")
 # %%
 # Unequal variances: a balance that depends on n
 # ----------------------------------------------
-# Now the target moves. The bias part grows with the strength and does not care about the number of rows;
-# the sampling part falls like one over it. So the best strength shrinks as rows come in, and with very many
-# rows PCA is right.
+# Now the target moves. The bias part grows with the strength and does not depend on the number of rows; the
+# sampling part falls like one over that number. So the best strength shrinks as rows are added, and with very
+# many rows PCA is best.
 
 angle = np.radians(45 - 4)
 rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
@@ -76,9 +76,9 @@ ax.legend(frameon=False)
 # %%
 # All corrections
 # ---------------
-# The same for every correction, alone or together, and for other laws of the rows. Row tempering is for
-# rows with heavy tails; on Gaussian rows it only loses, little at first and more in the end. Here it weighs
-# pairs of rows, as the estimators do up to 1,000 rows.
+# The same for every correction, alone or together, and for other laws of the rows. Row tempering is for rows
+# with heavy tails; on Gaussian rows it only loses, a little at first and more at full strength. Here it
+# weighs pairs of rows, as the estimators do up to 1,000 rows.
 
 grid = np.linspace(0, 1, 21)
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
@@ -92,9 +92,9 @@ ax.legend(frameon=False)
 # %%
 # When is which correction worth it?
 # ----------------------------------
-# One call for all of them: the best strength of each at this number of rows, what it removes by the theory
-# and in simulated samples, and from which number of rows on it is not worth it any more. Here twenty columns
-# along a line share two smooth signals, their noise is unequal, and rows have heavy tails.
+# One call answers for all of them: the best strength of each at this number of rows, its gain by the theory
+# and in simulated samples, and the number of rows up to which it is worth it. Here twenty columns along a
+# line share two smooth signals, their noise is unequal, and rows have heavy tails.
 
 places = np.arange(20)
 signals = 2 * np.exp(-(np.subtract.outer(places, places) ** 2) / 18)
@@ -106,14 +106,14 @@ print(expected)
 # %%
 # Without the population
 # ----------------------
-# `when` takes a sample as well; the sample then stands for its population, and the words say how far that
-# can be trusted.
+# ``when`` also takes a sample, and estimates the population from it. The printed text includes how far to
+# trust the estimate.
 
 print(when(draw_rows(covariance, 60, law=StudentT(7), random_state=0), 2, neighbours="line", random_state=0))
 
 # %%
 # For the paper's attenuation alone there is a report with a bootstrap. It puts the sample covariance itself
-# into the formulas, and says what that is worth.
+# into the formulas, and explains how much that is worth.
 
 variances = np.diag([1.0, 1.0, 1.2, 1.2, 1.4, 1.4])
 six = np.ones((6, 6)) + variances

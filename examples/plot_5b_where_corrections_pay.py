@@ -2,17 +2,17 @@
 Where corrections pay: variances and covariances
 ================================================
 
-Attenuation, tempering and damping each weaken one kind of sampling error, and each may move the subspace
-that PCA looks for. Here is a population where each of them pays and one where it costs: the expected excess
-risk of :class:`~attenua.theory.Population` as a line, simulated samples as points.
+Attenuation, tempering and damping each weaken one kind of sampling error, and each may move the subspace that
+PCA looks for. For each there is a population where it pays and one where it costs. Lines are the expected
+excess risk of :class:`~attenua.theory.Population`, points are simulated samples.
 """
 
 # %%
 # Six populations of twelve columns
 # ---------------------------------
 # *Attenuation* weakens the sample variances on the diagonal. It pays where all columns have the same
-# variance, so that the diagonal says nothing; it costs where the leading direction is mostly one column that
-# varies by itself.
+# variance, so that the diagonal carries no information; it costs where the leading direction is mostly one
+# column that varies by itself.
 #
 # *Tempering* divides covariances by powers of standard deviations. It pays for twelve measurements of one
 # quantity on one scale; it costs where half of the columns vary more, and should.
@@ -110,9 +110,9 @@ for row, (name, both) in zip(axes, cases.items(), strict=True):
     row[0].legend(frameon=False, fontsize=9)
 
 # %%
-# What the picture says
-# ---------------------
-# Attenuation and tempering do what the theory says with a hundred rows already. A little tempering pays even
+# Reading the picture
+# -------------------
+# Attenuation and tempering agree with the theory with a hundred rows already. A little tempering pays even
 # where the variances differ. Attenuation of one half is where the theory is off most: the gap at the rank has
 # shrunk there, and the smaller the gap, the more rows an expansion in 1/n needs.
 
@@ -121,12 +121,12 @@ gaps = varied.cutoff_gap(attenuation=[0.0, 0.5, 1.0])
 print("gap at attenuation 0, 0.5 and 1:", ", ".join(f"{gap:.2f}" for gap in gaps))
 
 # %%
-# Damping is different. To the theory, a correlation is either 0 or far from it. One of 0 loses its errors
+# Damping is different. In the theory, a correlation is either 0 or far from it. One of 0 loses its errors
 # altogether at any strength above 0, so that the line does not start at PCA's risk. That is true in the
 # limit. With n rows the errors of such correlations, of size :math:`n^{-1/2}`, are multiplied by about
 # :math:`n^{-\beta/2}`, which is not small for weak damping. On the right the correlations of 0.2 are only
-# twice their errors at n = 100, and damping costs less than expected. The line says where the points go, not
-# what a hundred rows give.
+# twice their errors at n = 100, and damping costs less than expected. The line is the limit of the points,
+# not a prediction for a hundred rows.
 
 for n in (100, 10_000):
     factors = ", ".join(f"{s:g}: {n ** (-s / 2):.2f}" for s in points)

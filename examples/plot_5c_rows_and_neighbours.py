@@ -2,9 +2,10 @@
 Where corrections pay: long rows and neighbouring columns
 =========================================================
 
-Row tempering makes long rows count less, and smoothing takes neighbouring columns together. The first trusts
-that tails are heavy, the second that neighbours vary alike. Here is where each of them pays and where it
-costs: the expected excess risk of :class:`~attenua.theory.Population` as a line, simulated samples as points.
+Row tempering makes long rows count less, and smoothing averages neighbouring columns. The first assumes that
+tails are heavy, the second that neighbours vary alike. For each there are populations where it pays and one
+where it costs. Lines are the expected excess risk of :class:`~attenua.theory.Population`, points are
+simulated samples.
 """
 
 # %%
@@ -12,7 +13,7 @@ costs: the expected excess risk of :class:`~attenua.theory.Population` as a line
 # ----------------------------------------
 # For row tempering, eight columns that all correlate by 0.4, with rows of three laws: Student's t with five
 # degrees of freedom, Gaussian rows of which one in ten is three times longer, and Gaussian rows. All are
-# elliptical, so that row tempering keeps the target; what changes is how much noise the rows bring.
+# elliptical, so that row tempering keeps the target and changes only the noise.
 #
 # For smoothing, 30 columns along a line. In one population the signal is an autoregression, smooth at the
 # scale of a few columns; in the other its sign alternates from column to column.
@@ -115,12 +116,12 @@ axes[0, 0].legend(frameon=False, fontsize=8)
 axes[0, 1].legend(frameon=False, fontsize=9)
 
 # %%
-# What the picture says
-# ---------------------
+# Reading the picture
+# -------------------
 # With heavy tails row tempering removes more than half of PCA's excess, and on Gaussian rows a moderate
 # strength costs little. The line for Student's law is too high at PCA's end. With few degrees of freedom the
-# largest rows of all are part of the mean square that the theory takes, and a hundred rows rarely hold one of
-# them. With four degrees or fewer the theory gives up on PCA altogether, but not on row tempering.
+# mean square in the theory is dominated by very long rows, and a hundred rows rarely include one of them.
+# With four degrees or fewer the theory gives no number for PCA, but still one for row tempering.
 
 for df in (5, 4, 3):
     risks = eight.excess_risk(n, law=StudentT(df), row_tempering=[0.0, 0.5])
@@ -128,10 +129,10 @@ for df in (5, 4, 3):
 
 # %%
 # Smoothing pays where neighbours vary alike: a width of a few columns takes a mean over them and keeps the
-# signal. An alternating signal is what smoothing removes, and beyond a width of about one column nothing of
-# it is left. The estimate then follows smoothed noise; the risk stays at the cost of missing the signal. The
-# theory finds this level as well, but not the way there: where the smoothed population has next to no gap at
-# the rank, its expansion in 1/n means nothing, and may even be negative.
+# signal. It removes an alternating signal, and beyond a width of about one column nothing of it is left. The
+# estimate then follows smoothed noise; the risk stays at the cost of missing the signal. The theory finds
+# this level as well, but not the way there: where the smoothed population has next to no gap at the rank, its
+# expansion in 1/n means nothing, and may even be negative.
 
 for width in (0.0, 0.5, 0.8, 1.2, 1.5, 2.0):
     gap, risk = sharp.cutoff_gap(smoothing=width), sharp.excess_risk(n, smoothing=width)

@@ -3,8 +3,8 @@ Where corrections pay: how many rows
 ====================================
 
 A correction that keeps the target saves a part of PCA's excess risk that does not depend on the number of
-rows. One that moves the target has a fixed price, and with enough rows PCA is better. Here is the best gain
-of each correction against the number of rows: by the theory as a line, in simulated samples as points.
+rows. One that moves the target has a fixed price, and with enough rows PCA is better. The pictures show the
+best gain of each correction against the number of rows. Lines are the theory, points are simulated samples.
 """
 
 # %%
@@ -33,7 +33,7 @@ def covariance(loadings, noise=1.0):
 
 flat = np.full(p, 0.9)
 four = np.where(column < 4, 1.2, 0.0)
-turned = flat * np.where(column < 4, 1.3, 0.6)
+tilted = flat * np.where(column < 4, 1.3, 0.6)
 kept = {
     "smoothing": covariance(flat),
     "damping": covariance(four, 1 + 1.2**2 - four**2),
@@ -45,7 +45,7 @@ moved = {
     "smoothing": covariance(1.2 * np.exp(-(((column - 3) / 2) ** 2) / 2)),
     "damping": covariance(1.5 * 0.6**column),
     "tempering": covariance(np.linspace(0.7, 1.1, p)),
-    "row_tempering": 0.9 * covariance(flat) + 0.1 * 9 * covariance(turned),
+    "row_tempering": 0.9 * covariance(flat) + 0.1 * 9 * covariance(tilted),
     "attenuation": covariance(flat, np.linspace(0.5, 1.5, p)),
 }
 
@@ -59,7 +59,7 @@ def two_kinds(n, random_state):
     """Draw rows of which one in ten has other loadings and is three times longer."""
     random = np.random.RandomState(random_state)
     X, long = draw_rows(covariance(flat), n, random_state=random), random.uniform(size=n) < 0.1
-    X[long] = 3 * draw_rows(covariance(turned), int(long.sum()), random_state=random)
+    X[long] = 3 * draw_rows(covariance(tilted), int(long.sum()), random_state=random)
     return X
 
 
@@ -68,7 +68,7 @@ longer, mixed = ContaminatedNormal(0.1, 3), Rows(two_kinds(400_000, random_state
 # %%
 # The best gain
 # -------------
-# The strengths are those that the estimators compare. To the theory the best of them has the least
+# The strengths are those that the estimators compare. In the theory the best of them has the least
 # :math:`B + K / n`, where neither the cost of moving the target nor the coefficient depends on n. In the
 # simulation the best strength is chosen on one half of the samples, and its gain measured on the other half.
 
@@ -158,18 +158,18 @@ axes[1].set_xlabel("number of rows")
 axes[1].legend(frameon=False, title="lines: theory\npoints: samples")
 
 # %%
-# What the picture says
-# ---------------------
-# Above, the theory has no n in it: the lines are level. From about a hundred rows on, the points of four
-# corrections lie on them. With ten rows, attenuation, tempering and row tempering gain little more than half
-# of what the expansion says; smoothing, which keeps this signal whole and removes nearly all else, gains all
-# of it. Damping is slowest by far. To the theory the correlations of 0 lose all their errors, however weak
+# Reading the picture
+# -------------------
+# Above, the theory does not depend on n: the lines are level. From about a hundred rows on, the points of
+# four corrections lie on them. With ten rows, attenuation, tempering and row tempering gain little more than
+# half of the expected gain; smoothing, which keeps this signal whole and removes nearly all else, gains all
+# of it. Damping is slowest by far. In the theory the correlations of 0 lose all their errors, however weak
 # the damping; with n rows weak damping hardly touches them, and with twenty it gains nothing.
 #
-# Below, the price of moving the target is fixed, and what is saved falls like one over n. So these
+# Below, the price of moving the target is fixed, and the saving falls like one over n. So these
 # corrections are for few rows. Where the line reaches 0 the best strength is 0, which is PCA. The kinks are
-# where the best strength goes from one value of the grid to the next. Here too damping gains less than the
-# theory says, since the correlations of the last columns are smaller than their errors.
+# where the best strength goes from one value of the grid to the next. Here too damping gains less than in the
+# theory, since the correlations of the last columns are smaller than their errors.
 
 for name, strengths in best.items():
     pairs = (f"n = {n}: {strength:g}" for n, strength in zip(sizes, strengths, strict=True))

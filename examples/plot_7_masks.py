@@ -2,15 +2,15 @@ r"""
 Masks and the identity behind attenuation
 =========================================
 
-Hide every coordinate of a row with probability :math:`m`, project what is left, and compare with the whole
-row. Averaged over all masks this loss is PCA's on a covariance whose diagonal is weakened by :math:`\alpha
-= m/(1+m)`: attenuation is masking with an infinite number of masks.
+Hide every coordinate of a row with probability :math:`m`, project the rest, and compare with the whole row.
+Averaged over all masks this loss is PCA's on a covariance whose diagonal is weakened by :math:`\alpha =
+m/(1+m)`: attenuation is masking with an infinite number of masks.
 """
 
 # sphinx_gallery_thumbnail_number = 2
 
 # %%
-# Twenty patches of digits, and the subspace of the strength that the mask rate stands for.
+# Twenty patches of digits, and the subspace at the strength that belongs to the mask rate.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,7 +31,7 @@ mask_rate = 0.6
 components = AttenuatedPCA(2, alpha=alpha_from_mask_rate(mask_rate)).fit(X).components_
 
 # %%
-# The mean over drawn masks settles at the exact value, which needs no masks at all.
+# The mean over drawn masks converges to the exact value, which needs no masks.
 
 n_masks = 5_000
 drawn = np.empty(n_masks)
@@ -48,7 +48,7 @@ ax.set(xscale="log", xlabel="masks drawn", ylabel="masked reconstruction loss")
 ax.legend(frameon=False)
 
 # %%
-# And along the path of strengths, the exact loss of a mask rate is smallest where the identity says.
+# Along the path of strengths, the exact loss of a mask rate is smallest at the strength of the identity.
 
 figure, ax = plt.subplots(figsize=(6.2, 3.8), layout="constrained")
 fine = attenuation_path(X, 2, alphas=np.linspace(0, 1, 81))

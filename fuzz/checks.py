@@ -96,7 +96,9 @@ class Expected:
 
     def at(self, strengths, rank, training=None):
         """Return the estimate at some strengths: of all rows, or of some training rows."""
-        S, D = self.covariance(strengths[0], None if training is None else tuple(training.tolist()))
+        S, D = self.covariance(
+            strengths["row_tempering"], None if training is None else tuple(training.tolist())
+        )
         return estimate(S, D, strengths, rank, adjacency=self.adjacency, labels=self.labels)
 
     def _covariance(self, row_tempering, training):

@@ -2,7 +2,7 @@
 
 import numpy as np
 from tests.helpers import sine
-from tests.literal import GRIDS, PCA, Search
+from tests.literal import GRIDS, PCA, At, Search
 
 from attenua._data.namespace import to_host
 from checks import at_most, check_subspace, same
@@ -13,10 +13,10 @@ NAMED = {"direct": np.unique([*np.arange(21) / 20, 0.49]), "mask": np.unique([*n
 
 
 def candidates_of(model):
-    """Return the strengths that a model compared, in the order of the definitions."""
+    """Return the strengths that a model compared."""
     if hasattr(model, "alphas_"):
-        return [(0.0, 0.0, float(alpha), 0.0, 0.0) for alpha in to_host(model.alphas_)]
-    return [tuple(row) for row in to_host(model.candidates_).tolist()]
+        return [At(attenuation=alpha) for alpha in to_host(model.alphas_)]
+    return [At(**candidate) for candidate in model.candidates_]
 
 
 class BoundedSearch(Search):
@@ -126,11 +126,11 @@ def check_corrected(found, expected):
     search = search_of(problem, expected, found.rank, grids_of(problem), guard).run()
     candidates = candidates_of(model)
     check_risks(found, search, candidates)
-    choices = [tuple(choice.values()) for choice in model.choices_]
+    choices = [At(**choice) for choice in model.choices_]
     check_subspace(found, average(expected, choices, found.rank))
     if not search.is_clear or is_nearly_pca(expected, search, found.rank):
         return True
-    same(tuple(model.corrections_.values()), search.chosen, "corrections_")
+    same(At(**model.corrections_), search.chosen, "corrections_")
     same(choices, list(search.choices), "choices_")
     same(set(candidates), search.candidates, "candidates_")
     of_pca = search.pooled(PCA, slice(None))

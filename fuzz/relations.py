@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from tests.helpers import sine
-from tests.literal import ORDER
+from tests.literal import GRIDS, At
 
 from attenua import attenuation_path, choose_rank, select_on_validation
 from checks import Expected, Found, at_most, check_subspace, fit, same
@@ -84,9 +84,9 @@ def compare_risks(*pairs):
 
 
 def strengths_of(problem):
-    """Return the strengths that an estimator was given, in the order of the definitions."""
+    """Return the strengths that an estimator was given."""
     names = {"attenuation": "alpha"} if problem.estimator == "AttenuatedPCA" else {}
-    return tuple(problem.options.get(names.get(name, name), 0.0) for name in ORDER)
+    return At(**{name: problem.options.get(names.get(name, name), 0.0) for name in GRIDS})
 
 
 def along_a_path(problem, random, folder):

@@ -68,8 +68,8 @@ def estimate(S, D, strengths, rank, *, adjacency=None, labels=None):
     ----------
     S, D : ndarray of shape (n_features, n_features)
         A covariance, and a bound of the rounding error of its entries. Row tempering is in it.
-    strengths : tuple of float
-        In the order of ``tests.literal.ORDER``.
+    strengths : tests.literal.At
+        By name.
     rank : int
         Dimension of the subspace.
     adjacency, labels : ndarray, optional
@@ -121,7 +121,7 @@ def doubt_of_covariance(rows, row_tempering=0.0, weights=None):
 
 def doubt_of_corrected(S, D, strengths):
     """Return a bound of the error of a corrected matrix, from that of the entries of S."""
-    _, tempering, _, damping, _ = strengths
+    tempering, damping = strengths["tempering"], strengths["damping"]
     s = np.sqrt(np.diag(S))
     varies = s > 1e-12 * s.max()
     if not (tempering or damping):

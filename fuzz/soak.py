@@ -167,7 +167,7 @@ def main(arguments=None):
 
 def write(path, records):
     """Write the records as a table, whole or not at all."""
-    from attenua._data.files import write_all_whole
+    from attenua._files import write_all_whole
 
     table = io.StringIO()
     rows = csv.DictWriter(table, FIELDS)

@@ -1,6 +1,7 @@
 """The search for corrections by its definitions: loops, whole matrices and LAPACK.
 
-Nothing of the package is used here, so that nothing of it can be wrong in the same way.
+Nothing of the package is used here but the names of the corrections, the strengths compared and the order of
+the search, so that nothing of it can be wrong in the same way.
 """
 
 from collections import Counter
@@ -11,18 +12,26 @@ from itertools import combinations
 import numpy as np
 from scipy.linalg import expm
 
+from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER
 from tests.helpers import leading, sine, within
 
-ORDER = ("row_tempering", "tempering", "attenuation", "damping", "smoothing")
-SEARCH_ORDER = ("smoothing", "row_tempering", "tempering", "attenuation", "damping")
-PCA = (0.0,) * 5
-GRIDS = {
-    "row_tempering": (0.0, 0.25, 0.5, 0.75, 1.0),
-    "tempering": (0.0, 0.25, 0.5, 1.0),
-    "attenuation": (0.0, 0.3, 0.6, 0.9, 1.0),
-    "damping": (0.0, 0.1, 0.25, 0.5, 1.0),
-    "smoothing": (0.0, 0.5, 0.8, 1.2, 2.0, 4.0),
-}
+GRIDS = {name: correction.strengths for name, correction in CORRECTIONS.items()}
+
+
+class At(dict):
+    """Strengths by name; one that is missing is 0."""
+
+    def __init__(self, **strengths):
+        super().__init__({name: float(strength) for name, strength in strengths.items() if strength})
+
+    def __missing__(self, name):
+        return 0.0
+
+    def __hash__(self):
+        return hash(frozenset(self.items()))
+
+
+PCA = At()
 
 
 def line(p):
@@ -66,17 +75,16 @@ def covariance_of_rows(X, strength, mean_of_all, weights=None, nearest=0.0):
 
 def corrected_matrix(S, strengths, adjacency=None, labels=None):
     """T at some strengths by its entries, as dense formulas have it; row tempering is in S."""
-    _, tempering, attenuation, damping, smoothing = strengths
     s = np.sqrt(np.diag(S))
     varies = s > 1e-12 * s.max()
     s = np.where(varies, s, 1.0)
     R = np.where(np.outer(varies, varies), S / np.outer(s, s), 0.0)
-    t = np.where(varies, s ** (1 - tempering), 0.0)
-    T = R * np.abs(R) ** damping * np.outer(t, t)
+    t = np.where(varies, s ** (1 - strengths["tempering"]), 0.0)
+    T = R * np.abs(R) ** strengths["damping"] * np.outer(t, t)
     np.fill_diagonal(T, t**2)
-    T = T - attenuation * within(T, labels)
-    if smoothing:
-        K = heat_kernel(adjacency.tobytes(), len(T), smoothing)
+    T = T - strengths["attenuation"] * within(T, labels)
+    if strengths["smoothing"]:
+        K = heat_kernel(adjacency.tobytes(), len(T), strengths["smoothing"])
         T = K @ T @ K
     return T
 
@@ -88,8 +96,7 @@ def heat_kernel(adjacency, p, h):
 
 def changed(strengths, correction, strength):
     """Strengths with one of them replaced."""
-    place = ORDER.index(correction)
-    return (*strengths[:place], strength, *strengths[place + 1 :])
+    return At(**strengths | {correction: strength})
 
 
 @dataclass
@@ -138,7 +145,7 @@ class Search:
 
     def fitted(self, strengths, split=None):
         """Components at some strengths, as rows: of the training rows of a split, or of all rows."""
-        S = self.covariance(split, strengths[0])
+        S = self.covariance(split, strengths["row_tempering"])
         return leading(corrected_matrix(S, strengths, self.adjacency, self.labels), self.rank)
 
     def _risk_of(self, strengths):

@@ -18,22 +18,28 @@ from attenua import CorrectedPCACV
 from attenua._data import reweighting
 from attenua._data.folds import folds_by_group, make_splits
 from tests.helpers import assert_risks_close_enough, interleaved_splits, sine
-from tests.literal import GRIDS, ORDER, PCA, Search, line, smooth_rows
+from tests.literal import GRIDS, PCA, At, Search, line, smooth_rows
 
-FEW = {name: (0.0, strength) for name, strength in zip(ORDER, (0.5, 0.5, 0.6, 0.25, 2.0), strict=True)}
+FEW = {
+    "row_tempering": (0.0, 0.5),
+    "tempering": (0.0, 0.5),
+    "damping": (0.0, 0.25),
+    "attenuation": (0.0, 0.6),
+    "smoothing": (0.0, 2.0),
+}
 WITHOUT_ROWS = {name: grid for name, grid in GRIDS.items() if name != "row_tempering"}
 
 
 def strengths_of(choice):
-    assert tuple(choice) == ORDER
-    return tuple(choice.values())
+    assert list(choice) == list(GRIDS)
+    return At(**choice)
 
 
 def agree(model, reference, close=1e-9):
     """Check everything that the search reports; close=None where subspaces of folds are iterated."""
     assert strengths_of(model.corrections_) == reference.chosen
     assert [strengths_of(choice) for choice in model.choices_] == reference.choices
-    candidates = [tuple(row) for row in model.candidates_.tolist()]
+    candidates = [strengths_of(candidate) for candidate in model.candidates_]
     assert candidates[0] == PCA
     assert len(candidates) == len(reference.candidates)
     assert set(candidates) == reference.candidates
@@ -76,11 +82,11 @@ def few_columns(guard=0.0, few_rows=True, without_rows=False):
 
 def test_the_data_ask_for_several_corrections():
     pairs = few_columns()
-    assert sum(strength > 0 for strength in pairs.chosen) == 3
+    assert len(pairs.chosen) == 3
     assert len(set(pairs.choices)) == 5
-    assert any(choice[3] for choice in pairs.choices)
+    assert any(choice["damping"] for choice in pairs.choices)
     rows = few_columns(few_rows=False)
-    assert rows.chosen[0] > 0
+    assert rows.chosen["row_tempering"] > 0
     assert few_columns(guard=1.0).chosen == PCA
 
 
@@ -186,7 +192,7 @@ def test_rows_that_can_be_read_once_are_not_tempered(container):
     assert said[0].filename == __file__
     step = model.steps_[1]
     assert (step.correction, step.strengths, step.taken) == ("row_tempering", (), False)
-    assert step.why.startswith("left out: the rows came from an iterator")
+    assert step.why.startswith("left out: it reads the rows twice, and they came from an iterator")
     agree(model, reference)
 
 
@@ -338,7 +344,7 @@ def test_groups_of_columns():
     X, labels = smooth_rows(45, 10, seed=1), np.arange(10) // 3
     splits = interleaved_splits(45, 5)
     reference = Search(X, splits, 2, GRIDS, 0.0, line(10), labels).run()
-    assert len({choice[2] for choice in reference.choices}) > 1
+    assert len({choice["attenuation"] for choice in reference.choices}) > 1
     agree(CorrectedPCACV(2, neighbours="line", guard=0, feature_groups=labels).fit(X), reference)
 
 
@@ -388,7 +394,7 @@ def test_training_rows_twice_among_many_columns():
     splits = [([*rows[:20], *rows[:9]], rows[20:]), (rows[10:], rows[:10]), (rows[::2], rows[1::2])]
     grids = {"row_tempering": (0.0, 0.5, 1.0), "attenuation": (0.0, 0.6)}
     reference = Search(X, splits, 2, grids, 0.0).run()
-    assert reference.chosen[0] > 0
+    assert reference.chosen["row_tempering"] > 0
     agree(CorrectedPCACV(2, corrections=grids, guard=0, cv=splits).fit(X), reference, close=None)
 
 

@@ -14,7 +14,12 @@ from sklearn.datasets import load_digits, load_wine
 import attenua
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guide").glob("*.md")])
+PAGES = sorted(
+    page
+    for folder in ("docs", "docs/guide")
+    for page in (ROOT / folder).glob("*.md")
+    if "```python" in page.read_text(encoding="utf-8")
+)
 SLOW = {"scaling"}
 NEEDS = {"scanpy": "scanpy"}  # what a page runs and the test extra does not have
 # Where the repository and the pages are: the package index shows the README without its folder.
@@ -42,17 +47,13 @@ def test_code_of_a_page(page, tmp_path, monkeypatch):
     assert all(">>>" in block for block in BLOCK.findall(page.read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("piece", ["headline", "losses"])
-def test_the_readme_says_what_the_report_says(piece):
+def test_the_readme_says_what_the_report_says():
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    words = (ROOT / "docs" / "guide" / f"_evidence_{piece}.md").read_text(encoding="utf-8").split()
-    sentences = re.split(r"(?<=[.]) (?=[A-Z])", " ".join(words))
-    assert sentences[0] in readme
-    assert sentences[1] in readme
-
-
-def test_there_is_code_to_run():
-    assert sum(page.read_text(encoding="utf-8").count("```python") for page in PAGES) >= 10
+    for piece in ("headline", "losses"):
+        words = (ROOT / "docs" / "guide" / f"_evidence_{piece}.md").read_text(encoding="utf-8").split()
+        sentences = re.split(r"(?<=[.]) (?=[A-Z])", " ".join(words))
+        assert sentences[0] in readme
+        assert sentences[1] in readme
 
 
 def listed_names():
@@ -124,14 +125,6 @@ def test_the_citation_is_of_this_version():
         assert re.findall(r"^ *version *[=:] *{?([\d.]+)", text, re.MULTILINE) == [attenua.__version__]
 
 
-def test_the_index_of_the_guide_has_a_sentence_for_every_page():
-    guide = ROOT / "docs" / "guide"
-    text = (guide / "index.md").read_text(encoding="utf-8")
-    pages = {path.stem for path in guide.glob("*.md") if not path.stem.startswith("_")} - {"index"}
-    assert set(re.findall(r"^- {doc}`(\w+)`: ", text, re.MULTILINE)) == pages
-    assert set(re.findall(r"^(\w+)$", text, re.MULTILINE)) == pages
-
-
 def test_every_public_function_has_an_example():
     # Data sets cannot be fetched in an example: it must run without a network.
     for module in (
@@ -171,10 +164,3 @@ def test_the_code_of_the_readme_runs(capsys):
     exec(code, names)
     assert names["scores"].shape == (40, 20)
     assert names["pca"].verdict_ in capsys.readouterr().out
-
-
-def test_no_public_docstring_speaks_of_what_is_private():
-    for module in public_modules():
-        for name in module.__all__:
-            text = inspect.getdoc(getattr(module, name)) or ""
-            assert not re.search(r"attenua\._\w", text), f"{module.__name__}.{name}"

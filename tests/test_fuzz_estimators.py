@@ -16,32 +16,24 @@ from containers import CONTAINERS, is_installed
 from problems import Problem, draw
 from tests.helpers import interleaved_splits, spiked_rows
 
-# A few are for every save: none that imports torch, which takes seconds.
-FEW = [seed for seed in range(8) if draw(seed).container != "torch"]
-MANY = [seed for seed in range(120) if seed not in FEW]
+# A few are for every save: none that imports torch, which takes seconds. A workflow runs more every night.
+SEEDS = [
+    pytest.param(seed, marks=() if seed < 8 and draw(seed).container != "torch" else pytest.mark.slow)
+    for seed in range(20)
+]
 
 
-def run(seed, folder, monkeypatch):
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_first_seeds(seed, tmp_path, monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     problem = draw(seed)
     if not is_installed(problem.container):
         pytest.skip(f"{CONTAINERS[problem.container].needs} is not installed")
-    estimators.run(problem, folder)
-
-
-@pytest.mark.parametrize("seed", FEW)
-def test_the_first_seeds(seed, tmp_path, monkeypatch):
-    run(seed, tmp_path, monkeypatch)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", MANY)
-def test_more_seeds(seed, tmp_path, monkeypatch):
-    run(seed, tmp_path, monkeypatch)
+    estimators.run(problem, tmp_path)
 
 
 def test_seeds_reach_every_container_and_estimator():
-    problems = [draw(seed) for seed in (*FEW, *MANY)]
+    problems = [draw(seed) for seed in range(120)]
     assert {problem.container for problem in problems} == set(CONTAINERS)
     assert len({problem.estimator for problem in problems}) == 4
 

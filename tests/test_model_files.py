@@ -81,15 +81,17 @@ def test_a_splitter_is_kept_as_text_and_is_not_fitted_again(path):
         loaded.fit(X)
 
 
-def test_neighbours_as_a_sparse_matrix_are_kept_as_text_and_not_fitted_again(path):
+@pytest.mark.parametrize("form", ["sparse", "dense"])
+def test_arrays_of_parameters_are_kept_and_can_be_fitted_again(form, path):
     line = sp.diags_array([np.ones(5)] * 2, offsets=[-1, 1])
-    for model in (CorrectedPCA(2, smoothing=0.5, neighbours=line), CorrectedPCACV(2, neighbours=line)):
+    given = {"neighbours": line if form == "sparse" else line.toarray(), "feature_groups": np.arange(6) // 2}
+    for model in (CorrectedPCA(2, smoothing=0.5, attenuation=0.3, **given), CorrectedPCACV(2, **given)):
         save_model(model.fit(X), path, force=True)
         loaded = load_model(path)
         np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
-        assert loaded.neighbours == repr(line)
-        with pytest.raises(ValueError, match="neighbours must be None, 'line'"):
-            loaded.fit(X)
+        np.testing.assert_array_equal(loaded.feature_groups, given["feature_groups"])
+        assert sp.issparse(loaded.neighbours) == (form == "sparse")
+        np.testing.assert_array_equal(loaded.fit(X).components_, model.components_)
 
 
 def test_a_parameter_that_json_has_no_word_for_is_kept_as_text(path):

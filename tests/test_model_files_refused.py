@@ -8,8 +8,9 @@ import zipfile
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from attenua import AttenuatedPCACV, CorrectedPCACV
+from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua.model_files import ModelFileError, load_model, save_model
 from tests.helpers import spiked_rows
 
@@ -48,8 +49,8 @@ def saved(path):
     ("change", "problem"),
     [
         ({"format": "other"}, "does not say 'attenua-model'"),
-        ({"version": 2}, "it has version 2 of the format, not 3; fit the model again with this attenua"),
-        ({"version": 4}, "it has version 4 of the format, not 3"),
+        ({"version": 3}, "it has version 3 of the format, not 4; fit the model again with this attenua"),
+        ({"version": 5}, "it has version 5 of the format, not 4"),
         ({"version": 3.0}, "has version 3.0 of the format"),
         ({"version": []}, r"has version \[\] of the format"),
         ({"class": "os.system"}, "holds a 'os.system', which is not known"),
@@ -117,11 +118,9 @@ NO_STRENGTHS = {"row_tempering": 0.0, "tempering": 0.0, "attenuation": 0.0, "dam
     ("change", "problem"),
     [
         ({"corrections_": None}, "corrections_ must be of type dict"),
-        ({"corrections_": {}}, "corrections_ must be one of candidates_"),
         ({"corrections_": NO_STRENGTHS | {"tempering": 0.3}}, "corrections_ must be one of candidates_"),
         ({"corrections_": NO_STRENGTHS | {"tempering": 0}}, "corrections_ must be one of candidates_"),
         ({"corrections_": NO_STRENGTHS | {"other": 0.0}}, "corrections_ must be one of candidates_"),
-        ({"corrections_": dict(reversed(NO_STRENGTHS.items()))}, "corrections_ must be one of candidates_"),
         ({"choices_": {}}, "choices_ must be of type list"),
         ({"choices_": []}, "choices_ must be one of candidates_ for every split"),
         ({"choices_": [NO_STRENGTHS] * 4}, "choices_ must be one of candidates_ for every split"),
@@ -175,21 +174,46 @@ def test_a_changed_step_is_refused(searched, change):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda c: c[:, :4], r"candidates_ must have shape \(\d+, 5\)"),
-        (lambda c: c[:0], "candidates_.npy is damaged .* it is empty"),
-        (lambda c: c[:, 0], r"candidates_ must have shape \(\d+, 5\)"),
-        (lambda c: c[:-1], r"cv_risk_ must have shape"),
-        (lambda c: np.ones_like(c), "candidates_ must begin with PCA"),
-        (lambda c: -c, "candidates_ must not be negative"),
-        (lambda c: 9 * c, "candidates_ must hold strengths"),
-        (lambda c: np.where(c > 0, np.inf, c), "candidates_ must hold finite numbers"),
+        (lambda c: [], "candidates_ must have 5 entries, as cv_risk_ has"),
+        (lambda c: c[:-1], "candidates_ must have 5 entries, as cv_risk_ has"),
+        (lambda c: [0.0] * 4, "candidates_ must hold strengths by the names of corrections"),
+        (lambda c: [one | {"other": 1.0} for one in c], "candidates_ must hold strengths by the names"),
+        (lambda c: c[::-1], "candidates_ must begin with PCA"),
+        (lambda c: [one | {"tempering": -1.0} for one in c], "candidates_ must hold strengths"),
+        (lambda c: [one | {"tempering": 9.0} for one in c], "candidates_ must hold strengths"),
+        (lambda c: [one | {"tempering": "1"} for one in c], "candidates_ must hold strengths"),
     ],
 )
 def test_changed_candidates_are_refused(searched, change, problem):
-    candidates = load_model(searched).candidates_
-    rewrite(searched, members(searched) | {"candidates_.npy": npy(change(candidates))})
+    def changed(header):
+        header["fitted"]["candidates_"] = change(header["fitted"]["candidates_"])
+        return header
+
+    refused_header(searched, changed, problem)
+
+
+@pytest.fixture
+def with_arrays(path):
+    line = sp.diags_array([np.ones(5)] * 2, offsets=[-1, 1])
+    save_model(CorrectedPCA(2, neighbours=line, feature_groups=np.arange(6) // 2).fit(X), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "problem"),
+    [
+        ("feature_groups.values", np.array(["a"]), "feature_groups must hold numbers"),
+        ("neighbours.indptr", np.arange(3), "neighbours is not a sparse matrix"),
+        ("neighbours.indices", np.full(10, 9), "neighbours is not a sparse matrix"),
+        ("neighbours.shape", np.array([2]), "neighbours is not a sparse matrix"),
+        ("neighbours.shape", np.array([-6, 6]), "neighbours is not a sparse matrix"),
+        ("neighbours.more", np.ones(3), "wrong or missing: 'neighbours.more.npy'"),
+    ],
+)
+def test_changed_arrays_of_parameters_are_refused(with_arrays, name, array, problem):
+    rewrite(with_arrays, members(with_arrays) | {f"{name}.npy": npy(array)})
     with pytest.raises(ModelFileError, match=problem):
-        load_model(searched)
+        load_model(with_arrays)
 
 
 @pytest.mark.parametrize(
@@ -209,10 +233,10 @@ def test_changed_candidates_are_refused(searched, change, problem):
         ("alphas_", np.array([0.5, 0.0]), "alphas_ must increase from 0"),
         ("alphas_", np.array([0.0, 1.5]), "alphas_ must increase from 0, up to 1"),
         ("alphas_", np.zeros((2, 2)), r"alphas_ must have shape \(2,\)"),
-        ("alphas_", np.float64(0), "alphas_ must hold strengths"),
+        ("alphas_", np.float64(0), r"alphas_ must have shape \(2,\), not \(\)"),
         ("alphas_", np.array([0.0, 0.5], np.float32), "alphas_ must be of type float64, not float32"),
-        ("cv_risk_", np.ones((1, 2)), r"cv_risk_ must have shape \(2,\), not \(1, 2\)"),
-        ("cv_risk_", np.ones(3), r"cv_risk_ must have shape \(2,\), not \(3,\)"),
+        ("cv_risk_", np.ones((1, 2)), "cv_risk_ must have one number for each candidate"),
+        ("cv_risk_", np.ones(3), r"cv_risk_folds_ must have shape \(5, 3\), not \(5, 2\)"),
         ("cv_risk_folds_", np.ones((5, 3)), r"cv_risk_folds_ must have shape \(5, 2\), not \(5, 3\)"),
         ("cv_risk_folds_", np.ones(2), "cv_risk_folds_ must be a matrix"),
         ("cv_risk_folds_", -np.ones((5, 2)), "cv_risk_folds_ must not be negative"),
@@ -242,7 +266,7 @@ def test_a_pickle_is_never_opened(saved):
     buffer = io.BytesIO()
     np.save(buffer, np.array([[Trap()]], dtype=object), allow_pickle=True)
     rewrite(saved, members(saved) | {"components_.npy": buffer.getvalue()})
-    with pytest.raises(ModelFileError, match=r"components_.npy is damaged .* no plain array"):
+    with pytest.raises(ModelFileError, match=r"components_.npy is damaged .* not a plain array"):
         load_model(saved)
     saved.write_bytes(pickle.dumps(Trap()))
     with pytest.raises(

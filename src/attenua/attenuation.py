@@ -5,30 +5,29 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.corrections import checked_strength_of
-from attenua._correct.feature_groups import column_labels
+from attenua._correct.registry import checked_strength
 from attenua._correct.strengths import checked_strengths
 from attenua._data.folds import checked_stream_folds
-from attenua._estimate.answer import (
+from attenua._estimate.fitted import Kind
+from attenua._estimate.fitting import CrossValidated, RuleTransformer
+from attenua._estimate.options import Alphas, FeatureGroups, Folds, RandomState
+from attenua._estimate.words import (
     Answer,
-    gain_in_words,
+    chosen_answer,
     given_answer,
-    percent_of,
+    paired_facts,
     size_of_fit,
     strengths_in_words,
+    verdict,
 )
-from attenua._estimate.fitted import Kind
-from attenua._estimate.fitting import RuleTransformer, RuleTransformerCV
-from attenua._estimate.incremental import IncrementalFit
-from attenua._estimate.options import Alphas, FeatureGroups, Folds, RandomState
 from attenua._select.comparison import CrossValidation
-from attenua._select.rule import AttenuationRule
+from attenua._select.rule import CorrectedRule, attenuation_rule
 from attenua.paired import paired_gain
 
 Array = NDArray[np.float64]
 
 
-class AttenuatedPCA(IncrementalFit, RuleTransformer):
+class AttenuatedPCA(RuleTransformer):
     r"""PCA with the sample variances weakened by a given strength.
 
     The components span the leading eigenvectors (algebraically largest) of
@@ -96,6 +95,8 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
     (100, 2)
     """
 
+    _array_api_support: ClassVar[bool] = True
+
     def __init__(
         self,
         n_components: int | float | None = None,
@@ -128,7 +129,7 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         -------
         self
         """
-        self._strengths()
+        self._alpha()
         return super().fit(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -152,21 +153,21 @@ class AttenuatedPCA(IncrementalFit, RuleTransformer):
         -------
         self
         """
-        self._strengths()
+        self._alpha()
         self._add_batch(X, 1, sample_weight=sample_weight)
         return self
 
-    def _strengths(self) -> Array:
-        return np.array([checked_strength_of("attenuation", self.alpha, "alpha")])
+    def _alpha(self) -> float:
+        return checked_strength("attenuation", self.alpha, "alpha")
 
     def _answer(self) -> Answer:
         return given_answer(self, {"attenuation": self.alpha})
 
-    def _rule(self, n_features: int) -> AttenuationRule:
-        return AttenuationRule(self._strengths(), column_labels(self.feature_groups, n_features))
+    def _rule(self, n_features: int) -> CorrectedRule:
+        return attenuation_rule([self._alpha()], n_features, self.feature_groups)
 
 
-class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
+class AttenuatedPCACV(CrossValidated):
     r"""PCA with the sample variances weakened by a strength that cross-validation chooses.
 
     This is the paper's method. With the covariance :math:`S` of the training rows of a split, the leading
@@ -244,6 +245,8 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         part of the total variance more, unless a leading direction was overlooked. 0 where LAPACK was used.
     folds_ : str
         Which rows were held out together, in words.
+    held_out_ratio_ : float
+        Mean over the splits of held-out rows per training row. Standard errors of gains depend on it.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -280,12 +283,13 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
     >>> round(pca.alpha_, 2), pca.cv_risk_.shape
     (0.05, (22,))
     >>> print(AttenuatedPCACV(3).fit(load_digits().data[:100]).verdict_)
-    Attenuation 1 removes 0.33% of PCA's held-out risk.
+    Attenuation 1 removes 0.3% of PCA's held-out risk.
     """
 
     alpha_: float
     alphas_: NDArray[Any]
-    _fitted: ClassVar[dict[str, Kind]] = RuleTransformerCV._fitted | {
+    _array_api_support: ClassVar[bool] = True
+    _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
         "alpha_": Kind.NUMBER,
         "alphas_": Kind.GRID,
         "cv_risk_": Kind.GRID,
@@ -333,7 +337,7 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         -------
         self
         """
-        self._strengths()
+        self._alphas()
         return super().fit(X, y, groups)
 
     def partial_fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
@@ -358,45 +362,29 @@ class AttenuatedPCACV(IncrementalFit, RuleTransformerCV):
         -------
         self
         """
-        self._strengths()
+        self._alphas()
         self._add_batch(X, checked_stream_folds(self.cv, self.n_repeats), groups=groups)
         return self
 
-    def _strengths(self) -> Array:
+    def _alphas(self) -> Array:
         return checked_strengths(self.alphas)
 
     def _answer(self) -> Answer:
-        words, size = strengths_in_words({"attenuation": self.alpha_}), size_of_fit(self)
+        words = strengths_in_words({"attenuation": self.alpha_})
         if not self.alpha_:
-            return Answer(words, self.verdict_, (size,))
-        paired = paired_gain(self)
-        facts = [("gain", gain_in_words(paired.gain, paired.standard_error))]
-        if paired.n_splits > 1:
-            expected = gain_in_words(paired.crossed_gain, paired.crossed_error)
-            facts.append(("to expect of new rows", expected))
-        return Answer(f"{words}, gain {percent_of(self.gain_)}", self.verdict_, (*facts, size))
+            return Answer(words, self.verdict_, (size_of_fit(self),))
+        return chosen_answer(self, words, paired_facts(paired_gain(self)))
 
-    def _rule(self, n_features: int) -> AttenuationRule:
-        return AttenuationRule(self._strengths(), column_labels(self.feature_groups, n_features))
+    def _rule(self, n_features: int) -> CorrectedRule:
+        return attenuation_rule(self._alphas(), n_features, self.feature_groups)
 
     def _choice(self, result: CrossValidation, taken: int) -> dict[str, Any]:
+        alphas = self._alphas()
+        chosen = {"attenuation": float(alphas[result.best])}
         return {
-            "alpha_": result.strengths[taken],
-            "alphas_": result.strengths,
+            "alpha_": alphas[taken],
+            "alphas_": alphas,
             "cv_risk_": result.risk,
             "cv_risk_folds_": result.risk_folds,
-            "verdict_": _verdict(result, taken),
+            "verdict_": verdict(chosen, [chosen], result.gains[taken], gives_pca=not taken),
         }
-
-
-def _verdict(result: CrossValidation, taken: int) -> str:
-    """Say what came out, in a sentence."""
-    strength = f"{result.strengths[result.best]:g}"
-    if taken:
-        return f"Attenuation {strength} removes {100 * result.gains[taken]:.2g}% of PCA's held-out risk."
-    if result.best:
-        return (
-            f"PCA: the strength {strength} reconstructs held-out rows better, but on all rows it gives PCA's "
-            "subspace (as where all columns have the same variance)."
-        )
-    return "PCA: no strength reconstructs held-out rows better."

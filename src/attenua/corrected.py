@@ -1,29 +1,44 @@
 """PCA with all corrections as scikit-learn estimators: at strengths you give, or at chosen ones."""
 
-from typing import Any, Self
+import numbers
+from collections import Counter
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.corrections import CORRECTIONS, Strengths, checked_strength_of
-from attenua._correct.damping import LARGEST_DAMPED, can_damp
-from attenua._correct.feature_groups import column_labels
-from attenua._correct.neighbours import column_smoother
-from attenua._correct.row_tempering import row_tempered
-from attenua._correct.tempering import NEEDS_VARIANCES
+from attenua._correct.registry import (
+    CORRECTIONS,
+    Strengths,
+    checked_grids,
+    checked_strength,
+    parameter_is_missing,
+    prepared,
+)
 from attenua._data.folds import checked_stream_folds
 from attenua._data.moments import Moments
+from attenua._data.namespace import to_host
 from attenua._data.opening import FitData
-from attenua._data.range import check_not_vanishing
-from attenua._estimate.answer import Answer, given_answer
-from attenua._estimate.fitting import RuleTransformer
-from attenua._estimate.incremental import IncrementalFit
+from attenua._estimate.fitted import Kind, store
+from attenua._estimate.fitting import CrossValidated, RuleTransformer
 from attenua._estimate.options import Corrections, FeatureGroups, Folds, Neighbours, RandomState
-from attenua._estimate.stepwise import StepwiseCV
-from attenua._select.corrected_rule import CorrectedRule
+from attenua._estimate.words import (
+    Answer,
+    choices_in_words,
+    chosen_answer,
+    gain_in_words,
+    given_answer,
+    size_of_fit,
+    strengths_in_words,
+    verdict,
+)
+from attenua._select.noise import gain_error, variance_noise
+from attenua._select.rule import PCA, CorrectedRule, mean_subspace, pca_subspace, same_subspace
+from attenua._select.search import StepSearch
+from attenua._select.steps import Steps
 
 
-class CorrectedPCA(IncrementalFit, RuleTransformer):
+class CorrectedPCA(RuleTransformer):
     r"""PCA of few rows, with corrections at strengths you give.
 
     The components span the leading eigenvectors (algebraically largest) of a corrected covariance
@@ -111,6 +126,8 @@ class CorrectedPCA(IncrementalFit, RuleTransformer):
     (5, 64)
     """
 
+    _array_api_support: ClassVar[bool] = True
+
     def __init__(
         self,
         n_components: int | float | None = None,
@@ -177,50 +194,42 @@ class CorrectedPCA(IncrementalFit, RuleTransformer):
         -------
         self
         """
-        if self._strengths().row_tempering:
-            raise ValueError(
-                "row_tempering reads the rows twice, which partial_fit cannot do; set row_tempering=0."
-            )
+        for name, _ in self._strengths().of_kind("rows").nonzero():
+            raise ValueError(f"{name} reads the rows twice, which partial_fit cannot do; set {name}=0.")
         self._add_batch(X, 1, sample_weight=sample_weight)
         return self
 
     def _strengths(self) -> Strengths:
-        return Strengths(*(checked_strength_of(name, getattr(self, name)) for name in CORRECTIONS))
+        given = vars(self)
+        return Strengths(
+            **{name: checked_strength(name, given[name]) for name in CORRECTIONS if name in given}
+        )
 
     def _answer(self) -> Answer:
-        return given_answer(self, self._strengths()._asdict())
+        return given_answer(self, self._strengths())
 
     def _rule(self, n_features: int) -> CorrectedRule:
         strengths = self._strengths()
-        smoother = column_smoother(self.neighbours, n_features)
-        if strengths.smoothing and smoother is None:
-            raise ValueError(
-                "smoothing needs neighbours: 'line', the shape of a grid, or an adjacency matrix."
-            )
-        if strengths.damping and not can_damp(n_features):
-            raise ValueError(
-                f"damping needs every correlation, and works up to {LARGEST_DAMPED:,} columns; X has "
-                f"{n_features:,}."
-            )
-        labels = column_labels(self.feature_groups, n_features)
-        return CorrectedRule(np.array([strengths]), labels, smoother)
+        for name, _ in strengths.nonzero():
+            if parameter_is_missing(name, vars(self)):
+                raise ValueError(f"{name} needs {_needed(name)}.")
+        return CorrectedRule([strengths], prepared(vars(self), n_features))
 
     def _moments(self, data: FitData) -> Moments:
-        if self._strengths().tempering > NEEDS_VARIANCES:
-            check_not_vanishing(data.moments.total, getattr(self, "feature_names_in_", None))
-        strength = self._strengths().row_tempering
-        if not strength:
-            return data.moments.total
-        if data.reweighter is None:
-            raise ValueError(
-                "row_tempering reads the rows twice, but X is an iterator that can be read once; give a list "
-                "of batches, a dataset or an array, or row_tempering=0."
-            )
-        (read,) = row_tempered(data.reweighter, [strength])
-        return read().total
+        moments = data.moments.total
+        for name, strength in self._strengths().nonzero():
+            correction = CORRECTIONS[name]
+            limit = correction.limit(strength, data, getattr(self, "feature_names_in_", None))
+            if limit is not None:
+                raise ValueError(f"{name}={strength:g} cannot be used: {limit.why}.")
+            if correction.kind == "rows":
+                assert correction.apply is not None
+                (splits,) = correction.apply(data.reweighter, [strength])
+                moments = splits.total
+        return moments
 
 
-class CorrectedPCACV(IncrementalFit, StepwiseCV):
+class CorrectedPCACV(CrossValidated):
     r"""PCA of few rows, with up to five corrections whose strengths held-out rows choose.
 
     PCA of few rows is noisy in several ways. Each correction weakens one of them by a strength; see
@@ -272,8 +281,8 @@ class CorrectedPCACV(IncrementalFit, StepwiseCV):
     choices_ : list of dict
         The choice without each split. These are averaged; if they differ, the rows do not speak clearly.
     steps_ : Steps
-        What each step compared: strengths, risks, gain, standard error, whether it was taken and why. It
-        prints as a table, and ``pandas.DataFrame(steps_)`` is one.
+        What each step compared: strengths, risks, gain, standard error, whether it was taken and why, also by
+        name: ``steps_["smoothing"]``. It prints as a table, and ``pandas.DataFrame(steps_)`` is one.
     verdict_ : str
         What came out, in a sentence.
     gain_ : float
@@ -282,8 +291,8 @@ class CorrectedPCACV(IncrementalFit, StepwiseCV):
         The same, with every split judged by the choice made without it: what to expect of new rows. With
         repeated folds it still flatters, since the rows of a split are held out in other repetitions too.
         With two splits or fewer it equals ``gain_``.
-    candidates_ : ndarray of shape (n_candidates, 5)
-        Strengths of all candidates that were compared, PCA first; columns in the order of ``corrections_``.
+    candidates_ : list of dict
+        Strengths of all candidates that were compared, by name, PCA first.
     cv_risk_ : ndarray of shape (n_candidates,)
         Risk of each candidate: its mean squared reconstruction error over all held-out rows.
     cv_risk_folds_ : ndarray of shape (n_splits, n_candidates)
@@ -312,6 +321,8 @@ class CorrectedPCACV(IncrementalFit, StepwiseCV):
         part of the total more, unless a leading direction was overlooked. 0 where LAPACK was used.
     folds_ : str
         Which rows were held out together, in words.
+    held_out_ratio_ : float
+        Mean over the splits of held-out rows per training row. Standard errors of gains depend on it.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -345,6 +356,23 @@ class CorrectedPCACV(IncrementalFit, StepwiseCV):
     >>> [step.correction for step in pca.steps_ if step.taken]
     ['smoothing']
     """
+
+    corrections_: dict[str, float]
+    choices_: list[dict[str, float]]
+    steps_: Steps
+    left_out_gain_: float
+    candidates_: list[dict[str, float]]
+    _array_api_support: ClassVar[bool] = True
+    _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
+        "corrections_": Kind.STRENGTHS,
+        "choices_": Kind.CHOICES,
+        "steps_": Kind.STEPS,
+        "verdict_": Kind.TEXT,
+        "left_out_gain_": Kind.NUMBER,
+        "candidates_": Kind.CHOICES,
+        "cv_risk_": Kind.GRID,
+        "cv_risk_folds_": Kind.GRID,
+    }
 
     def __init__(
         self,
@@ -418,3 +446,88 @@ class CorrectedPCACV(IncrementalFit, StepwiseCV):
         self._check_parameters()
         self._add_batch(X, checked_stream_folds(self.cv, self.n_repeats), groups=groups)
         return self
+
+    def _check_parameters(self) -> dict[str, tuple[float, ...]]:
+        """Return the strengths to compare of each correction."""
+        grids = checked_grids(self.corrections)
+        is_auto = isinstance(self.corrections, str)
+        for name in () if is_auto else grids:
+            if parameter_is_missing(name, vars(self)):
+                raise ValueError(f"corrections names {name}, which needs {_needed(name)}.")
+        is_number = isinstance(self.guard, numbers.Real) and not isinstance(self.guard, bool)
+        if not is_number or not 0 <= self.guard < np.inf:
+            raise ValueError(f"guard must be a finite number of at least 0; got {self.guard!r}.")
+        return grids
+
+    def _fit_moments(self, data: FitData) -> None:
+        """Choose the strengths, average their subspaces, and set the fitted attributes."""
+        grids, total = self._check_parameters(), data.moments.total
+        rule = CorrectedRule([PCA], prepared(vars(self), data.moments.n_features))
+        rank = self._rank(data)
+        search = StepSearch(
+            data.moments,
+            rule,
+            rank,
+            guard=float(self.guard),
+            noise=variance_noise(to_host(total.variances), total.weight),
+            n_jobs=self.n_jobs,
+        )
+        search.take_steps(data, grids, vars(self), getattr(self, "feature_names_in_", None))
+        result = search.result()
+        counts = Counter(result.choices)
+        fitted = {
+            choice: dict(rule.with_strengths([choice]).subspaces(search.total(choice), rank))[0]
+            for choice in counts
+        }
+        subspace = mean_subspace(list(fitted.values()), list(counts.values()))
+        pca = fitted[PCA] if PCA in fitted else pca_subspace(total, rank)
+        gives_pca = set(counts) == {PCA} or same_subspace(subspace.basis, pca.basis)
+        self._store(total, pca if gives_pca else subspace, data.n_samples, data.dtype)
+        outcome = {
+            "corrections_": PCA if gives_pca else result.chosen,
+            "choices_": [PCA if gives_pca else choice for choice in result.choices],
+            "steps_": result.steps,
+            "verdict_": verdict(result.chosen, result.choices, result.gain, gives_pca),
+            "gain_": 0.0 if gives_pca else result.gain,
+            "left_out_gain_": 0.0 if gives_pca else result.left_out_gain,
+            "candidates_": result.candidates,
+            "cv_risk_": result.risk,
+            "cv_risk_folds_": result.risk_folds,
+            "folds_": data.folds,
+            "held_out_ratio_": result.held_out_ratio,
+        }
+        store(self, outcome, total.mean, data.dtype)
+
+    def _answer(self) -> Answer:
+        """Return what was chosen and how sure its gain is."""
+        words = strengths_in_words(self.corrections_)
+        if not any(strength for choice in self.choices_ for strength in choice.values()):
+            return Answer(words, self.verdict_, (size_of_fit(self),))
+        if not any(self.corrections_.values()):
+            words = "PCA averaged with corrections"
+        gain_se, left_out_se = self._gain_errors()
+        facts = [
+            ("strengths", choices_in_words(self.choices_)),
+            ("gain", gain_in_words(self.gain_, gain_se)),
+        ]
+        # A single choice was made by all splits: none was left out, so none tells what to expect.
+        if len(self.choices_) > 1:
+            facts.append(("to expect of new rows", gain_in_words(self.left_out_gain_, left_out_se)))
+        return chosen_answer(self, words, facts)
+
+    def _gain_errors(self) -> list[float]:
+        """Return the standard errors of ``gain_`` and ``left_out_gain_``."""
+        folds: NDArray[Any] = to_host(self.cv_risk_folds_)
+        chosen = self.candidates_.index(self.corrections_)
+        own = [self.candidates_.index(choice) for choice in self.choices_]
+        # Of two splits or fewer none can be left out, and there is one choice.
+        places = np.broadcast_to(own, len(folds))
+        risks = np.column_stack([folds[:, chosen], folds[np.arange(len(folds)), places]])
+        differences = (risks - folds[:, :1]) / (folds[:, 0].mean() or 1.0)
+        errors: list[float] = gain_error(differences, self.held_out_ratio_).tolist()
+        return errors
+
+
+def _needed(name: str) -> str:
+    correction = CORRECTIONS[name]
+    return f"{correction.parameter}: {correction.needs}"

@@ -15,30 +15,44 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from attenua._data.files import write_all_whole
+from attenua._correct.registry import CORRECTIONS
 from attenua._data.namespace import to_host
-from attenua._data.npz import Npz, NpzError, PackedError, opened_npz
+from attenua._estimate.fitted import Kind
 from attenua._estimate.stored import (
     ARRAY_KINDS,
     JSON_TYPES,
+    all_by_name,
     check_arrays,
     check_forms,
     check_numbers,
     keys_of,
 )
+from attenua._files import Npz, NpzError, PackedError, opened_npz, write_all_whole
 from attenua._select.steps import Steps
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.corrected import CorrectedPCA, CorrectedPCACV
 
-FORMAT, VERSION = "attenua-model", 3
+FORMAT, VERSION = "attenua-model", 4
 _CLASSES: dict[str, Any] = {
     cls.__name__: cls for cls in (AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV)
 }
 _JSON = "model.json"
-_JSON_KEYS = {"format", "version", "class", "parameters", "parameters_as_text", "fitted", "feature_names"}
+_JSON_KEYS = {
+    "format",
+    "version",
+    "class",
+    "parameters",
+    "parameters_as_arrays",
+    "parameters_as_text",
+    "fitted",
+    "feature_names",
+}
+# Members that hold a parameter: an array, or a sparse matrix in compressed rows.
+_DENSE, _SPARSE = ("values",), ("data", "indices", "indptr", "shape")
 # Splits given as ``cv`` go deepest: parameters, cv, a split, its rows, a row.
 _DEEPEST = 8
 _LARGEST_INTEGER = 2**63 - 1
@@ -55,9 +69,9 @@ def save_model(estimator: Any, path: str | os.PathLike[str], *, force: bool = Fa
     Parameters
     ----------
     estimator : AttenuatedPCA, AttenuatedPCACV, CorrectedPCA or CorrectedPCACV
-        Fitted. Parameters that are not plain data (a splitter given as ``cv``, a RandomState, a sparse matrix
-        of neighbours) are stored as their text: the loaded model transforms as before, and refuses to be
-        fitted again. Tuples come back as lists.
+        Fitted. Parameters that are not plain data (a splitter given as ``cv``, a RandomState) are stored as
+        their text: the loaded model transforms as before, and refuses to be fitted again. Tuples come back as
+        lists, sparse matrices as sparse arrays in compressed rows.
     path : path
         Where to write, usually ``model.npz``. Written whole or not at all.
     force : bool, default=False
@@ -104,19 +118,44 @@ def model_bytes(estimator: Any) -> bytes:
         "version": VERSION,
         "class": name,
         "parameters": {},
+        "parameters_as_arrays": {},
         "parameters_as_text": {},
         "fitted": {key: _as_json(getattr(estimator, key)) for key in keys_of(table, *JSON_TYPES)},
         "feature_names": None if names is None else [str(column) for column in names],
     }
+    members: dict[str, NDArray[Any]] = {}
     for key, value in estimator.get_params(deep=False).items():
+        parts = _array_parts(value)
+        if parts:
+            header["parameters_as_arrays"][key] = list(parts)
+            members |= {f"{key}.{part}": array for part, array in parts.items()}
+            continue
         try:
             header["parameters"][key] = _plain(value)
         except TypeError:
             header["parameters_as_text"][key] = repr(value)
     arrays = {key: np.asarray(to_host(getattr(estimator, key))) for key in keys_of(table, *ARRAY_KINDS)}
-    arrays = {key: array.astype(array.dtype.newbyteorder("<"), copy=False) for key, array in arrays.items()}
+    arrays = {key: _little_endian(array) for key, array in arrays.items()}
     _check_saved(name, header["fitted"], arrays)
-    return _pack(header, arrays)
+    return _pack(header, arrays | members)
+
+
+def _array_parts(value: Any) -> dict[str, NDArray[Any]]:
+    """Return the arrays that a parameter consists of; none if it is not an array of numbers, or is empty."""
+    if sp.issparse(value):
+        csr = sp.csr_array(value)
+        parts = dict(zip(_SPARSE, (csr.data, csr.indices, csr.indptr, np.array(csr.shape)), strict=True))
+    elif isinstance(value, np.ndarray):
+        parts = {"values": value}
+    else:
+        return {}
+    if any(array.dtype.kind not in "biuf" or array.size == 0 for array in parts.values()):
+        return {}
+    return {part: _little_endian(array) for part, array in parts.items()}
+
+
+def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
+    return array.astype(array.dtype.newbyteorder("<"), copy=False)
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
@@ -167,7 +206,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         with opened_npz(path) as npz:
             header = _checked_header(npz)
             arrays = _checked_arrays(npz, header)
-        return _build(header, arrays)
+            parameters = _array_parameters(npz, header)
+        return _build(header, arrays, parameters)
     except NpzError as error:
         more = f", as in version 2 of the format; {_AGAIN}" if isinstance(error, PackedError) else ""
         raise ModelFileError(f"{path} is not a model file that this attenua reads: {error}{more}.") from None
@@ -258,7 +298,11 @@ def _checked_header(npz: Npz) -> dict[str, Any]:
     _require(known, f"it holds a {_brief(name)}, which is not known")
     _require(set(header) == _JSON_KEYS, f"{_JSON} must have the keys {', '.join(sorted(_JSON_KEYS))}")
     _require(isinstance(header["fitted"], dict), "the fitted numbers are missing")
+    stored = header["parameters_as_arrays"]
+    known = isinstance(stored, dict) and all(parts in ([*_DENSE], [*_SPARSE]) for parts in stored.values())
+    _require(known, "parameters_as_arrays must name the arrays of each parameter")
     expected = {_JSON, *(f"{key}.npy" for key in keys_of(_CLASSES[name]._fitted, *ARRAY_KINDS))}
+    expected |= {f"{key}.{part}.npy" for key, parts in stored.items() for part in parts}
     odd = sorted(set(npz.names) ^ expected)
     _require(not odd, f"wrong or missing: {', '.join(map(_brief, odd[:1]))}")
     return header
@@ -274,31 +318,59 @@ def _checked_arrays(npz: Npz, header: dict[str, Any]) -> dict[str, NDArray[Any]]
     return arrays
 
 
-def _build(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
+def _array_parameters(npz: Npz, header: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that are arrays or sparse matrices."""
+    found: dict[str, Any] = {}
+    for key, parts in header["parameters_as_arrays"].items():
+        arrays = [npz.array(f"{key}.{part}.npy") for part in parts]
+        _require(all(array.dtype.kind in "biuf" for array in arrays), f"{key} must hold numbers")
+        found[key] = arrays[0]
+        if parts == [*_SPARSE]:
+            data, indices, indptr, shape = arrays
+            try:
+                found[key] = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+                found[key].check_format(full_check=True)
+            except (ValueError, TypeError, OverflowError) as error:
+                raise NpzError(f"{key} is not a sparse matrix ({error})") from None
+    return found
+
+
+def _build(header: dict[str, Any], arrays: dict[str, NDArray[Any]], parameters: dict[str, Any]) -> Any:
     names, fitted, table = header["feature_names"], header["fitted"], _CLASSES[header["class"]]._fitted
     p = arrays["components_"].shape[1]
     named = isinstance(names, list) and len(names) == p and all(isinstance(name, str) for name in names)
     _require(names is None or named, f"feature_names must name each of the {p} columns")
     check_numbers(table, fitted, arrays, _require)
-    estimator = _with_parameters(header)
+    estimator = _with_parameters(header, parameters)
     for key, array in arrays.items():
         setattr(estimator, key, array if array.ndim else array[()])
     for key in keys_of(table, *JSON_TYPES):
-        setattr(estimator, key, _steps(fitted[key]) if key == "steps_" else fitted[key])
+        setattr(estimator, key, _from_json(table[key], fitted[key]))
     estimator.n_features_in_ = p
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
     return estimator
 
 
-def _with_parameters(header: dict[str, Any]) -> Any:
+def _from_json(kind: Kind, value: Any) -> Any:
+    """Return a fitted attribute that is not an array; corrections that the file does not name are 0."""
+    if kind is Kind.STRENGTHS:
+        return all_by_name(value)
+    if kind is Kind.CHOICES:
+        return [all_by_name(choice) for choice in value]
+    return _steps(value) if kind is Kind.STEPS else value
+
+
+def _with_parameters(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
     cls, stored, as_text = _CLASSES[header["class"]], header["parameters"], header["parameters_as_text"]
     _require(isinstance(stored, dict) and isinstance(as_text, dict), "parameters are missing")
-    known = sorted(cls().get_params(deep=False))
-    _require(sorted([*stored, *as_text]) == known, f"parameters must be {', '.join(known)}")
+    known, given = set(cls().get_params(deep=False)), [*stored, *as_text, *arrays]
+    # A parameter that the file does not have came with a later correction, and is off.
+    fits = len(set(given)) == len(given) and known - set(CORRECTIONS) <= set(given) <= known
+    _require(fits, f"parameters must be {', '.join(sorted(known))}")
     _require(all(isinstance(text, str) for text in as_text.values()), "parameters_as_text must be texts")
     _require(isinstance(stored.get("whiten"), bool), "whiten must be true or false")
-    return cls(**stored, **as_text)
+    return cls(**stored, **as_text, **arrays)
 
 
 def _steps(records: list[dict[str, Any]]) -> Steps:

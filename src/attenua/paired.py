@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from attenua._data.folds import folds_per_repetition
 from attenua._data.namespace import to_host
-from attenua._estimate.answer import gain_in_words
 from attenua._estimate.html import facts_html
-from attenua._select.split_errors import error_over_splits
+from attenua._estimate.words import ADVICE, paired_facts
+from attenua._select.noise import gain_error
 
 Array = NDArray[np.float64]
 
@@ -32,8 +32,8 @@ class PairedGain:
         Part of PCA's pooled held-out risk that it removes.
     standard_error : float
         Standard error of the gain from the paired differences over splits,
-        :math:`\sqrt{(1/J + 1/(K-1))\, s^2}` for :math:`J` differences of variance :math:`s^2` from
-        :math:`K` folds: the second term stands for the overlap of training sets, which the usual
+        :math:`\sqrt{(1/J + n_{\mathrm{held}}/n_{\mathrm{training}})\, s^2}` for :math:`J` differences of
+        variance :math:`s^2`: the second term stands for the overlap of training sets, which the usual
         :math:`s/\sqrt J` ignores (Nadeau and Bengio, 2003). NaN where there is one split only.
     n_splits, n_better, n_worse : int
         Splits, and on how many of them the strength is better and worse than PCA.
@@ -73,25 +73,13 @@ class PairedGain:
     @property
     def advice(self) -> str:
         """The verdict in a sentence."""
-        return {
-            "pca": "Ordinary PCA: strength 0 gains and loses nothing.",
-            "clear": "The gain stands clear of its noise.",
-            "unclear": "The gain does not stand clear of its noise; ordinary PCA may serve as well here.",
-        }[self.verdict]
+        return ADVICE[self.verdict]
 
     def _repr_html_(self) -> str:
         """Show the gain in a notebook."""
         if self.alpha == 0:
             return facts_html(self.advice, [("held-out parts", f"{self.n_splits}")])
-        facts = [("strength", f"{self.alpha:g}"), ("gain", gain_in_words(self.gain, self.standard_error))]
-        if self.n_splits > 1:
-            low, high = self.interval
-            facts += [
-                ("95% interval", f"{low:.2%} to {high:.2%}"),
-                ("chosen elsewhere", gain_in_words(self.crossed_gain, self.crossed_error)),
-            ]
-        better = f"better in {self.n_better} of {self.n_splits}, worse in {self.n_worse}"
-        return facts_html(self.advice, [*facts, ("held-out parts", better)])
+        return facts_html(self.advice, paired_facts(self))
 
 
 def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
@@ -100,8 +88,8 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
     The gain is that of the chosen strength, or of `alpha`, another strength that was compared. Nothing chose
     `alpha`, so its crossed gain is its gain.
 
-    Splits count equally here, even if folds hold unequal numbers of rows. The number of folds is read
-    from ``estimator.cv``; a splitter's splits are taken to be one repetition.
+    Splits count equally here, even if folds hold unequal numbers of rows. For the crossed gain, the splits of
+    a splitter count as one repetition.
 
     Parameters
     ----------
@@ -145,7 +133,7 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
     differences = (folds - folds[:, :1]) / unit
     elsewhere = _chosen_elsewhere(folds, per_repeat) if alpha is None else best
     crossed = differences[np.arange(n_splits), elsewhere]
-    errors = error_over_splits(differences, per_repeat)
+    errors = gain_error(differences, estimator.held_out_ratio_)
     return PairedGain(
         alpha=strength,
         gain=float(1 - risk[best] / risk[0]) if risk[0] > 0 else 0.0,
@@ -154,7 +142,7 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
         n_better=int((differences[:, best] < 0).sum()),
         n_worse=int((differences[:, best] > 0).sum()),
         crossed_gain=float(-crossed.mean()),
-        crossed_error=float(error_over_splits(crossed[:, None], per_repeat)[0]),
+        crossed_error=float(gain_error(crossed, estimator.held_out_ratio_)),
         differences=differences,
         errors=errors,
     )

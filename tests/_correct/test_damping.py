@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from attenua._correct.damping import (
-    LARGEST_DAMPED,
     DampedMoments,
-    can_damp,
     damped,
     damped_matrix,
     differential,
@@ -126,8 +124,3 @@ def test_moments_in_every_array_library(backend):
         assert backend.holds(found)
         np.testing.assert_allclose(backend.numpy(found), ask(here, V), rtol=1e-9, atol=1e-9)
     assert there.floor == pytest.approx(here.floor)
-
-
-def test_damping_is_offered_up_to_a_number_of_columns():
-    assert can_damp(LARGEST_DAMPED)
-    assert not can_damp(LARGEST_DAMPED + 1)

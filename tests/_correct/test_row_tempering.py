@@ -17,8 +17,8 @@ X = smooth_rows(40, 7, seed=1)
 
 def matrix(rows, strength):
     """The covariance at a strength, in the units of the rows and up to a factor."""
-    (read,) = row_tempered(open_for_fit(CorrectedPCA(), rows).reweighter, [strength])
-    S = read().total.covariance
+    (splits,) = row_tempered(open_for_fit(CorrectedPCA(), rows).reweighter, [strength])
+    S = splits.total.covariance
     return S / np.trace(S)
 
 
@@ -102,5 +102,5 @@ def test_copies_with_noise_in_the_last_digits_are_copies():
 
 def test_equal_rows_have_no_direction():
     np.testing.assert_allclose(matrix(np.vstack([X, X]), 1.0), matrix(X, 1.0), atol=1e-12)
-    (read,) = row_tempered(open_for_fit(CorrectedPCA(), np.ones((5, 3))).reweighter, [1.0])
-    np.testing.assert_array_equal(read().total.covariance, np.zeros((3, 3)))
+    (splits,) = row_tempered(open_for_fit(CorrectedPCA(), np.ones((5, 3))).reweighter, [1.0])
+    np.testing.assert_array_equal(splits.total.covariance, np.zeros((3, 3)))

@@ -6,10 +6,10 @@ import scipy.sparse as sp
 from scipy.linalg import expm
 
 from attenua._correct.damping import DampedMoments
-from attenua._correct.family import MatrixFamily
 from attenua._correct.neighbours import column_smoother
 from attenua._correct.smoothing import SmoothedMoments, smoothed, smoothed_matrix
 from attenua._data.rows import HostRows
+from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
 from tests._correct.bases import BASES, TALL, WIDE, check_moments, kept
 from tests.helpers import covariance, leading, sine, uneven_rows, within

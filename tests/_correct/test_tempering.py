@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from attenua._correct.family import MatrixFamily
 from attenua._correct.tempering import tempered
 from attenua._data.rows import HostRows
 from attenua._data.splits import SplitMoments
+from attenua._solve.family import MatrixFamily
 from tests.helpers import covariance, entries_of_t, interleaved_splits, uneven_rows
 
 TALL, WIDE = uneven_rows(120, 14), uneven_rows(20, 530)

@@ -8,7 +8,7 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from attenua import CorrectedPCA, CorrectedPCACV
 from attenua._data import reweighting
 from attenua._data.opening import open_for_cv, open_for_fit
-from attenua._data.reweighting import Gathered, factored, joined, laplacian, root_of
+from attenua._data.reweighting import Gathered, factored, joined, laplacian, laplacian_root
 from tests.helpers import spiked_rows
 
 X = spiked_rows(30, 6)
@@ -59,8 +59,7 @@ def in_data_units(moments):
 def test_moments_of_all_rows_and_of_training_sets(kind, container, rows):
     weigh, by_hand = BY_HAND[kind]
     data = open_for_cv(CorrectedPCACV(cv=4), CONTAINERS[container](rows))
-    (read,) = getattr(data.reweighter, kind)([weigh])
-    splits = read()
+    (splits,) = getattr(data.reweighter, kind)([weigh])
     assert (splits.n_splits, splits.n_features) == (4, rows.shape[1])
     # Sparse rows are counted from zero: rounding errors are those of the squares of their entries.
     close = 16 * np.finfo(float).eps * np.abs(rows).max() ** 2
@@ -82,9 +81,9 @@ def test_moments_of_all_rows_and_of_training_sets(kind, container, rows):
 def test_other_splits(cv, rows):
     data = open_for_cv(CorrectedPCACV(cv=cv), rows)
     for kind, (weigh, by_hand) in BY_HAND.items():
-        (read,) = getattr(data.reweighter, kind)([weigh])
+        (weighted,) = getattr(data.reweighter, kind)([weigh])
         splits = list(cv.split(rows))
-        for pair in list(read().pairs())[:3]:
+        for pair in list(weighted.pairs())[:3]:
             training, held = splits[pair.number]
             expected = by_hand(rows[training], rows)
             np.testing.assert_allclose(in_data_units(pair.training), expected, atol=1e-11 * expected.max())
@@ -99,9 +98,9 @@ def test_frequencies(container, rows):
     data = open_for_fit(CorrectedPCA(), CONTAINERS[container](rows), counts)
     assert data.reweighter.n_samples == np.count_nonzero(counts)
     for kind, (weigh, by_hand) in BY_HAND.items():
-        (read,) = getattr(data.reweighter, kind)([weigh])
+        (splits,) = getattr(data.reweighter, kind)([weigh])
         expected = by_hand(repeated, repeated)
-        np.testing.assert_allclose(in_data_units(read().total), expected, atol=1e-11 * expected.max())
+        np.testing.assert_allclose(in_data_units(splits.total), expected, atol=1e-11 * expected.max())
 
 
 def test_several_weighings_are_one_reading():
@@ -114,10 +113,10 @@ def test_several_weighings_are_one_reading():
 
     batches = Counted()
     again = open_for_fit(CorrectedPCA(), batches).reweighter
-    readers = again.with_row_weights([row_weighing, np.ones_like, lambda squares: squares])
+    found = again.with_row_weights([row_weighing, np.ones_like, lambda squares: squares])
     assert batches.readings == 2
-    assert len(readers) == 3
-    np.testing.assert_allclose(in_data_units(readers[1]().total), np.cov(X.T, bias=True), rtol=1e-10)
+    assert len(found) == 3
+    np.testing.assert_allclose(in_data_units(found[1].total), np.cov(X.T, bias=True), rtol=1e-10)
     again.with_pair_weights([pair_weighing])
     assert batches.readings == 3
 
@@ -162,7 +161,7 @@ def test_roots_of_laplacians():
     for some in (weights, parts, np.zeros((8, 8))):
         L = laplacian(some)
         np.testing.assert_allclose(L @ np.ones(8), 0, atol=1e-15)
-        M = root_of(L, shares)
+        M = laplacian_root(L, shares)
         expected = sum(some[i, j] * np.outer(V[i] - V[j], V[i] - V[j]) for i in range(8) for j in range(i))
         np.testing.assert_allclose((M @ V).T @ (M @ V), expected, atol=1e-12)
 

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from attenua import AttenuatedPCACV
+from attenua import AttenuatedPCACV, CorrectedPCACV
+from attenua._correct.row_tempering import row_tempered
+from attenua._data import splits as splits_module
+from attenua._data.opening import open_for_cv
 from attenua._data.rows import HostRows
 from attenua._data.splits import FoldMoments, SplitMoments
 from tests.helpers import covariance, interleaved_splits, spiked_rows
@@ -119,3 +122,14 @@ def test_a_single_fold_holds_nothing_out():
     np.testing.assert_allclose(
         moments.total.covariance, covariance(spiked_rows(30, 6)), rtol=1e-9, atol=1e-10
     )
+
+
+def test_moments_of_splits_are_kept_only_where_they_are_small(monkeypatch):
+    """Few rows of many columns mix by a matrix of every split, as large as the square of the rows."""
+    data = open_for_cv(CorrectedPCACV(cv=5), spiked_rows(30, 600))
+    for most, is_kept in ((8 * 5 * 30**2, True), (8 * 5 * 30**2 - 1, False)):
+        monkeypatch.setattr(splits_module, "_KEPT_BYTES", most)
+        (splits,) = row_tempered(data.reweighter, [1.0])
+        assert splits.pairs() is not splits.pairs()
+        splits.keep_pairs()
+        assert (splits.pairs() is splits.pairs()) == is_kept

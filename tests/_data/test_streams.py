@@ -21,7 +21,7 @@ from attenua._data import blas, sums
 from attenua._data.folds import folds_by_group
 from attenua._data.rows import HostRows
 from attenua._data.streams import RowStream
-from attenua._estimate.fitting import RuleTransformerCV
+from attenua._estimate.fitting import CrossValidated
 from tests.helpers import covariance, spiked_rows
 
 X = spiked_rows(203, 6)
@@ -170,9 +170,9 @@ def test_fit_then_partial_fit_goes_on():
 
 def test_the_subspace_is_computed_when_it_is_used(monkeypatch):
     counted = []
-    settle = RuleTransformerCV._fit_moments
+    settle = CrossValidated._fit_moments
     monkeypatch.setattr(
-        RuleTransformerCV, "_fit_moments", lambda self, *a: (counted.append(a[0].n_samples), settle(self, *a))
+        CrossValidated, "_fit_moments", lambda self, *a: (counted.append(a[0].n_samples), settle(self, *a))
     )
     model = AttenuatedPCACV(2, alphas=ALPHAS)
     for batch in batches(X):

@@ -6,7 +6,7 @@ import pytest
 from attenua import AttenuatedPCACV
 from attenua._data.rows import HostRows
 from attenua._select.comparison import reconstruction_errors, smallest_strength_at_minimum
-from attenua._solve import leading as leading_module
+from attenua._solve import tuning
 from attenua._solve.subspace import Subspace
 from tests.helpers import assert_risks_close_enough, spiked_rows
 
@@ -49,7 +49,7 @@ def test_iteration_chooses_as_well_as_lapack(shape, monkeypatch):
         options = {"n_components": 1 + seed % 4, "alphas": [0, 0.25, 0.5, 0.75, 1], "cv": 3}
         fast = AttenuatedPCACV(**options).fit(X)
         with monkeypatch.context() as patch:
-            patch.setattr(leading_module, "_DIRECT_SIZE", 10_000)
+            patch.setattr(tuning, "DIRECT_SIZE", 10_000)
             exact = AttenuatedPCACV(**options).fit(X)
         chosen = list(fast.alphas_).index(fast.alpha_)
         assert_risks_close_enough(fast.cv_risk_folds_, exact.cv_risk_folds_, chosen=chosen)

@@ -9,7 +9,7 @@ import pytest
 
 from attenua import AttenuatedPCACV
 from attenua._data import rows
-from attenua._solve import leading
+from attenua._solve import tuning
 from tests.helpers import assert_risks_close_enough, covariance, sine, spiked_rows
 
 pytestmark = pytest.mark.slow
@@ -94,7 +94,7 @@ def test_chosen_strength_is_as_good_as_the_exact_one(problem, keeps_rows, monkey
         options = {"n_components": rank, "alphas": STRENGTHS, "n_jobs": 1}
         exact = AttenuatedPCACV(**options).fit(X)
         with monkeypatch.context() as patch:
-            patch.setattr(leading, "_DIRECT_SIZE", 0)
+            patch.setattr(tuning, "DIRECT_SIZE", 0)
             fast = AttenuatedPCACV(**options).fit(X)
         chosen = list(STRENGTHS).index(fast.alpha_)
         assert_risks_close_enough(fast.cv_risk_folds_, exact.cv_risk_folds_, chosen=chosen)

@@ -7,12 +7,11 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from attenua._correct.family import MatrixFamily
 from attenua._data.moments import ScatterMoments
 from attenua._data.rows import HostRows
-from attenua._select.rule import AttenuationRule
-from attenua._solve import leading as leading_module
-from attenua._solve import shared_basis
+from attenua._select.rule import attenuation_rule
+from attenua._solve import tuning
+from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
 from tests.helpers import covariance, exact_components, sine, spiked_rows, within
 
@@ -110,15 +109,15 @@ def test_noise_alone_has_all_of_the_variance(n, rank):
 
 
 def test_what_falls_short_is_decomposed_where_that_is_affordable(monkeypatch):
-    monkeypatch.setattr(shared_basis, "_MOST_ROUNDS", 1)  # no time at all
+    monkeypatch.setattr(tuning, "MOST_ROUNDS", 1)  # no time at all
     S = covariance(spiked_rows(60, 600, rank=4))
     family = family_of(S, STRENGTHS[:2])
     check(S, family, leading_subspaces(family, 4), 4)
 
 
 def test_what_falls_short_and_cannot_be_decomposed_says_by_how_much(monkeypatch):
-    monkeypatch.setattr(shared_basis, "_MOST_ROUNDS", 3)
-    monkeypatch.setattr(leading_module, "_DENSE_LIMIT", 100)
+    monkeypatch.setattr(tuning, "MOST_ROUNDS", 3)
+    monkeypatch.setattr(tuning, "DENSE_LIMIT", 100)
     X = spiked_rows(300, 700, rank=4)
     monkeypatch.setattr("attenua._data.rows._ALWAYS_SCATTER", 0)
     monkeypatch.setattr("attenua._data.rows._NEVER_SCATTER", 0)
@@ -184,7 +183,7 @@ def test_one_or_two_exact_ones_are_decomposed():
 
 def test_equal_variances_have_the_same_subspace_when_asked_for_one_by_one(monkeypatch):
     """Noise alone has no clear cut, and to look for it twice would give two answers."""
-    monkeypatch.setattr(leading_module, "_EXACT_SIZE", 0)
+    monkeypatch.setattr(tuning, "EXACT_SIZE", 0)
     X = np.random.default_rng(0).standard_normal((200, 150))
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     (plain,), (attenuated,) = (leading_subspaces(family_of_rows(X, [alpha]), 10) for alpha in (0.0, 0.9))
@@ -202,7 +201,7 @@ def test_many_components_of_few_rows(rank):
 
 @pytest.mark.slow
 def test_a_full_basis_is_shrunk_and_goes_on(monkeypatch):
-    monkeypatch.setattr("attenua._solve.growth._BASIS_BYTES", 0)
+    monkeypatch.setattr(tuning, "BASIS_BYTES", 0)
     for n in (50, 400):
         S = covariance(spiked_rows(n, 800, rank=4))
         check(S, family_of(S), leading_subspaces(family_of(S), 4), 4)
@@ -250,11 +249,11 @@ def test_whole_space_has_no_cut():
 @pytest.mark.parametrize("shape", [(60, 12), (40, 600), (300, 200)])
 def test_a_rule_gives_one_subspace_for_every_strength(shape):
     moments = HostRows(spiked_rows(*shape)).moments()
-    rule = AttenuationRule(np.array([0, 0.3, 1, 0.7]))
+    rule = attenuation_rule([0, 0.3, 1, 0.7], shape[1])
     found = dict(rule.subspaces(moments, 2))
     assert sorted(found) == [0, 1, 2, 3]
-    for i, alpha in enumerate(rule.strengths):
-        ((_, alone),) = rule.with_strengths(np.array([alpha])).subspaces(moments, 2)
+    for i, strengths in enumerate(rule.strengths):
+        ((_, alone),) = rule.with_strengths([strengths]).subspaces(moments, 2)
         assert sine(found[i].basis.T, alone.basis.T) < 1e-7
 
 

@@ -77,12 +77,12 @@ def test_fit_says_which_strength_how_much_and_how_sure(frame):
     model = AttenuatedPCACV(1).fit(frame.to_numpy())
     paired = paired_gain(model)
     assert model.alpha_ > 0
-    said = words(result.output)
-    assert "data.csv: 40 rows, 8 columns, 1 component." in said
-    assert f"Chosen: strength {model.alpha_:g} of 22 compared." in said
-    assert f"{100 * paired.gain:.3g}% less than PCA's" in said
-    assert f"standard error {100 * paired.standard_error:.3g}%" in said
-    assert f"chosen on the others: {100 * paired.crossed_gain:.3g}%" in said
+    said, share = words(result.output), model.explained_variance_ratio_.sum()
+    assert f"data.csv: 1 component, {share:.1%} of the variance of 40 rows, 8 columns." in said
+    assert f"{model.verdict_} Strength: {model.alpha_:g}, of 22 compared" in said
+    assert f"Gain: {paired.gain:.2%} of PCA's held-out risk" in said
+    assert f"standard error {paired.standard_error:.2%}" in said
+    assert f"To expect of new rows: {paired.crossed_gain:.2%}" in said
     assert paired.advice in said
     assert "attenua-fit/model.npz" in said
 
@@ -109,10 +109,11 @@ def test_fit_says_the_verdict_the_steps_and_the_gain(frame):
     assert result.exit_code == 0, result.output
     model = CorrectedPCACV(1, neighbours="line", random_state=0).fit(frame.to_numpy())
     assert any(model.corrections_.values())
-    assert result.stdout.startswith(f"data.csv: 40 rows, 8 columns, 1 component.\n{model.verdict_}\n")
+    assert result.stdout.startswith("data.csv: 1 component, ")
+    assert f" 40 rows, 8 columns.\n{model.verdict_}\n" in result.stdout
     assert repr(model.steps_) in result.stdout
-    assert f"Gain: {100 * model.gain_:.3g}% of PCA's held-out risk." in result.stdout
-    assert f"{100 * model.left_out_gain_:.3g}%.\n" in result.stdout
+    assert f"Gain: {model.gain_:.2%} of PCA's held-out risk, standard error" in result.stdout
+    assert f"To expect of new rows: {model.left_out_gain_:.2%} of" in result.stdout
 
 
 def test_the_record_of_a_search(frame):
@@ -147,8 +148,8 @@ def test_a_step_that_was_left_out_has_no_error_in_the_record(frame):
 def test_pca_says_what_it_explains(frame):
     result = run("fit", "data.csv", "-k", 2, "--method", "pca")
     model = PCA(2).fit(frame.to_numpy())
-    assert "Ordinary PCA; no correction was tried." in result.output
-    assert f"explain {100 * model.explained_variance_ratio_.sum():.3g}% of the variance" in result.output
+    assert "Ordinary PCA, as given" in result.output
+    assert f"2 components, {model.explained_variance_ratio_.sum():.1%} of the variance" in result.output
 
 
 def test_without_a_file_the_digits(tmp_path):
@@ -267,26 +268,18 @@ def test_data_problems_end_with_1_and_a_sentence(frame):
     ("arguments", "sentence"),
     [
         (["-k", "0"], "'0' is neither a number of components"),
-        (["-k", "2.5"], "'2.5' is neither"),
         (["-k", "many"], "'many' is neither"),
         (["--method", "best"], "'best' is not one of 'corrected', 'attenuated', 'pca'"),
-        (["--corrections", "damping,sorting"], "'sorting' is no correction; they are row_tempering,"),
+        (["--corrections", "damping,sorting"], "'sorting' is not a correction; choose from"),
         (["--neighbours", "28"], "'28' is neither 'line' nor the shape of a grid"),
-        (["--neighbours", "2x-4"], "'2x-4' is neither 'line'"),
         (["--neighbours", "0x8"], "'0x8' is neither 'line'"),
         (["--guard", "-1"], "Invalid value for '--guard'"),
-        (["--alphas", "mask"], "belongs to --method attenuated, and this is --method corrected"),
-        (["--method", "attenuated", "--guard", "2"], "belongs to --method corrected, and this is"),
-        (["--method", "attenuated", "--neighbours", "line"], "belongs to --method corrected"),
-        (["--method", "attenuated", "--corrections", "damping"], "belongs to --method corrected"),
+        (["--alphas", "mask"], "belongs to --method attenuated, but this is --method corrected"),
         (["--method", "pca", "--cv", "3"], "belongs to --method corrected or attenuated"),
         (["--alphas", "0,2"], "'0,2' is neither 'direct' nor 'mask'"),
         (["--alphas", "strong"], "'strong' is neither"),
         (["--cv", "1"], "Invalid value for '--cv'"),
-        (["--repeats", "0"], "Invalid value for '--repeats'"),
-        (["--seed", "-1"], "Invalid value for '--seed'"),
         (["--image-shape", "8by8"], "'8by8' is not a shape"),
-        (["--colour"], "No such option"),
     ],
 )
 def test_usage_problems_end_with_2(frame, arguments, sentence):
@@ -372,14 +365,6 @@ def test_a_reader_that_stops_early_is_no_traceback(tmp_path):
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert result.stdout == "component_1,component_2,component_3,component_4,component_5\n"
     assert "Traceback" not in result.stderr
-
-
-@pytest.mark.parametrize("command", ["fit", "transform", "report"])
-def test_help_has_examples_and_exit_codes(command):
-    said = words(run(command, "--help").output)
-    assert f"attenua {command} " in said
-    assert "For example" in said
-    assert "Exit codes: 0 all went well; 1 a problem with the data or a file" in said
 
 
 @pytest.mark.slow

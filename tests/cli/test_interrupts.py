@@ -19,7 +19,7 @@ def interrupt(*_, **__):
     [
         ("fit", "attenua.cli.fit.fit_rows"),
         ("report", "attenua.cli.report.fit_rows"),
-        ("fit", "attenua._data.files.os.replace"),
+        ("fit", "attenua._files.os.replace"),
         ("demo", "attenua.cli.demo_runs.run_demo"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attenua.cli.methods import in_options
+from attenua.cli.request import in_options
 from tests.cli.shell import run
 
 

@@ -54,7 +54,7 @@ def test_names_of_rows_are_the_first_column_of_scores(frame):
 def test_what_is_assumed_is_a_note_and_in_the_record(frame):
     frame.drop(columns=["who", "site"]).to_csv("indexed.csv")
     result = run("fit", "indexed.csv", *PCA, "--json")
-    sentence = "the first column has no name and counts the rows; it is left out (--columns takes it in)."
+    sentence = "the first column has no name and counts the rows, so it is dropped (--columns keeps it)."
     assert result.stderr == f"Note: indexed.csv: {sentence}\n"
     record = json.loads(result.stdout)
     assert record["notes"] == [sentence]
@@ -90,13 +90,13 @@ def test_missing_cells_of_new_rows_are_filled_with_the_means_of_the_model(frame)
         "1 cell is missing, in 1 of 20 rows and 1 of 5 columns; the first is row 4 (line 5)" in result.stderr
     )
     result = run("transform", "attenua-fit/model.npz", "gaps.csv", "--missing", "mean")
-    assert "(1, in 1 of 20 rows) filled with the means of the model." in result.stderr
+    assert "1 missing cell, in 1 of 20 rows, filled with the means of the model." in result.stderr
     model = CorrectedPCA(2).fit(numbers.to_numpy())
     expected = model.transform(gaps.fillna(numbers.mean()).to_numpy())
     np.testing.assert_allclose(pd.read_csv("scores.csv"), expected, rtol=1e-9, atol=1e-12)
     record = json.loads(run("fit", "gaps.csv", *PCA, "--missing", "drop-rows", "--force", "--json").stdout)
     assert record["n_rows"] == 19
-    assert record["notes"] == ["1 of 20 rows left out, because 1 cell is missing in them."]
+    assert record["notes"] == ["1 of 20 rows dropped because of 1 missing cell."]
 
 
 def test_the_code_of_the_page_has_the_options(frame):

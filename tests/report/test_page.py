@@ -53,20 +53,18 @@ def elements(page):
 
 
 def test_it_answers_in_order(page):
-    places = [
-        page.html.index(f">{question}</h2>")
-        for question in ("Should I use it on these data?", "How much does it help?", "Why?")
-    ]
+    questions = ("Should I use it on these data?", "What was tried, and how much does it help?", "Why?")
+    places = [page.html.index(f">{question}</h2>") for question in questions]
     assert places == sorted(places)
 
 
 def test_the_numbers_on_the_page_are_those_of_the_fit(page, model, elements):
-    assert f"<dt>strength α</dt><dd>{model.alpha_:g}</dd>" in page.html
+    assert f'<dd>1 of 1</dd><dd class="sub">attenuation {model.alpha_:g}</dd>' in page.html
     assert f"<dt>held-out risk removed</dt><dd>{100 * model.gain_:.2f}%</dd>" in page.html
     for risk in model.cv_risk_:
         assert f"{risk:.5g}" in page.html
     data = json.loads(elements.scripts[0])["charts"]
-    curve = next(s for s in data["validation"][0]["series"] if s["name"] == "all held-out rows")
+    curve = next(s for s in data["step-attenuation"][0]["series"] if s["name"] == "held-out risk")
     np.testing.assert_allclose(curve["y"], 100 * (model.cv_risk_ / model.cv_risk_[0] - 1), rtol=1e-4)
     assert curve["x"] == model.alphas_.tolist()
 
@@ -74,9 +72,9 @@ def test_the_numbers_on_the_page_are_those_of_the_fit(page, model, elements):
 def test_every_chart_has_a_label_and_a_table(page, elements):
     data = json.loads(elements.scripts[0])["charts"]
     labels = [attributes["data-label"] for _, attributes in elements.found if "data-label" in attributes]
-    assert len(labels) == len(data) + 1 == 8  # the scores have data of their own
+    assert len(labels) == len(data) + 1 == 9  # the scores have data of their own
     assert all(len(label) > 40 for label in labels)
-    assert page.html.count("The values as a table") == 8
+    assert page.html.count("The values as a table") == 9
     images = [attributes for tag, attributes in elements.found if tag == "img"]
     assert all(attributes.get("alt") for attributes in images)
 

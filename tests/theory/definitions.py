@@ -86,9 +86,8 @@ def noise_tensor(noise):
     for weight, M in noise.matrices:
         tensor += weight * np.einsum("ab,cd->abcd", M, M)
     if noise.rows is not None:
-        centre = np.zeros((p, p)) if noise.rows.centre is None else noise.rows.centre
         for x in noise.rows.rows:
-            E = np.outer(x, x) - centre
+            E = np.outer(x, x) - noise.rows.centre
             tensor += noise.rows.weight * np.einsum("ab,cd->abcd", E, E)
     return tensor
 

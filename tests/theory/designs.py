@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from definitions import SECOND, STEPS, risk
+from definitions import risk
 
 
 def random_orthogonal(rng, p):
@@ -87,33 +87,6 @@ def sampling_coefficient_by_definition(covariance, d, alpha, with_displacement=T
     return total
 
 
-def coefficient_by_differences(covariance, d, alpha, tempering):
-    """K as half the mean second derivative of the exact risk along E = x x' - Sigma, no formula used."""
-    total = 0.0
-    for x, weight in zip(*gaussian_cubature(covariance), strict=True):
-        E = np.outer(x, x) - covariance
-        h = 0.003 * np.linalg.eigvalsh(covariance)[0] / np.linalg.norm(E)
-        risks = risk(
-            covariance, covariance + h * STEPS[:, None, None] * E, d, attenuation=alpha, tempering=tempering
-        )
-        total += weight * SECOND @ risks / h**2 / 2
-    return total
-
-
-def risk_slopes(covariance, d, alpha, tempering, h=1e-5):
-    """Gradient in S of the exact risk at the population, by central differences."""
-    p = len(covariance)
-    slopes = np.zeros((p, p))
-    for i, j in zip(*np.triu_indices(p), strict=True):
-        E = np.zeros((p, p))
-        E[i, j] = E[j, i] = h
-        both = risk(
-            covariance, np.stack([covariance + E, covariance - E]), d, attenuation=alpha, tempering=tempering
-        )
-        slopes[i, j] = slopes[j, i] = (both[0] - both[1]) / (2 * h) / (1 + (i != j))
-    return slopes
-
-
 def sample_covariances(covariance, n, repeats, rng):
     """Sample covariances of n Gaussian rows of known mean, by Bartlett's decomposition."""
     p = len(covariance)
@@ -123,30 +96,34 @@ def sample_covariances(covariance, n, repeats, rng):
     return L @ np.swapaxes(L, 1, 2)
 
 
-def simulated_coefficient(covariance, d, alpha, tempering, n, repeats, seed):
+def simulated_coefficient(covariance, S, n, d, centre=None, **how):
     """Mean and standard error of n (excess risk - its limit), less a linear term of mean zero.
 
-    Where the target moves the risk is linear in S_n - Sigma to first order, and that term, of size n^(1/2),
-    would drown the coefficient.
+    `S` are sample covariances of n rows, which fluctuate about `centre` (the covariance, but for row
+    tempering). Where the target moves the risk is linear in S - centre to first order, and that term, of size
+    n^(1/2), would drown the coefficient.
     """
-    S = sample_covariances(covariance, n, repeats, np.random.default_rng(seed))
-    limit = risk(covariance, covariance, d, attenuation=alpha, tempering=tempering)
-    linear = np.sum(risk_slopes(covariance, d, alpha, tempering) * (S - covariance), axis=(1, 2))
-    values = n * (risk(covariance, S, d, attenuation=alpha, tempering=tempering) - limit - linear)
-    return values.mean(), values.std(ddof=1) / np.sqrt(repeats)
+    centre = covariance if centre is None else centre
+    limit = risk(covariance, centre, d, **how)
+    linear = np.sum(risk_slopes(covariance, centre, d, **how) * (S - centre), axis=(1, 2))
+    values = n * (risk(covariance, S, d, **how) - limit - linear)
+    return values.mean(), values.std(ddof=1) / np.sqrt(len(S))
 
 
-def simulated_excess_risk(covariance, d, alpha, n, repeats, seed):
-    """Mean and standard error of the exact excess risk of the attenuated subspace, from Gaussian rows."""
-    rng = np.random.default_rng(seed)
-    root = np.linalg.cholesky(covariance)
-    best = np.linalg.eigvalsh(covariance)[-d:].sum()
-    risks = []
-    for size in np.diff(np.append(np.arange(0, repeats, 500), repeats)):
-        X = rng.standard_normal((size, n, len(root))) @ root.T
-        S = np.swapaxes(X, 1, 2) @ X / n
-        T = S - alpha * S * np.eye(len(root))
-        V = np.linalg.eigh(T)[1][:, :, -d:]
-        risks.append(best - np.einsum("rij,ik,rkj->r", V, covariance, V, optimize=True))
-    risks = np.concatenate(risks)
+def risk_slopes(covariance, centre, d, h=1e-5, **how):
+    """Gradient in S of the exact risk at the centre, by central differences."""
+    slopes = np.zeros_like(centre)
+    for i, j in zip(*np.triu_indices(len(centre)), strict=True):
+        E = np.zeros_like(centre)
+        E[i, j] = E[j, i] = h
+        both = risk(covariance, np.stack([centre + E, centre - E]), d, **how)
+        slopes[i, j] = slopes[j, i] = (both[0] - both[1]) / (2 * h) / (1 + (i != j))
+    return slopes
+
+
+def simulated_excess_risk(covariance, d, n, repeats, seed, **how):
+    """Mean and standard error of the exact excess risk of the corrected subspace, for Gaussian rows."""
+    risks = risk(
+        covariance, sample_covariances(covariance, n, repeats, np.random.default_rng(seed)), d, **how
+    )
     return risks.mean(), risks.std(ddof=1) / np.sqrt(repeats)

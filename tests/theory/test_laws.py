@@ -15,9 +15,7 @@ from designs import moving
 from scipy.integrate import quad
 from scipy.stats import chi2
 
-from attenua._correct.corrections import Strengths
 from attenua.theory import (
-    LATENT_LAWS,
     ContaminatedNormal,
     CorrectionMap,
     FourthMoments,
@@ -25,17 +23,18 @@ from attenua.theory import (
     LatentCoordinates,
     Population,
     Rows,
+    Strengths,
     StudentT,
     draw_rows,
 )
-from attenua.theory.laws import as_law, shortened_gaussian
+from attenua.theory.laws import as_law
+from attenua.theory.noise import shortened_gaussian
 
 TWO = np.array([[3.0, 1.0], [1.0, 1.5]])
 THREE = moving(2, 3, (6, 2, 0.5))
 SOME_ROWS = Rows(rows_with_covariance(np.random.default_rng(1), 30, THREE))
 ELLIPTICAL = {
     "gaussian": (Gaussian(), lambda power: 1.0),
-    "t, 5 df": (StudentT(5), student_powers(5)),
     "t, 9.5 df": (StudentT(9.5), student_powers(9.5)),
     "contaminated": (ContaminatedNormal(0.1, 4.0), contaminated_powers(0.1, 4.0)),
 }
@@ -57,8 +56,9 @@ def tensor_of(second, fourth):
 # --- row tempering of Gaussian rows -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kappa", [1e-6, 0.01, 0.25, 0.5, 0.75, 1.0])
-@pytest.mark.parametrize("covariance", [TWO, THREE], ids=["p=2", "p=3"])
+@pytest.mark.parametrize(
+    ("covariance", "kappa"), [(TWO, 0.25), (TWO, 1.0), (THREE, 1e-6), (THREE, 0.01), (THREE, 0.75)]
+)
 def test_shortened_gaussian_in_polar_coordinates(covariance, kappa):
     values, V = np.linalg.eigh(covariance)
     second, fourth = (m * values.sum() for m in shortened_gaussian(values / values.sum(), kappa))
@@ -70,8 +70,7 @@ def test_shortened_gaussian_in_polar_coordinates(covariance, kappa):
     np.testing.assert_allclose(found, rotated, rtol=1e-10)
 
 
-@pytest.mark.parametrize("values", [(5.0, 0.0, 0.0), (1.0, 1e-14, 0.0)])
-@pytest.mark.parametrize("kappa", [1e-3, 0.4, 0.9])
+@pytest.mark.parametrize(("values", "kappa"), [((5.0, 0.0, 0.0), 1e-3), ((1.0, 1e-14, 0.0), 0.9)])
 def test_shortened_gaussian_of_rank_one(values, kappa):
     """One coordinate: |g|^(-k) g has moments E|g|^(2 - 2k) and E|g|^(4 - 4k), by integrals over chi^2."""
     values = np.array(values)
@@ -99,9 +98,7 @@ def test_a_little_row_tempering_is_none():
 # --- tails --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("power", [0.0, 0.25, 0.5, 1.0])
-@pytest.mark.parametrize("df", [4.5, 5, 10, 60])
+@pytest.mark.parametrize(("df", "power"), [(4.5, 1.0), (5, 0.5), (10, 1.0), (60, 0.25)])
 def test_tail_factor_of_student_rows_by_integrals(df, power):
     expected = mean_power_of_chi2(df, -2 * power) / mean_power_of_chi2(df, -power) ** 2
     assert StudentT(df).tail_factor(power) == pytest.approx(expected, rel=1e-9)
@@ -125,7 +122,7 @@ def test_tail_factors_by_hand():
 # --- the noise of each law ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kappa", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("kappa", [0.0, 0.5])
 @pytest.mark.parametrize("name", ELLIPTICAL)
 def test_noise_of_elliptical_rows(name, kappa):
     law, mean_power = ELLIPTICAL[name]
@@ -139,7 +136,7 @@ def test_noise_of_elliptical_rows(name, kappa):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "law", [*LATENT_LAWS, StudentT(12), StudentT(6), ContaminatedNormal(0.1, 3.0)], ids=str
+    "law", ["exponential", StudentT(12), StudentT(6), ContaminatedNormal(0.1, 3.0)], ids=str
 )
 def test_noise_against_rows_that_are_drawn(law):
     """Every second moment of y y' - Sigma, to five standard errors; t rows with row tempering."""
@@ -162,13 +159,9 @@ def test_noise_against_rows_that_are_drawn(law):
 @pytest.mark.parametrize(
     ("law", "kappa"),
     [
-        (Gaussian(), 0.0),
-        (Gaussian(), 0.7),
         (StudentT(5), 0.0),
         (StudentT(3), 0.75),
         (LatentCoordinates(2.5), 0.0),
-        (FourthMoments(1.5 * gaussian_fourth(THREE)), 0.0),
-        (SOME_ROWS, 0.0),
         (SOME_ROWS, 0.6),
     ],
     ids=str,
@@ -205,9 +198,6 @@ def test_noise_of_rows(kappa):
 @pytest.mark.parametrize(
     ("rows_of", "strengths"),
     [
-        ("gaussian", {}),
-        ("gaussian", {"row_tempering": 0.5}),
-        (StudentT(12), {"tempering": 0.5, "damping": 0.25}),
         (StudentT(12), {"row_tempering": 0.5, "tempering": 0.5}),
         ("t10", {"tempering": 0.5, "damping": 0.25}),
     ],
@@ -221,27 +211,6 @@ def test_many_rows_approach_their_law(rows_of, strengths):
     parts = [population.sampling_coefficient(law=part, **strengths) for part in np.split(X, 10)]
     assert abs(found - closed) < 4 * np.std(parts, ddof=1) / np.sqrt(10)
     assert found == pytest.approx(closed, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    "strengths",
-    [
-        {},
-        {"attenuation": 0.5},
-        {"tempering": 0.7},
-        {"damping": 0.5},
-        {"smoothing": 0.8},
-        {"attenuation": 0.3, "tempering": 0.4, "damping": 0.25, "smoothing": 0.5},
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("groups", [None, [0, 0, 1, 1, 1]])
-def test_gaussian_fourth_moments_are_gaussian_rows(strengths, groups):
-    S = moving(8)
-    population = Population(S, 2, neighbours="line", feature_groups=groups)
-    laws = "gaussian", FourthMoments(gaussian_fourth(S))
-    gaussian, tensor = (population.sampling_coefficient(law=law, **strengths) for law in laws)
-    assert tensor == pytest.approx(gaussian, rel=1e-9)
 
 
 # --- row tempering's coefficient ----------------------------------------------------------------------------
@@ -258,7 +227,7 @@ def coefficient_of_row_tempering(covariance, d, kappa, mean_power=lambda power: 
     return np.sum(gaps * both[:d, d:] / shortened**2)
 
 
-@pytest.mark.parametrize("kappa", [0.0, 0.25, 0.5, 1.0])
+@pytest.mark.parametrize("kappa", [0.25, 1.0])
 @pytest.mark.parametrize("name", ELLIPTICAL)
 def test_coefficient_of_row_tempering(name, kappa):
     law, mean_power = ELLIPTICAL[name]

@@ -7,9 +7,19 @@ import pytest
 from definitions import risk
 from designs import balanced, moving
 from sklearn.decomposition import PCA
+from threadpoolctl import threadpool_limits
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
-from attenua.theory import Population, default_strengths, draw_rows, plug_in_report, plug_in_report_for
+from attenua._data.blas import blas_threads
+from attenua.theory import (
+    Gaussian,
+    Population,
+    cutoff,
+    default_strengths,
+    draw_rows,
+    plug_in_report,
+    plug_in_report_for,
+)
 
 ALPHAS = np.array([0.0, 0.3, 0.7])
 
@@ -47,16 +57,18 @@ def test_bootstrap_simulates_the_plug_in_population():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("S", [balanced(0), moving(8)], ids=["balanced", "moving"])
-def test_band_covers_the_true_curve(S):
+def test_band_covers_the_true_curve():
     """Nominally 90%; the bare bootstrap quantiles fail where the plug-in bias is not small."""
+    S = balanced(0)
     truth = Population(S, 2).excess_risk(99, attenuation=ALPHAS)
-    covered = []
-    for seed in range(60):
+    covered, by_quantiles = [], []
+    for seed in range(40):
         X = draw_rows(S, 100, random_state=seed)
-        low, high = plug_in_report(X, 2, alphas=ALPHAS, n_bootstrap=60, random_state=seed).band
-        covered.append((low <= truth) & (truth <= high))
-    assert np.mean(covered) > 0.8
+        report = plug_in_report(X, 2, alphas=ALPHAS, n_bootstrap=40, random_state=seed)
+        bare = np.quantile(report.bootstrap.curves, [0.05, 0.95], axis=0)
+        for (low, high), found in ((report.band, covered), (bare, by_quantiles)):
+            found.append((low <= truth) & (truth <= high))
+    assert np.mean(covered) > 0.8 > np.mean(by_quantiles)
 
 
 @pytest.mark.slow
@@ -133,3 +145,44 @@ def test_report_for_our_own_estimators():
         assert report.fitted_alpha == getattr(estimator, "alpha_", 0.25)
         assert report.n == 59
         assert report.population.projector.shape == (5, 5)
+
+
+# --- threads: sharing small matrices makes a busy machine many times slower ---------------------------------
+
+
+@pytest.fixture
+def two_threads():
+    with threadpool_limits(2, user_api="blas"):
+        if blas_threads() != 2:
+            pytest.skip("this BLAS has one thread only")
+        yield
+        assert blas_threads() == 2
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize(("worth_threads", "expected"), [(512, 1), (4, 2)])
+def test_risks_of_small_matrices_take_one_thread(monkeypatch, worth_threads, expected):
+    monkeypatch.setattr(cutoff, "_WORTH_THREADS", worth_threads)
+    seen, of_gaussian = [], Gaussian.noise
+
+    def watched(self, *arguments):
+        seen.append(blas_threads())
+        return of_gaussian(self, *arguments)
+
+    monkeypatch.setattr(Gaussian, "noise", watched)
+    Population(np.eye(4) + np.ones((4, 4)), n_components=1).excess_risk(50, attenuation=[0.0, 0.5])
+    assert seen == [expected]  # the noise is kept for the second strength
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_a_plug_in_report_takes_one_thread_from_beginning_to_end(monkeypatch):
+    seen = []
+    decompose = Population.__init__
+
+    def watched(self, *arguments):
+        seen.append(blas_threads())
+        decompose(self, *arguments)
+
+    monkeypatch.setattr(Population, "__init__", watched)
+    plug_in_report(np.random.default_rng(0).standard_normal((30, 4)), 1, n_bootstrap=3, random_state=0)
+    assert seen == [1] * 4

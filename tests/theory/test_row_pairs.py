@@ -12,10 +12,12 @@ from attenua.theory import (
     StudentT,
     draw_rows,
     laws,
-    row_pairs,
+)
+from attenua.theory import (
+    noise as noise_module,
 )
 
-LAWS = [Gaussian(), ContaminatedNormal(0.1, 3.0), StudentT(5.0)]
+LAWS = [Gaussian(), StudentT(5.0)]
 
 
 def by_pairs(X, kappa):
@@ -52,8 +54,15 @@ def test_moments_of_the_projection(law):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", LAWS, ids=repr)
-@pytest.mark.parametrize("strengths", [{"row_tempering": 1.0}, {"row_tempering": 0.5, "tempering": 0.5}])
+@pytest.mark.parametrize(
+    ("law", "strengths"),
+    [
+        (Gaussian(), {"row_tempering": 1.0}),
+        (ContaminatedNormal(0.1, 3.0), {"row_tempering": 0.5, "tempering": 0.5}),
+        (StudentT(5.0), {"row_tempering": 0.5, "tempering": 0.5}),
+    ],
+    ids=str,
+)
 def test_risk_of_pairs_against_monte_carlo(law, strengths):
     S, d, n, repeats = moving(8), 2, 300, 250
     population = Population(S, d, row_pairs=True)
@@ -73,18 +82,16 @@ def test_risk_of_pairs_against_monte_carlo(law, strengths):
     ("law", "kappa"),
     [
         (Gaussian(), 0.1),
-        (Gaussian(), 1.0),
         (StudentT(5.0), 0.5),
         (StudentT(3.0), 1.0),
-        (StudentT(20.0), 0.5),
         (StudentT(200.0), 1.0),
     ],
 )
 def test_three_digits(monkeypatch, law, kappa):
     population = Population(moving(8), 2, row_pairs=True)
     found = population.sampling_coefficient(law=law, row_tempering=kappa)
-    monkeypatch.setattr(row_pairs, "_SPACING", 0.1)
-    monkeypatch.setattr(row_pairs, "_NEGLIGIBLE", 1e-6)
+    monkeypatch.setattr(noise_module, "_PAIR_SPACING", 0.1)
+    monkeypatch.setattr(noise_module, "_PAIR_NEGLIGIBLE", 1e-6)
     monkeypatch.setattr(laws, "_MIXING_SPACING", 0.6)
     monkeypatch.setattr(laws, "_MIXING_LEFT_OUT", 1e-6)
     finer = population.sampling_coefficient(law=law, row_tempering=kappa)
@@ -95,15 +102,14 @@ def test_light_tails_lead_to_the_gaussian_law():
     """From heavy to light tails, past the degrees of freedom that a sample may suggest."""
     population = Population(moving(8), 2, row_pairs=True)
     found = [
-        population.sampling_coefficient(law=StudentT(df), row_tempering=0.5)
-        for df in (5, 10, 20, 50, 200, 1e6, 1e12)
+        population.sampling_coefficient(law=StudentT(df), row_tempering=0.5) for df in (5, 20, 200, 1e6, 1e12)
     ]
     gaussian = population.sampling_coefficient(row_tempering=0.5)
-    assert np.all(np.diff(found[:5]) < 0)
-    np.testing.assert_allclose(found[5:], gaussian, rtol=2e-3)
+    assert np.all(np.diff(found[:3]) < 0)
+    np.testing.assert_allclose(found[3:], gaussian, rtol=2e-3)
 
 
-@pytest.mark.parametrize("df", [3.0, 10.0, 30.0, 200.0])
+@pytest.mark.parametrize("df", [3.0, 200.0])
 def test_lengths_of_t_rows_have_their_moments(df):
     """E tau^(2s) / (E tau^s)^2 by the nodes, against gamma functions."""
     law = StudentT(df)

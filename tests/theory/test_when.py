@@ -7,12 +7,10 @@ import pytest
 from designs import balanced, moving
 from scipy.optimize import brentq
 
-from attenua import CorrectedPCA
-from attenua._correct.corrections import GRIDS, Strengths
-from attenua.theory import LATENT_LAWS, Gaussian, Population, Rows, StudentT, draw_rows, when
-from attenua.theory.estimates import _without_noise, blended_covariance, factor_covariance, tail_law
+from attenua.theory import LATENT_LAWS, Gaussian, Population, Rows, Strengths, StudentT, draw_rows, when
+from attenua.theory.corrected_map import compared_strengths, used_strengths
 from attenua.theory.expectations import WORTH
-from attenua.theory.simulation import fitted_risks, simulated_gain
+from attenua.theory.samples import blended_covariance, fitted_risks, simulated_gain, tail_law
 
 N = 40
 MOVING = moving(1)
@@ -48,23 +46,25 @@ def test_every_correction_is_there_in_order(found):
         found["tempring"]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_parts_are_those_of_the_population(found, population, name):
-    e, law = found[name], StudentT(8)
-    strengths = e.strengths._asdict()
-    np.testing.assert_allclose(e.bias, population.bias(law=law, **strengths), atol=1e-12)
-    np.testing.assert_allclose(e.sampling * N, population.sampling_coefficient(law=law, **strengths))
-    risks = population.excess_risk(N, law=law, **strengths), population.excess_risk(N, law=law)
-    np.testing.assert_allclose(e.gain, 1 - risks[0] / risks[1], atol=1e-12)
+def test_parts_are_those_of_the_population(found, population):
+    law = StudentT(8)
+    pca = population.excess_risk(N, law=law)
+    for e in found:
+        strengths = used_strengths(e.strengths)
+        np.testing.assert_allclose(e.bias, population.bias(law=law, **strengths), atol=1e-12)
+        np.testing.assert_allclose(e.sampling * N, population.sampling_coefficient(law=law, **strengths))
+        np.testing.assert_allclose(
+            e.gain, 1 - population.excess_risk(N, law=law, **strengths) / pca, atol=1e-12
+        )
 
 
 @pytest.mark.filterwarnings("ignore:.* of the correlations are smaller")
-@pytest.mark.parametrize("name", NAMES[:-1])
+@pytest.mark.parametrize("name", ["attenuation", "damping", "smoothing"])
 def test_the_best_strength_is_the_oracle_to_the_accuracy_of_the_grid(name):
     population = Population(MOVING, 2, neighbours="line")
     e = when(MOVING, 2, N, neighbours="line", corrections=[name], n_simulations=0)[name]
     oracle = population.oracle(N, [name])
-    least = population.excess_risk(N, **oracle._asdict())
+    least = population.excess_risk(N, **used_strengths(oracle))
     assert least <= (e.bias + e.sampling) * (1 + 1e-9)
     assert e.bias + e.sampling <= least * 1.005
 
@@ -72,20 +72,21 @@ def test_the_best_strength_is_the_oracle_to_the_accuracy_of_the_grid(name):
 @pytest.mark.filterwarnings("ignore:.* of the correlations are smaller")
 def test_together_is_no_worse_than_any_alone_and_no_better_than_all_combinations():
     names = ["attenuation", "tempering", "damping"]
-    found = when(MOVING, 2, N, corrections={name: GRIDS[name] for name in names}, n_simulations=0)
+    grids = {name: compared_strengths(name) for name in names}
+    found = when(MOVING, 2, N, corrections=grids, n_simulations=0)
     assert found["together"].gain >= max(found[name].gain for name in names)
     population = Population(MOVING, 2)
-    best = population.oracle(N, {name: GRIDS[name] for name in names})
-    least = population.excess_risk(N, **best._asdict())
+    least = population.excess_risk(N, **used_strengths(population.oracle(N, grids)))
     assert found["together"].bias + found["together"].sampling >= least * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("name", ["attenuation", "tempering", "smoothing", "together"])
-def test_worth_until_is_where_the_gain_falls_to_one_percent(name):
-    e = when(UNEQUAL_NOISE, 1, 30, neighbours="line", n_simulations=0)[name]
-    assert 30 < e.worth_until < np.inf
-    crossing = brentq(lambda log_n: e.gain_at(np.exp(log_n)) - WORTH, 0, np.log(e.worth_until) + 5)
-    np.testing.assert_allclose(np.exp(crossing), e.worth_until, rtol=1e-6)
+def test_worth_until_is_where_the_gain_falls_to_one_percent():
+    found = when(UNEQUAL_NOISE, 1, 30, neighbours="line", n_simulations=0)
+    for name in ("attenuation", "tempering", "smoothing", "together"):
+        e = found[name]
+        assert 30 < e.worth_until < np.inf
+        crossing = brentq(lambda log_n, e=e: e.gain_at(np.exp(log_n)) - WORTH, 0, np.log(e.worth_until) + 5)
+        np.testing.assert_allclose(np.exp(crossing), e.worth_until, rtol=1e-6)
 
 
 def test_worth_until_where_the_target_is_preserved_and_where_nothing_helps():
@@ -103,8 +104,9 @@ def test_worth_until_where_the_target_is_preserved_and_where_nothing_helps():
 @pytest.mark.slow
 def test_gains_at_other_sizes_are_those_of_another_call(found):
     for size in (20, 500):
-        other = when(MOVING, 2, size, law=StudentT(8), neighbours="line", n_simulations=0)
-        for name in NAMES[:-1]:
+        names = ["attenuation", "row_tempering"]
+        other = when(MOVING, 2, size, law=StudentT(8), corrections=names, n_simulations=0)
+        for name in names:
             np.testing.assert_allclose(found[name].gain_at(size), other[name].gain, atol=1e-12)
     assert np.all(np.diff(found["together"].gain_at(np.geomspace(5, 5000, 50))) <= 1e-12)
 
@@ -123,27 +125,6 @@ def test_simulated_gains_by_brute_force(found, population):
     for e, corrected in zip(found, risks.T[1:], strict=True):
         gain, error = simulated_gain(risks[:, 0], corrected)
         assert abs(gain - e.simulated_gain) <= 4 * np.hypot(error, e.simulated_error) + 1e-12
-
-
-@pytest.mark.parametrize("kappa", [0.3, 1.0])
-def test_fits_with_row_tempering_are_those_of_the_estimators(kappa):
-    # Rows and their mirror images have mean 0, so that single rows need no centre either.
-    rows = draw_rows(MOVING, 30, random_state=0)
-    rows = np.vstack([rows, -rows])
-    candidate = Strengths(row_tempering=kappa, tempering=0.5)
-    model = CorrectedPCA(2, row_tempering=kappa, tempering=0.5).fit(rows)
-    P = model.components_.T @ model.components_
-    paired = Population(MOVING, 2, row_pairs=True)
-    expected = np.sum(MOVING * (paired.projector - P))
-    (found,) = fitted_risks(paired, rows / np.sqrt(paired.unit), [candidate])
-    assert found == pytest.approx(expected, rel=1e-6)
-    weights = np.sum(rows**2, axis=1) ** -kappa
-    S = (rows.T * weights) @ rows
-    s = np.diag(S) ** -0.25
-    U = np.linalg.eigh(S * np.outer(s, s))[1][:, -2:]
-    single = Population(MOVING, 2)
-    (found,) = fitted_risks(single, rows / np.sqrt(single.unit), [candidate])
-    assert found == pytest.approx(np.sum(MOVING * (single.projector - U @ U.T)), rel=1e-9)
 
 
 def test_pairs_up_to_a_thousand_rows_of_an_elliptical_law():
@@ -169,7 +150,7 @@ def test_a_failing_expansion_is_noticed_and_the_simulation_chooses():
     found = when(covariance, 1, 30, corrections=["damping"], n_simulations=100, random_state=0)
     damping = found["damping"]
     assert not damping.is_sound
-    assert damping.strengths.damping in GRIDS["damping"]
+    assert damping.strengths.damping in compared_strengths("damping")
     assert "The expansion does not hold for damping" in found.trust
     assert "of the correlations are smaller than their errors" in found.trust
     unchecked = when(covariance, 1, 30, corrections=["damping"], n_simulations=0)
@@ -185,7 +166,7 @@ def test_damping_of_uncorrelated_columns():
     assert damping.worth_until == np.inf
     assert damping.gain == 1
     assert not damping.is_sound
-    assert damping.strengths.damping == max(GRIDS["damping"])
+    assert damping.strengths.damping == max(compared_strengths("damping"))
     assert 0.5 < damping.simulated_gain < 1
 
 
@@ -308,63 +289,6 @@ def test_words(found):
 def test_what_cannot_be_answered_is_refused(arguments, options, message):
     with pytest.raises(ValueError, match=message):
         when(*arguments, **options)
-
-
-# --- estimates --------------------------------------------------------------------------------------------
-
-
-def test_factor_covariance_keeps_variances_and_takes_noise_from_eigenvalues():
-    p, n, tops, plain = 200, 50, [], []
-    u = np.ones((p, 1)) / np.sqrt(p)
-    for seed in range(20):
-        rows = draw_rows(10 * u @ u.T + np.eye(p), n, random_state=seed)
-        S = rows.T @ rows / n
-        F = factor_covariance(S, 1, n)
-        np.testing.assert_allclose(np.diag(F), np.diag(S))
-        assert np.linalg.eigvalsh(F)[0] > 0
-        tops.append(np.linalg.eigvalsh(F)[-1])
-        plain.append(np.linalg.eigvalsh(S)[-1])
-    # The bias of S is 4.4 in theory; the standard error of both means is 0.5.
-    assert np.mean(plain) > 11 + 3
-    assert abs(np.mean(tops) - 11) < 1.5
-
-
-def test_noise_is_taken_from_eigenvalues_exactly_as_it_came():
-    population = np.array([9.0, 5.0, 3.5])
-    sample = population + 0.8 * 1.5 * population / (population - 1.5)
-    np.testing.assert_allclose(_without_noise(sample, 1.5, 0.8), population)
-    edge = 1.5 * (1 + np.sqrt(0.8)) ** 2
-    at_edge, below = _without_noise(np.array([edge * (1 + 1e-12), edge * (1 - 1e-12)]), 1.5, 0.8)
-    np.testing.assert_allclose([at_edge, below], 1.5 * (1 + np.sqrt(0.8)), rtol=1e-5)
-
-
-def test_the_blend_tends_to_s_with_more_rows_and_to_the_factors_without_structure():
-    ar = 0.8 ** np.abs(np.subtract.outer(np.arange(15), np.arange(15)))
-    rows = draw_rows(ar, 5000, random_state=0)
-    S = rows.T @ rows / 5000
-    assert np.linalg.norm(blended_covariance(S, 2, 5000) - S) < 0.1 * np.linalg.norm(
-        factor_covariance(S, 2, 5000) - S
-    )
-    noise = draw_rows(np.eye(15) + 2 * np.ones((15, 15)), 40, random_state=0)
-    S = noise.T @ noise / 40
-    F = factor_covariance(S, 1, 40)
-    assert np.linalg.norm(blended_covariance(S, 1, 40) - F) < 0.2 * np.linalg.norm(S - F)
-
-
-@pytest.mark.parametrize("degrees", [6.0, 12.0])
-def test_tails_of_a_student_t_are_found(degrees):
-    covariance = np.eye(40) + 0.1
-    estimates = [
-        tail_law(draw_rows(covariance, 400, law=StudentT(degrees), random_state=seed)).degrees_of_freedom
-        for seed in range(10)
-    ]
-    assert 0.8 * degrees < np.median(estimates) < 1.25 * degrees
-
-
-def test_light_tails_are_gaussian_and_the_heaviest_have_fourth_moments():
-    covariance = np.eye(40)
-    assert isinstance(tail_law(np.sign(draw_rows(covariance, 50, random_state=0))), Gaussian)
-    assert tail_law(draw_rows(covariance, 200, law=StudentT(1), random_state=0)) == StudentT(5.0)
 
 
 @pytest.mark.parametrize(("until", "told"), [(2, False), (20, True)])

@@ -5,7 +5,7 @@ import pytest
 from tests.helpers import correlated_rows
 
 from attenua import AttenuatedPCA, CorrectedPCA
-from attenua._correct.corrections import GRIDS, SEARCH_ORDER
+from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER
 from attenua_paper.studies.gain import best_affine_risk
 from attenua_paper.studies.hindsight import ALPHAS, CorrectedInHindsight, HeldMoments, risks_on_test
 
@@ -30,12 +30,12 @@ def greedy_by_hand(X, X_test, rank, neighbours):
 
     for name in SEARCH_ORDER if neighbours else SEARCH_ORDER[1:]:
         risks = [risk()]
-        for strength in GRIDS[name][1:]:
+        for strength in CORRECTIONS[name].strengths[1:]:
             risks.append(risk(**{name: strength}))
             if risks[-1] > risks[-2]:
                 break
         if np.argmin(risks):
-            chosen[name] = GRIDS[name][int(np.argmin(risks))]
+            chosen[name] = CORRECTIONS[name].strengths[int(np.argmin(risks))]
     return chosen, risk()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attenua._correct.corrections import CORRECTIONS
+from attenua._correct.registry import CORRECTIONS
 from attenua_paper.studies.budget import RESULTS_FILE, StudySettings
 from attenua_paper.studies.published import CELLS
 from attenua_paper.studies.store import ResultStore, read_results, read_runs

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold
 from small_shell import SMALL, run
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCACV
-from attenua._correct.corrections import CORRECTIONS
+from attenua._correct.registry import CORRECTIONS
 from attenua._data.folds import make_splits, repeated_splits
 from attenua_paper.studies import budget
 from attenua_paper.studies.budget import (

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh_tridiagonal
 
+from attenua._correct.correction import Correction, Limit
 from attenua._correct.tempering import powers, relative_changes
 from attenua._data.moments import Moments, with_diagonal, within_groups
 from attenua._data.namespace import array_namespace, asarray_like, spans
+from attenua._data.opening import FitData
 
 # Damping needs every entry of the covariance; for more columns than this it is not offered.
 LARGEST_DAMPED = 4_000
@@ -21,12 +23,7 @@ _TILE = 256
 _STEPS, _OF_SMALLEST, _OF_LARGEST = 24, 0.1, 3e-4
 
 
-def can_damp(n_features: int) -> bool:
-    """Whether damping is offered for this many columns."""
-    return n_features <= LARGEST_DAMPED
-
-
-def damped(moments: Moments, strength: float) -> Moments:
+def damped(moments: Moments, strength: float, prepared: None = None) -> Moments:
     r"""Return the moments whose correlations are :math:`r |r|^\beta`, with the same variances.
 
     Parameters
@@ -39,7 +36,7 @@ def damped(moments: Moments, strength: float) -> Moments:
     return moments if strength == 0 else DampedMoments(moments, strength)
 
 
-def damped_matrix(T: Any, strength: float) -> Any:
+def damped_matrix(T: Any, strength: float, prepared: None = None) -> Any:
     r"""Return :math:`F_{ij} = T_{ij} |r_{ij}|^\beta` off the diagonal, with :math:`F_{ii} = T_{ii}`.
 
     The correlation :math:`r_{ij} = T_{ij} / (T_{ii} T_{jj})^{1/2}` is 0 where a column has no variance. F has
@@ -59,7 +56,7 @@ def damped_matrix(T: Any, strength: float) -> Any:
     return _damped(T, variances, powers(variances, -0.5), strength)
 
 
-def differential(T: Any, strength: float, E: Any) -> Any:
+def differential(T: Any, strength: float, E: Any, prepared: None = None) -> Any:
     r"""Return the derivative of :func:`damped_matrix` at T in the direction of a symmetric E.
 
     .. math::
@@ -183,3 +180,28 @@ def _lower_bound(matrix: Any) -> float:
     values, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beyond[:-1]))
     residual = beyond[-1] * abs(vectors[-1, 0])
     return float(values[0] - residual - _OF_SMALLEST * abs(values[0]) - _OF_LARGEST * abs(values[-1]))
+
+
+def _limit(strength: float, data: FitData, names: Any) -> Limit | None:
+    if data.moments.n_features <= LARGEST_DAMPED:
+        return None
+    return Limit(
+        f"it needs every correlation, which is formed for up to {LARGEST_DAMPED:,} columns; X has "
+        f"{data.moments.n_features:,}"
+    )
+
+
+DAMPING = Correction(
+    name="damping",
+    kind="moments",
+    strengths=(0.0, 0.1, 0.25, 0.5, 1.0),
+    largest=np.inf,
+    apply=damped,
+    matrix=damped_matrix,
+    differential=differential,
+    limit=_limit,
+    weakens="small correlations",
+    how="At strength b a correlation r becomes r times |r| to the power b: small ones lose the largest part.",
+    price="It trusts that most small correlations are noise. It costs where many small effects add up.",
+    colour="#8a5a9e",
+)

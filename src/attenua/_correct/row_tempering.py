@@ -23,13 +23,17 @@ many as the square of the rows.
 Neither is a map of S, so there is no differential: the noise of :math:`S_\kappa` is its own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._data.reweighting import Reweighting, Splits
+from attenua._correct.correction import Correction, Limit
+from attenua._data.opening import FitData
+from attenua._data.reweighting import Reweighting
+from attenua._data.splits import Splits
 
 Array = NDArray[np.float64]
 
@@ -41,8 +45,8 @@ _NEAREST = 1e-12
 _NEAREST_TO_MEAN = 0.1
 
 
-def row_tempered(rows: Reweighting, strengths: Sequence[float]) -> Sequence[Callable[[], Splits]]:
-    """Return, for every strength above 0, a function that gives the splits with row tempering.
+def row_tempered(rows: Reweighting, strengths: Sequence[float]) -> list[Splits]:
+    """Return, for every strength above 0, the splits with row tempering.
 
     Parameters
     ----------
@@ -67,3 +71,27 @@ def row_weights(squared_lengths: Array, strength: float, nearest: float = _NEARE
 def pair_weights(squared_distances: Array, strength: float) -> Array:
     r"""Return :math:`|x_i - x_j|^{-2\kappa}`, and 0 for equal rows, which have no direction."""
     return np.where(squared_distances > 0, row_weights(squared_distances, strength), 0.0)
+
+
+def _limit(strength: float, data: FitData, names: Any) -> Limit | None:
+    if data.reweighter is not None:
+        return None
+    return Limit(
+        "it reads the rows twice, and they came from an iterator or from partial_fit; give a list of "
+        "batches, a dataset or an array",
+        warn=True,
+    )
+
+
+ROW_TEMPERING = Correction(
+    name="row_tempering",
+    kind="rows",
+    strengths=(0.0, 0.25, 0.5, 0.75, 1.0),
+    apply=row_tempered,
+    limit=_limit,
+    weakens="long rows",
+    how="A few long rows can make most of a covariance. At strength k a row, or the difference of two rows "
+    "where they are few, counts with its length to the power 1 − k; at 1 all are equally long.",
+    price="It trusts that rows have heavy tails or outliers. Where they do not, it wastes a little of them.",
+    colour="#3f8f8c",
+)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.neighbours import Smoother
+from attenua._correct.correction import Correction
+from attenua._correct.neighbours import Smoother, column_smoother
 from attenua._data.moments import CONSTANT, Moments
 from attenua._data.namespace import asarray_like, spans, to_host
 
@@ -22,7 +23,7 @@ _SIGNS = 8
 _FEW_ROWS = 600
 
 
-def smoothed(moments: Moments, strength: float, smoother: Smoother) -> Moments:
+def smoothed(moments: Moments, strength: float, smoother: Smoother | None) -> Moments:
     r"""Return the moments whose covariance is :math:`K_h S K_h`.
 
     Parameters
@@ -37,7 +38,7 @@ def smoothed(moments: Moments, strength: float, smoother: Smoother) -> Moments:
     return moments if strength == 0 else SmoothedMoments(moments, smoother, strength)
 
 
-def smoothed_matrix(T: Any, strength: float, smoother: Smoother) -> Any:
+def smoothed_matrix(T: Any, strength: float, smoother: Smoother | None) -> Any:
     r"""Return :math:`F = K_h T K_h`.
 
     Parameters
@@ -56,7 +57,7 @@ def smoothed_matrix(T: Any, strength: float, smoother: Smoother) -> Any:
     return asarray_like(T, host.T)
 
 
-def differential(T: Any, strength: float, E: Any, smoother: Smoother) -> Any:
+def differential(T: Any, strength: float, E: Any, smoother: Smoother | None) -> Any:
     r"""Return the derivative of :func:`smoothed_matrix` at T in the direction of a symmetric E.
 
     The map is linear, so this is :math:`K_h E K_h` for every T.
@@ -225,3 +226,22 @@ class SmoothedMoments(Moments):
     def combined(self, vectors: Array) -> Any:
         """Return combinations of the rows of A K, as columns."""
         return self.lift(asarray_like(self.mean, vectors))
+
+
+SMOOTHING = Correction(
+    name="smoothing",
+    kind="moments",
+    strengths=(0.0, 0.5, 0.8, 1.2, 2.0, 4.0),
+    largest=np.inf,
+    apply=smoothed,
+    matrix=smoothed_matrix,
+    differential=differential,
+    parameter="neighbours",
+    needs="'line', the shape of a grid, or an adjacency matrix",
+    prepare=column_smoother,
+    weakens="differences between neighbouring columns",
+    how="At strength h the matrix is averaged over neighbours, up to about h columns away.",
+    price="It trusts that neighbours vary together, as in spectra, series and images. It blurs sharp "
+    "features.",
+    colour="#b8952f",
+)

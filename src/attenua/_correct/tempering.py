@@ -2,15 +2,18 @@ r"""Tempering: :math:`t_i = s_i^{1-\gamma}` instead of the standard deviations i
 
 from typing import Any
 
+from attenua._correct.correction import Correction, Limit
 from attenua._data.moments import Moments
 from attenua._data.namespace import array_namespace
+from attenua._data.opening import FitData
+from attenua._data.range import vanishing_columns
 
-# Above this strength, columns whose variances are lost to underflow would count: below, what is left of them,
-# a power 1 - strength of a standard deviation below 1e-145, is less than rounding errors beside the others.
-NEEDS_VARIANCES = 0.85
+# Above this strength, columns whose variances are lost to underflow would count. Below it, what is left of
+# them (a power 1 - strength of a standard deviation below 1e-145) is less than the rounding of the others.
+_NEEDS_VARIANCES = 0.85
 
 
-def tempered(moments: Moments, strength: float) -> Moments:
+def tempered(moments: Moments, strength: float, prepared: None = None) -> Moments:
     r"""Return the moments of the columns divided by :math:`s_i^\gamma`.
 
     Their covariance is :math:`G S G` with :math:`G = \mathrm{diag}(s_1^{-\gamma}, \dots, s_p^{-\gamma})`. A
@@ -28,7 +31,7 @@ def tempered(moments: Moments, strength: float) -> Moments:
     return moments.scaled(powers(moments.variances, -strength / 2, moments.varies))
 
 
-def tempered_matrix(T: Any, strength: float) -> Any:
+def tempered_matrix(T: Any, strength: float, prepared: None = None) -> Any:
     r"""Return :math:`F_{ij} = T_{ij} (T_{ii} T_{jj})^{-\gamma/2}`; 0 in a row or column without variance.
 
     Parameters
@@ -44,7 +47,7 @@ def tempered_matrix(T: Any, strength: float) -> Any:
     return T * factors[:, None] * factors[None, :]
 
 
-def differential(T: Any, strength: float, E: Any) -> Any:
+def differential(T: Any, strength: float, E: Any, prepared: None = None) -> Any:
     r"""Return the derivative of :func:`tempered_matrix` at T in the direction of a symmetric E.
 
     .. math::
@@ -74,3 +77,33 @@ def powers(variances: Any, exponent: float, varies: Any = None) -> Any:
     varies = variances > 0 if varies is None else varies
     ones = xp.ones_like(variances)
     return xp.where(varies, xp.where(varies, variances, ones) ** exponent, xp.zeros_like(variances))
+
+
+def _limit(strength: float, data: FitData, names: Any) -> Limit | None:
+    if strength <= _NEEDS_VARIANCES:
+        return None
+    columns, listed = vanishing_columns(data.moments.total, names)
+    if not columns:
+        return None
+    return Limit(
+        f"X holds numbers in {listed} that are too small compared with the others, so that their variance is "
+        "lost; look for wrong values, or multiply these columns by a constant",
+        warn=True,
+    )
+
+
+TEMPERING = Correction(
+    name="tempering",
+    kind="moments",
+    strengths=(0.0, 0.25, 0.5, 1.0),
+    apply=tempered,
+    matrix=tempered_matrix,
+    differential=differential,
+    limit=_limit,
+    of_variances=True,
+    weakens="the sample variances inside covariances",
+    how="At strength g a column counts with its standard deviation to the power 1 − g; at 1 that is PCA of "
+    "the correlations.",
+    price="It trusts that columns are comparable. It costs where their variances differ for a reason.",
+    colour="#1d5a86",
+)

@@ -43,6 +43,7 @@ class DeviceRows:
         self.n_features = p
         self.forms_scatter = forms_scatter(self.n_samples, p)
         self._X, self._weights = X, sample_weight
+        self.weight = float(self.n_samples if sample_weight is None else xp.sum(sample_weight))
         self._unit = unit_for(device_magnitude(xp, X))
         self._origin = self._median_of_some()
         self._is_shifted = bool(xp.any(self._origin != 0))

@@ -139,6 +139,8 @@ def is_number_of_folds(cv: Any) -> bool:
 def interleaved_folds(n_folds: int, n_samples: int) -> list[slice]:
     """Return the held-out rows of a number of folds, as slices: row i is held out in fold ``i % n_folds``."""
     _check_number(n_folds, n_samples)
+    if n_samples - -(-n_samples // n_folds) < 2:
+        raise ValueError("split 0 of cv has one training row; a covariance needs at least two.")
     return [slice(fold, n_samples, n_folds) for fold in range(n_folds)]
 
 

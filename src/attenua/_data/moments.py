@@ -40,7 +40,7 @@ class Moments(ABC):
         Whether the rows are few enough to find the eigenvectors of S by their inner products: then
         ``row_space`` and ``spectrum`` can be asked for. A subclass brings ``_gram``, the eigenvalues and
         eigenvectors of these products, and ``combined``, which makes vectors of combinations of rows.
-    knows_products : bool
+    has_products : bool
         Whether the inner products of few rows are at hand.
     floor : float
         A lower bound of the eigenvalues of S: 0, except for a corrected S that is no covariance any more.
@@ -50,7 +50,7 @@ class Moments(ABC):
     unit: float
     forms_covariance: bool
     has_few_rows = False
-    knows_products = False
+    has_products = False
     floor = 0.0
 
     @property

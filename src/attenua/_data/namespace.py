@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from sklearn import get_config
 
-from attenua._data.extras import how_to_install
-
 # Libraries whose arrays are sparse or lazy although they offer the standard's functions.
 _NOT_DENSE = ("sparse", "dask", "dask_expr", "ndonnx")
 
@@ -145,7 +143,7 @@ def _compat() -> Any:
         import array_api_compat
     except ImportError:
         raise ImportError(
-            f"arrays of other libraries need array-api-compat: {how_to_install('array-api')}."
+            "arrays of other libraries need array-api-compat: pip install 'attenua[array-api]'."
         ) from None
     return array_api_compat
 

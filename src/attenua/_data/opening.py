@@ -9,7 +9,7 @@ from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
@@ -58,7 +58,7 @@ from attenua._data.reweighting import (
     factored,
 )
 from attenua._data.rows import HostRows
-from attenua._data.splits import FoldMoments, SplitMoments
+from attenua._data.splits import Split, SplitMoments, Splits
 from attenua._data.streams import RowStream
 
 
@@ -67,7 +67,7 @@ class FitData(NamedTuple):
 
     Attributes
     ----------
-    moments : FoldMoments or SplitMoments
+    moments : Splits
         Moments of all rows, and of both sides of every split.
     n_samples : int
         Number of rows that count.
@@ -83,7 +83,7 @@ class FitData(NamedTuple):
         The rows, where they can be read again with weights.
     """
 
-    moments: FoldMoments | SplitMoments
+    moments: Splits
     n_samples: int
     fewest_training_rows: int
     dtype: type
@@ -125,15 +125,23 @@ def open_for_fit(estimator: Any, X: Any, sample_weight: Any = None) -> FitData:
         return _dask_data(DaskRows(estimator, X, 1, sample_weight=sample_weight))
     if is_batches(X):
         return _open_batches(estimator, X, 1, "sample_weight", sample_weight)
-    rows = open_rows(estimator, X, sample_weight)
-    n, moments = rows.n_samples, _undivided(rows)
+    return _in_memory(estimator, open_rows(estimator, X, sample_weight), [])
+
+
+def _in_memory(
+    estimator: Any, rows: HostRows | DeviceRows, splits: Sequence[Split], folds: str = ""
+) -> FitData:
+    """Return what a fit needs of rows in memory, in splits."""
+    moments = SplitMoments(rows, splits)
     check_range(moments.total, rows.dtype, _names_of(estimator))
-    reweighter = RowsInMemory(rows, moments, _undivided, list)
-    return FitData(moments, n, n, rows.dtype, reweighter=reweighter)
-
-
-def _undivided(rows: Any) -> FoldMoments:
-    return FoldMoments([rows.moments()])
+    return FitData(
+        moments,
+        rows.n_samples,
+        moments.fewest_training_rows,
+        rows.dtype,
+        folds,
+        reweighter=RowsInMemory(rows, moments),
+    )
 
 
 def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> FitData:
@@ -146,42 +154,21 @@ def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> Fi
     rows = open_rows(estimator, X)
     n = rows.n_samples
     check_repeats(n_repeats)
-    if groups is None and n_repeats == 1 and is_number_of_folds(cv) and rows.forms_scatter:
+    splits: Sequence[Split]
+    if groups is None and n_repeats == 1 and is_number_of_folds(cv):
         # The folds that make_splits would give, without lists of row numbers as long as the data.
-        folds = interleaved_folds(int(cv), n)
-        fewest = n - len(range(n)[folds[0]])
-        if fewest < 2:
-            raise ValueError("split 0 of cv has one training row; a covariance needs at least two.")
-
-        def in_folds(some: Any) -> FoldMoments:
-            return FoldMoments([some.moments(fold) for fold in folds])
-
-        def all_but_each() -> list[NDArray[np.intp]]:
-            return [np.delete(np.arange(n), fold) for fold in folds]
-
-        moments = in_folds(rows)
-        check_range(moments.total, rows.dtype, _names_of(estimator))
-        reweighter = RowsInMemory(rows, moments, in_folds, all_but_each)
-        return FitData(moments, n, fewest, rows.dtype, _INTERLEAVED, reweighter=reweighter)
-    splits = make_splits(
-        cv,
-        n,
-        X=None if is_foreign(X) else X,
-        y=to_host(y),
-        groups=to_host(groups),
-        n_repeats=n_repeats,
-        random_state=estimator.random_state,
-    )
-    fewest = min(len(training) for training, _ in splits)
-
-    def in_splits(some: Any) -> SplitMoments:
-        return SplitMoments(some, splits)
-
-    moments = in_splits(rows)
-    check_range(moments.total, rows.dtype, _names_of(estimator))
-    reweighter = RowsInMemory(rows, moments, in_splits, lambda: [training for training, _ in splits])
-    words = _folds_in_words(cv, n_repeats, groups)
-    return FitData(moments, n, fewest, rows.dtype, words, reweighter=reweighter)
+        splits = [(None, fold) for fold in interleaved_folds(int(cv), n)]
+    else:
+        splits = make_splits(
+            cv,
+            n,
+            X=None if is_foreign(X) else X,
+            y=to_host(y),
+            groups=to_host(groups),
+            n_repeats=n_repeats,
+            random_state=estimator.random_state,
+        )
+    return _in_memory(estimator, rows, splits, _folds_in_words(cv, n_repeats, groups))
 
 
 _INTERLEAVED = "row i is held out in fold i % cv"

@@ -20,7 +20,7 @@ from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.namespace import asarray_like, to_host
 from attenua._data.row_moments import RowMoments
 from attenua._data.rows import HostRows
-from attenua._data.splits import FoldMoments, SplitMoments, SplitPair
+from attenua._data.splits import FoldMoments, SplitMoments, SplitPair, Splits
 from attenua._data.streams import RowStream
 
 Array = NDArray[np.float64]
@@ -31,45 +31,26 @@ Weighing = Callable[[Array], Array]
 FEW_ROWS = 1_000
 
 
-class Splits(ABC):
-    """The splits of some rows, whose training moments are other than those of the plain rows.
+class WeightedSplits(Splits):
+    """Splits of some rows whose training sides have weights; the held-out sides are those of plain splits."""
 
-    Attributes
-    ----------
-    n_splits, n_features : int
-        As of the plain splits.
-    on_device, forms_covariance : bool
-        Whether the rows are on a device, and whether p-by-p matrices are at hand.
-    pair_entries : int
-        Numbers that the moments of a split hold, beyond rows that all splits share.
-    """
-
-    def __init__(self, plain: FoldMoments | SplitMoments):
+    def __init__(self, plain: Splits):
         self._plain = plain
-        self.pair_entries = plain.pair_entries
-        self.n_splits, self.n_features = plain.n_splits, plain.n_features
+        self.n_splits, self.n_features, self.weight = plain.n_splits, plain.n_features, plain.weight
         self.on_device, self.forms_covariance = plain.on_device, plain.forms_covariance
-
-    @property
-    @abstractmethod
-    def total(self) -> Moments:
-        """Moments of all rows, about their plain mean."""
-
-    @abstractmethod
-    def pairs(self) -> Iterator[SplitPair]:
-        """Yield the moments of both sides of every split, about the plain mean of the training rows."""
+        self.pair_entries = plain.pair_entries
 
 
-class RowWeightedSplits(Splits):
-    """Splits in which single training rows have weights.
+class RowWeightedSplits(WeightedSplits):
+    """Splits in which single training rows have weights; moments are about the plain mean.
 
     Parameters
     ----------
-    plain, weighted : FoldMoments or SplitMoments
+    plain, weighted : Splits
         The same splits of the rows without and with weights.
     """
 
-    def __init__(self, plain: FoldMoments | SplitMoments, weighted: FoldMoments | SplitMoments):
+    def __init__(self, plain: Splits, weighted: Splits):
         super().__init__(plain)
         self._weighted = weighted
 
@@ -78,8 +59,7 @@ class RowWeightedSplits(Splits):
         """Moments of all rows, about their plain mean."""
         return self._about(self._weighted.total, self._plain.total)
 
-    def pairs(self) -> Iterator[SplitPair]:
-        """Yield the moments of both sides of every split, about the plain mean of the training rows."""
+    def _read(self) -> Iterator[SplitPair]:
         for pair, weighted in zip(self._plain.pairs(), self._weighted.pairs(), strict=True):
             yield pair._replace(training=self._about(weighted.training, pair.training))
 
@@ -88,7 +68,7 @@ class RowWeightedSplits(Splits):
         return _varying_with(weighted.in_unit(plain.unit).about(plain.mean), plain)
 
 
-class PairWeightedSplits(Splits):
+class PairWeightedSplits(WeightedSplits):
     r"""Splits in which pairs of training rows have weights.
 
     The covariance of training rows is :math:`\sum_{i<j} w_{ij} (x_i - x_j)(x_i - x_j)^\top / n^2`, which is
@@ -96,44 +76,43 @@ class PairWeightedSplits(Splits):
 
     Parameters
     ----------
-    plain : FoldMoments or SplitMoments
+    plain : SplitMoments
         The splits of the rows without weights.
     rows : HostRows or DeviceRows
         The rows.
-    training : sequence of ndarray of int
-        Training rows of every split.
     squares : ndarray of shape (n_samples, n_samples)
-        Squared distances of all pairs of rows.
-    weights : ndarray of shape (n_samples, n_samples)
-        Weights of all pairs of rows.
+        Squared distances of all pairs of rows, in the unit of the total.
+    weigh : callable
+        Squared distances, as parts of twice the total variance, to weights.
     """
 
-    def __init__(
-        self,
-        plain: FoldMoments | SplitMoments,
-        rows: Any,
-        training: Sequence[NDArray[np.intp]],
-        squares: Array,
-        weights: Array,
-    ):
+    def __init__(self, plain: SplitMoments, rows: Any, squares: Array, weigh: Weighing):
         super().__init__(plain)
-        self._rows, self._training = rows, training
+        self._rows, self._training_rows = rows, plain.training_rows
+        self._squares, self._weigh = squares, weigh
         if not self.forms_covariance:
             self.pair_entries = rows.n_samples**2  # of the matrix that mixes the rows
-        self._weighted_squares, self._weights = squares * weights, weights
+
+    @cached_property
+    def _weights(self) -> Array:
+        return self._weigh(self._squares / _positive(2 * self._plain.total.total_variance))
+
+    @cached_property
+    def _weighted_squares(self) -> Array:
+        return self._weights * self._squares
 
     @cached_property
     def total(self) -> Moments:
         """Moments of all rows."""
         return self._weighted_moments(None, self._plain.total)
 
-    def pairs(self) -> Iterator[SplitPair]:
-        """Yield the moments of both sides of every split."""
+    def _read(self) -> Iterator[SplitPair]:
         for pair in self._plain.pairs():
-            yield pair._replace(training=self._weighted_moments(self._training[pair.number], pair.training))
+            rows = self._training_rows(pair.number)
+            yield pair._replace(training=self._weighted_moments(rows, pair.training))
 
     def _weighted_moments(self, rows: NDArray[np.intp] | None, plain: Moments) -> Moments:
-        # Plain moments that keep their rows know more than new ones.
+        # Plain moments that keep their rows may hold inner products already.
         kept = plain if isinstance(plain, RowMoments) else self._rows.in_rows(rows).in_unit(plain.unit)
         counts = to_host(kept.row_weights)
         shares = counts / counts.sum()
@@ -142,7 +121,7 @@ class PairWeightedSplits(Splits):
             return _varying_with(kept.summed(asarray_like(kept.mean, L)), plain)
         used = np.flatnonzero(counts)
         mixing = np.zeros((len(used), len(counts)))
-        mixing[:, used] = root_of(L[np.ix_(used, used)], shares[used])
+        mixing[:, used] = laplacian_root(L[np.ix_(used, used)], shares[used])
         trace = float(shares @ self._weighted_squares @ shares) / 2
         return kept.mixed(asarray_like(kept.mean, mixing), trace)
 
@@ -156,7 +135,7 @@ def laplacian(weights: Array) -> Array:
     return np.diag(weights.sum(axis=1)) - weights
 
 
-def root_of(L: Array, shares: Array) -> Array:
+def laplacian_root(L: Array, shares: Array) -> Array:
     r"""Return M with :math:`M^\top M = L` on vectors whose mean by shares is 0, for a Laplacian L."""
     try:
         # Such vectors do not see the added matrix, which makes L positive definite where all are connected.
@@ -186,8 +165,8 @@ class Reweighting(ABC):
         return max(self.n_samples, self.weight) <= FEW_ROWS
 
     @abstractmethod
-    def with_row_weights(self, weighings: Sequence[Weighing]) -> Sequence[Callable[[], Splits]]:
-        """Return, for each weighing, what reads the splits with weights on the rows.
+    def with_row_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
+        """Return, for each weighing, the splits with weights on the rows.
 
         A row is weighed by its squared distance from the mean of all rows, as a part of the total variance.
         The mean of all rows, and not of the training rows, lets the sums of folds add up; a row that is held
@@ -195,59 +174,38 @@ class Reweighting(ABC):
         """
 
     @abstractmethod
-    def with_pair_weights(self, weighings: Sequence[Weighing]) -> Sequence[Callable[[], Splits]]:
-        """Return, for each weighing, what reads the splits with weights on pairs of rows, which are few.
+    def with_pair_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
+        """Return, for each weighing, the splits with weights on pairs of rows, which are few.
 
         A pair is weighed by its squared distance, as a part of twice the total variance.
         """
 
 
 class RowsInMemory(Reweighting):
-    """Rows in memory or on a device that are read again.
+    """Rows in memory or on a device. Their weighted splits read them when they are first used.
 
     Parameters
     ----------
     rows : HostRows or DeviceRows
         The rows.
-    plain : FoldMoments or SplitMoments
+    plain : SplitMoments
         Their splits.
-    arrange : callable
-        Makes the same splits of other rows.
-    training : callable
-        Returns the training rows of every split.
     """
 
-    def __init__(
-        self,
-        rows: Any,
-        plain: FoldMoments | SplitMoments,
-        arrange: Callable[[Any], FoldMoments | SplitMoments],
-        training: Callable[[], Sequence[NDArray[np.intp]]],
-    ):
-        self.n_samples, self.weight = rows.n_samples, plain.weight
-        self._rows, self._plain, self._arrange, self._training = rows, plain, arrange, training
+    def __init__(self, rows: Any, plain: SplitMoments):
+        self.n_samples, self.weight = rows.n_samples, rows.weight
+        self._rows, self._plain = rows, plain
 
-    def with_row_weights(self, weighings: Sequence[Weighing]) -> Sequence[Callable[[], Splits]]:
-        """Return, for each weighing, what reads the splits with weights on the rows."""
-        total = self._plain.total
+    def with_row_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
+        """Return, for each weighing, the splits with weights on the rows."""
+        plain, total = self._plain, self._plain.total
         lengths = self._rows.squared_lengths(total) / _positive(total.total_variance)
+        return [RowWeightedSplits(plain, plain.reweighted(weigh(lengths))) for weigh in weighings]
 
-        def read(weigh: Weighing) -> Splits:
-            return RowWeightedSplits(self._plain, self._arrange(_Weighted(self._rows, weigh(lengths))))
-
-        return [lambda weigh=weigh: read(weigh) for weigh in weighings]
-
-    def with_pair_weights(self, weighings: Sequence[Weighing]) -> Sequence[Callable[[], Splits]]:
-        """Return, for each weighing, what reads the splits with weights on pairs of rows."""
-        total = self._plain.total
-        kept = self._rows.in_rows().in_unit(total.unit)
-        squares, unit = kept.squared_distances(), _positive(2 * total.total_variance)
-        training = self._training()
-
-        def read(weigh: Weighing) -> Splits:
-            return PairWeightedSplits(self._plain, self._rows, training, squares, weigh(squares / unit))
-
-        return [lambda weigh=weigh: read(weigh) for weigh in weighings]
+    def with_pair_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
+        """Return, for each weighing, the splits with weights on pairs of rows."""
+        squares = self._rows.in_rows().in_unit(self._plain.total.unit).squared_distances()
+        return [PairWeightedSplits(self._plain, self._rows, squares, weigh) for weigh in weighings]
 
 
 @dataclass(frozen=True)
@@ -330,29 +288,24 @@ class RowsOfStream(Reweighting):
         self.n_samples, self.weight = first.n_rows, plain.weight
         self._first, self._plain, self._read, self._gather = first, plain, read, gather
 
-    def with_row_weights(self, weighings: Sequence[Weighing]) -> Sequence[Callable[[], Splits]]:
+    def with_row_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
         """Return, for each weighing, the splits with weights on the rows: the rows are read once for all."""
         total = self._plain.total
         factors = [RowFactors(weigh, total.mean, total.unit, total.total_variance) for weigh in weighings]
         streams = self._read(factors)
         self._check(streams[0].n_rows)
-        return [lambda again=again: RowWeightedSplits(self._plain, again.moments()) for again in streams]
+        return [RowWeightedSplits(self._plain, stream.moments()) for stream in streams]
 
-    def with_pair_weights(self, weighings: Sequence[Weighing]) -> Sequence[Callable[[], Splits]]:
-        """Return, for each weighing, what gives the splits with weights on pairs of the gathered rows."""
+    def with_pair_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
+        """Return, for each weighing, the splits with weights on pairs of the gathered rows."""
         parts = self._gather()
         if not parts:
             self._check(0)
         rows, groups, sample_weight = joined(parts)
         host = HostRows(rows, sample_weight)
         self._check(host.n_samples)
-        splits = self._first.splits(host.n_samples, groups)
-
-        def arrange(some: Any) -> FoldMoments | SplitMoments:
-            return SplitMoments(some, splits) if splits else FoldMoments([some.moments()])
-
-        training = [training for training, _ in splits]
-        return RowsInMemory(host, arrange(host), arrange, lambda: training).with_pair_weights(weighings)
+        splits = SplitMoments(host, self._first.splits(host.n_samples, groups))
+        return RowsInMemory(host, splits).with_pair_weights(weighings)
 
     def _check(self, n_rows: int) -> None:
         if n_rows != self.n_samples:
@@ -361,18 +314,3 @@ class RowsOfStream(Reweighting):
 
 def _positive(value: float) -> float:
     return value if value > 0 else 1.0
-
-
-class _Weighted:
-    """Rows with factors of their weights, as splits read them."""
-
-    def __init__(self, rows: Any, factors: Array):
-        self._rows, self._factors = rows, factors
-        self.n_samples, self.n_features, self.xp = rows.n_samples, rows.n_features, rows.xp
-        self.forms_scatter = rows.forms_scatter
-
-    def moments(self, rows: Any = None) -> Any:
-        return self._rows.moments(rows, self._factors)
-
-    def kept(self, rows: Any) -> Any:
-        return self._rows.kept(rows)

@@ -336,7 +336,7 @@ class RowMoments(Moments):
         return A.T @ A
 
     @property
-    def knows_products(self) -> bool:
+    def has_products(self) -> bool:
         """Whether the inner products of few rows are at hand."""
         return self._products is not None
 

@@ -57,6 +57,7 @@ class HostRows:
         self.dtype = np.float32 if X.dtype == np.float32 else np.float64
         self._X = X
         self._weights = sample_weight
+        self.weight = float(self.n_samples if sample_weight is None else sample_weight.sum())
         self.forms_scatter = forms_scatter(*X.shape, sparse=sp.issparse(X))
         self._feature_names = feature_names
         # Rows that are summed up are checked as they are read; a few of them give the frame to begin with.

@@ -4,19 +4,24 @@ A training set is added up from the sets that are not held out. It is never "all
 subtract would leave the rounding errors of a held-out outlier behind.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attenua._data.moments import Moments, ScatterMoments, common_unit
 
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+Indices = NDArray[np.intp]
+# Training rows and held-out rows. Folds, which together hold out every row once, have None for the first.
+Split = tuple[Indices | None, Indices | slice]
 
 # Folds of rows in memory beyond this many are not all held at once.
 _MOST_PARTS = 20
+# Moments of all splits that take no more than this are kept for the next pass over them.
+_KEPT_BYTES = 256 * 2**20
 
 
 class SplitPair(NamedTuple):
@@ -27,7 +32,52 @@ class SplitPair(NamedTuple):
     held_out: Moments
 
 
-class FoldMoments:
+class Splits(ABC):
+    """Moments of both sides of every split.
+
+    Attributes
+    ----------
+    n_splits, n_features : int
+        Number of splits, and of columns.
+    weight : float
+        Sum of the weights of all rows.
+    on_device, forms_covariance : bool
+        Whether the rows are on a device, and whether their moments hold p-by-p matrices.
+    pair_entries : int
+        Numbers that the moments of one split hold, beyond rows that all splits share.
+    """
+
+    n_splits: int
+    n_features: int
+    weight: float
+    on_device: bool
+    forms_covariance: bool
+    pair_entries: int
+    _keeps_pairs = False
+    _kept: list[SplitPair] | None = None
+
+    @property
+    @abstractmethod
+    def total(self) -> Moments:
+        """Moments of all rows."""
+
+    @abstractmethod
+    def _read(self) -> Iterable[SplitPair]:
+        """Yield the moments of both sides of every split, all in one unit."""
+
+    def keep_pairs(self) -> Self:
+        """Keep the moments of the splits from now on, where they are small: for more than one pass."""
+        self._keeps_pairs = 8 * self.n_splits * self.pair_entries <= _KEPT_BYTES
+        return self
+
+    def pairs(self) -> Iterable[SplitPair]:
+        """Return or yield the moments of both sides of every split, all in one unit."""
+        if self._kept is None and self._keeps_pairs:
+            self._kept = list(self._read())
+        return self._read() if self._kept is None else self._kept
+
+
+class FoldMoments(Splits):
     """Moments of folds that hold every row once.
 
     Parameters
@@ -38,20 +88,19 @@ class FoldMoments:
 
     def __init__(self, folds: Sequence[Any]):
         self._folds = list(folds) if len(folds) == 1 else [fold.shared() for fold in folds]
-        self.n_splits = len(folds)
+        self.n_splits = len(folds) if len(folds) > 1 else 0
         self.n_features = self._folds[0].n_features
         self.weight = sum(fold.weight for fold in folds)
         self.on_device = self._folds[0].xp is not np
         self.forms_covariance = self._folds[0].forms_covariance
-        self.pair_entries = self.n_features**2 if self.forms_covariance else 0
+        self.pair_entries = self.n_features**2
 
     @cached_property
     def total(self) -> Moments:
         """Moments of all rows."""
-        return ScatterMoments.sum(self._folds) if self.n_splits > 1 else self._folds[0]
+        return ScatterMoments.sum(self._folds) if self.n_splits else self._folds[0]
 
-    def pairs(self) -> Iterator[SplitPair]:
-        """Yield the moments of both sides of every split, all in one unit."""
+    def _read(self) -> Iterator[SplitPair]:
         unit = common_unit(self._folds)
         for number, training in _all_but_each(self.n_splits, self._sum):
             yield SplitPair(number, training.in_unit(unit), self._folds[number].in_unit(unit))
@@ -60,8 +109,8 @@ class FoldMoments:
         return ScatterMoments.sum(self._folds[start:stop])
 
 
-class SplitMoments:
-    """Moments of both sides of any splits of rows in memory.
+class SplitMoments(Splits):
+    """Moments of both sides of any splits of rows in memory; nothing is read before it is needed.
 
     Where consecutive splits hold out every row once and train on the others, each row is read once for all
     of them. Elsewhere, a training set is read by itself.
@@ -70,78 +119,99 @@ class SplitMoments:
     ----------
     rows : HostRows or DeviceRows
         The data.
-    splits : sequence of (training rows, held-out rows)
-        The splits.
+    splits : sequence of Split
+        The splits; empty if no rows are held out.
+    factors : ndarray of shape (n_samples,), optional
+        Multiply the weights of the rows.
     """
 
-    def __init__(self, rows: Any, splits: Sequence[Split]):
-        self._rows = rows
-        self._splits = splits
+    def __init__(self, rows: Any, splits: Sequence[Split], factors: NDArray[np.float64] | None = None):
+        self._rows, self._splits, self._factors = rows, splits, factors
         self.n_splits = len(splits)
         self.n_features = rows.n_features
-        self.weight = float(rows.n_samples)
+        self.weight = rows.weight
         self.on_device = rows.xp is not np
         self.forms_covariance = rows.forms_scatter
-        self.pair_entries = self.n_features**2 if self.forms_covariance else 0
-        self._partitions = self._find_partitions() if rows.forms_scatter else []
-        self._few_parts: tuple[range, FoldMoments] | None = None
-        self._kept: list[SplitPair] | None = None
+        self.pair_entries = self.n_features**2
+        if not self.forms_covariance:
+            # The products of rows of a few splits are kept whatever they take, since they are expensive.
+            self.pair_entries = 0 if self.n_splits <= _MOST_PARTS else rows.n_samples**2
+
+    def reweighted(self, factors: NDArray[np.float64]) -> "SplitMoments":
+        """Return the same splits of the same rows, their weights multiplied by factors."""
+        return SplitMoments(self._rows, self._splits, factors)
+
+    def training_rows(self, number: int) -> Indices:
+        """Return the numbers of the training rows of a split."""
+        training, held_out = self._splits[number]
+        return np.delete(np.arange(self._rows.n_samples), held_out) if training is None else training
+
+    @property
+    def fewest_training_rows(self) -> int:
+        """Rows of the smallest training set; all rows if none are held out."""
+        n = self._rows.n_samples
+        sizes = (
+            n - len(range(n)[held_out]) if training is None else len(training)
+            for training, held_out in self._splits
+        )
+        return min(sizes, default=n)
 
     @cached_property
     def total(self) -> Moments:
         """Moments of all rows."""
         if self._partitions and len(self._partitions[0]) <= _MOST_PARTS:
-            return self._folds_of(self._partitions[0]).total
-        return self._rows.moments()
+            return self._first_folds.total
+        return self._moments()
 
-    def pairs(self) -> Iterator[SplitPair]:
-        """Return an iterator of the moments of both sides of every split, all in one unit."""
-        if self.forms_covariance or self.n_splits > _MOST_PARTS:
-            return self._in_one_unit()
-        if self._kept is None:
-            # A few moments of rows that are kept are small beside the rows, and know more every time.
-            self._kept = list(self._in_one_unit())
-        return iter(self._kept)
-
-    def _in_one_unit(self) -> Iterator[SplitPair]:
-        unit = self.total.unit
-        for pair in self._read():
-            yield SplitPair(pair.number, pair.training.in_unit(unit), pair.held_out.in_unit(unit))
+    def _moments(self, rows: Any = None) -> Any:
+        return self._rows.moments(rows, self._factors)
 
     def _read(self) -> Iterator[SplitPair]:
-        for partition in self._partitions:
+        unit = self.total.unit
+        for number, training, held_out in self._read_in_any_unit():
+            yield SplitPair(number, training.in_unit(unit), held_out.in_unit(unit))
+
+    def _read_in_any_unit(self) -> Iterator[tuple[int, Any, Any]]:
+        for place, partition in enumerate(self._partitions):
             if len(partition) <= _MOST_PARTS:
-                for number, training, held_out in self._folds_of(partition).pairs():
-                    yield SplitPair(partition[number], training, held_out)
+                folds = self._first_folds if place == 0 else self._folds(partition)
+                for number, training, held_out in folds.pairs():
+                    yield partition[number], training, held_out
             else:
-                yield from self._of_many_parts(partition)
+                yield from self._many_parts(partition)
         if not self._partitions:
-            for number, (training, held_out) in enumerate(self._splits):
-                yield SplitPair(number, self._rows.moments(training), self._rows.moments(held_out))
+            for number, (_, held_out) in enumerate(self._splits):
+                yield number, self._moments(self.training_rows(number)), self._moments(held_out)
 
-    def _folds_of(self, partition: range) -> FoldMoments:
-        """Return the moments of the held-out sets of a partition; those of one partition are kept."""
-        if self._few_parts is None or self._few_parts[0] != partition:
-            folds = FoldMoments([self._rows.moments(self._splits[number][1]) for number in partition])
-            self._few_parts = (partition, folds)
-        return self._few_parts[1]
+    @cached_property
+    def _first_folds(self) -> FoldMoments:
+        """Moments of the held-out sets of the first partition: for the total and for its splits."""
+        return self._folds(self._partitions[0])
 
-    def _of_many_parts(self, partition: range) -> Iterator[SplitPair]:
+    def _folds(self, partition: range) -> FoldMoments:
+        return FoldMoments([self._moments(self._splits[number][1]) for number in partition])
+
+    def _many_parts(self, partition: range) -> Iterator[tuple[int, Any, Any]]:
         """Yield the pairs of a partition whose parts are too many to hold a matrix of each."""
+        parts = [np.arange(self._rows.n_samples)[self._splits[number][1]] for number in partition]
 
-        def of_parts(start: int, stop: int) -> Moments:
-            parts = [self._splits[number][1] for number in partition[start:stop]]
-            return self._rows.moments(np.sort(np.concatenate(parts)))
+        def union(start: int, stop: int) -> ScatterMoments:
+            moments: ScatterMoments = self._moments(np.sort(np.concatenate(parts[start:stop])))
+            return moments
 
-        for position, training in _all_but_each(len(partition), of_parts):
-            number = partition[position]
-            yield SplitPair(number, training, self._rows.kept(self._splits[number][1]))
+        for place, training in _all_but_each(len(parts), union):
+            yield partition[place], training, self._rows.kept(parts[place])
 
-    def _find_partitions(self) -> list[range]:
-        """Return the runs of splits whose held-out sets are all rows, once each, and training the rest.
+    @cached_property
+    def _partitions(self) -> list[range]:
+        """The runs of splits whose held-out sets are all rows, once each, and training the rest.
 
         If any split is not of this kind there are none: every training set is then read by itself.
         """
+        if not self.forms_covariance:
+            return []
+        if self._splits and all(training is None for training, _ in self._splits):
+            return [range(self.n_splits)]
         n = self._rows.n_samples
         partitions, start = [], 0
         held_so_far = np.zeros(n, dtype=np.intp)
@@ -159,7 +229,7 @@ class SplitMoments:
 
 
 def _all_but_each(
-    count: int, moments_of: Callable[[int, int], ScatterMoments]
+    count: int, union: Callable[[int, int], ScatterMoments]
 ) -> Iterator[tuple[int, ScatterMoments]]:
     """Yield, for every one of some parts, the moments of all others, without subtracting.
 
@@ -173,6 +243,6 @@ def _all_but_each(
             return
         middle = (start + stop) // 2
         for own, other in (((start, middle), (middle, stop)), ((middle, stop), (start, middle))):
-            yield from below(*own, [ScatterMoments.sum([*outside, moments_of(*other)])])
+            yield from below(*own, [ScatterMoments.sum([*outside, union(*other)])])
 
     return below(0, count, [])

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from attenua._data.checks import caller_level
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import array_namespace, asarray_like, to_host
-from attenua._solve.decompose import small_eigh
-from attenua._solve.subspace import Subspace, rounding
+from attenua._solve.subspace import Subspace, rounding, small_eigh
 
 Array = NDArray[np.float64]
 

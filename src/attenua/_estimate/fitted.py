@@ -69,23 +69,13 @@ def forget(estimator: Any) -> None:
 
 @contextmanager
 def fit_from_nothing(estimator: Any) -> Iterator[None]:
-    """Forget what was fitted; a fit that fails or is broken off leaves nothing of its own either.
-
-    An answer that stayed would belong to other rows or other parameters than those last given.
-    """
-    try:
-        _drop_fitted(estimator)
+    """Forget what was fitted; a fit that fails or is broken off leaves the estimator as it was before."""
+    with all_or_nothing(estimator):
+        # Whatever scikit-learn's convention calls fitted, columns included, and the sums of batches.
+        for name in list(vars(estimator)):
+            if name == "_stream" or (name.endswith("_") and not name.startswith("_")):
+                del vars(estimator)[name]
         yield
-    except BaseException:
-        _drop_fitted(estimator)
-        raise
-
-
-def _drop_fitted(estimator: Any) -> None:
-    """Delete whatever scikit-learn's convention calls fitted, columns included, and the sums of batches."""
-    for name in list(vars(estimator)):
-        if name == "_stream" or (name.endswith("_") and not name.startswith("_")):
-            del vars(estimator)[name]
 
 
 @contextmanager
@@ -112,6 +102,6 @@ def _as_kind(kind: Kind, value: Any, like: Any, dtype: type) -> Any:
         Kind.COUNT: int,
         Kind.TEXT: str,
         Kind.STRENGTHS: dict,
-        Kind.CHOICES: list,
+        Kind.CHOICES: lambda choices: [dict(choice) for choice in choices],
         Kind.STEPS: Steps,
     }[kind](value)

@@ -4,7 +4,6 @@ import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua._data.checks import caller_level
@@ -15,8 +14,7 @@ from attenua._estimate.fitted import SUBSPACE, Kind, fit_from_nothing, store
 from attenua._estimate.transformer import SubspaceTransformer
 from attenua._select.comparison import CrossValidation, cross_validate
 from attenua._select.rank import resolve_rank
-from attenua._select.rule import Rule
-from attenua._select.same_subspace import same_subspace
+from attenua._select.rule import Rule, same_subspace
 
 
 class RuleTransformer(SubspaceTransformer):
@@ -43,7 +41,7 @@ class RuleTransformer(SubspaceTransformer):
         self
         """
         with fit_from_nothing(self):
-            self._fit_moments(open_for_fit(self, X, sample_weight))
+            self._fit_data(open_for_fit(self, X, sample_weight))
         return self
 
     def _fit_moments(self, data: FitData) -> None:
@@ -59,9 +57,10 @@ class RuleTransformer(SubspaceTransformer):
 
 
 class CrossValidated(SubspaceTransformer):
-    """What estimators share that choose by cross-validation.
+    """The subspace of a rule at the strength that reconstructs held-out rows best, PCA among them.
 
-    A subclass has the parameters ``cv``, ``n_repeats``, ``n_jobs`` and ``random_state``.
+    A subclass has the parameters ``cv``, ``n_repeats``, ``n_jobs`` and ``random_state``. It says which rule
+    its parameters stand for, or chooses in its own way by overriding ``_fit_moments``.
     """
 
     cv: Any
@@ -70,14 +69,15 @@ class CrossValidated(SubspaceTransformer):
     random_state: Any
     gain_: float
     folds_: str
+    held_out_ratio_: float
     cv_risk_: NDArray[Any]
     cv_risk_folds_: NDArray[Any]
     verdict_: str
-    _fitted: ClassVar[dict[str, Kind]] = SUBSPACE | {"gain_": Kind.NUMBER, "folds_": Kind.TEXT}
-
-    @abstractmethod
-    def _fit_moments(self, data: FitData) -> None:
-        """Choose, find the subspace from the moments, and set the fitted attributes."""
+    _fitted: ClassVar[dict[str, Kind]] = SUBSPACE | {
+        "gain_": Kind.NUMBER,
+        "folds_": Kind.TEXT,
+        "held_out_ratio_": Kind.NUMBER,
+    }
 
     def fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
         """Choose by cross-validation and fit the choice to all rows.
@@ -96,7 +96,7 @@ class CrossValidated(SubspaceTransformer):
         self
         """
         with fit_from_nothing(self):
-            self._fit_moments(open_for_cv(self, X, y, groups))
+            self._fit_data(open_for_cv(self, X, y, groups))
         return self
 
     def _rank(self, data: FitData) -> int:
@@ -119,41 +119,37 @@ class CrossValidated(SubspaceTransformer):
         if columns:
             warnings.warn(
                 f"X varies so much more in {columns} than in the other columns that held-out risks are lost "
-                "to rounding, so that what they choose means little. Leave out what is no measurement, such "
-                "as numbers of rows and times, or scale the columns, for example by StandardScaler.",
+                "to rounding, so that the choice means little. Drop columns that are not measurements, such "
+                "as IDs and timestamps, or scale the columns, for example with StandardScaler.",
                 stacklevel=caller_level(),
             )
 
-
-class RuleTransformerCV(CrossValidated):
-    """The subspace of a rule at the strength that reconstructs held-out rows best, PCA among them.
-
-    A subclass says which rule its parameters stand for.
-    """
-
-    @abstractmethod
     def _rule(self, n_features: int) -> Rule:
         """Check the parameters and return the rule with all candidates, the first PCA."""
+        raise NotImplementedError
 
-    @abstractmethod
     def _choice(self, result: CrossValidation, taken: int) -> dict[str, Any]:
         """Return the fitted attributes that hold candidates and their risks.
 
         ``taken`` is the position of the candidate taken: ``result.best``, or 0 where that gives PCA's
         subspace.
         """
+        raise NotImplementedError
 
     def _fit_moments(self, data: FitData) -> None:
-        """Choose a strength and find its subspace from the moments, and set the fitted attributes."""
+        """Choose a strength, find its subspace from the moments, and set the fitted attributes."""
         rule = self._rule(data.moments.n_features)
         rank = self._rank(data)
         result = cross_validate(data.moments, rule, rank, self.n_jobs)
         taken, total = result.best, data.moments.total
-        # PCA first, and beside it what was chosen, unless that is PCA.
-        refitted = rule.with_strengths(rule.strengths[np.unique([0, taken])])
+        refitted = rule.with_strengths([rule.strengths[place] for place in sorted({0, taken})])
         subspaces = dict(refitted.subspaces(total, rank))
         if taken and same_subspace(subspaces[0].basis, subspaces[1].basis):
             taken = 0
         self._store(total, subspaces[min(taken, 1)], data.n_samples, data.dtype)
-        choice = self._choice(result, taken) | {"gain_": result.gains[taken], "folds_": data.folds}
+        choice = self._choice(result, taken) | {
+            "gain_": result.gains[taken],
+            "folds_": data.folds,
+            "held_out_ratio_": result.held_out_ratio,
+        }
         store(self, choice, total.mean, data.dtype)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.corrections import CORRECTIONS, checked_strength_of
+from attenua._correct.registry import CORRECTIONS, Strengths, checked_strength
 from attenua._estimate.fitted import Kind
 from attenua._select.steps import Step
 
@@ -62,12 +62,12 @@ def _shapes(
     shapes: dict[str, Shape] = {"mean_": (p,), "noise_variance_": ()}
     shapes |= dict.fromkeys(per_component, (rank,))
     if "cv_risk_" in forms:
-        candidates, folds = "candidates_" if "candidates_" in forms else "alphas_", forms["cv_risk_folds_"][1]
-        count = forms[candidates][1][:1]
-        require(len(count) == 1, f"{candidates} must hold strengths")
+        count, folds = forms["cv_risk_"][1], forms["cv_risk_folds_"][1]
+        require(len(count) == 1, "cv_risk_ must have one number for each candidate")
         require(len(folds) == 2, "cv_risk_folds_ must be a matrix, a row for each split")
-        shapes |= {"cv_risk_": count, "cv_risk_folds_": (folds[0], *count)}
-        shapes[candidates] = (*count, len(CORRECTIONS)) if candidates == "candidates_" else count
+        shapes["cv_risk_folds_"] = (folds[0], *count)
+        if "alphas_" in forms:
+            shapes["alphas_"] = count
     return shapes
 
 
@@ -87,13 +87,6 @@ def check_arrays(arrays: Mapping[str, NDArray[Any]], require: Require) -> None:
         alphas = arrays["alphas_"]
         increasing = alphas[0] == 0 and bool((np.diff(alphas) > 0).all())
         require(increasing and alphas[-1] <= 1, "alphas_ must increase from 0, up to 1")
-    if "candidates_" in arrays:
-        candidates = arrays["candidates_"]
-        require(not candidates[0].any(), "candidates_ must begin with PCA")
-        pairs = (
-            (name, value) for row in candidates.tolist() for name, value in zip(CORRECTIONS, row, strict=True)
-        )
-        require(all(_is_strength(*pair) for pair in pairs), "candidates_ must hold strengths")
 
 
 def check_numbers(
@@ -111,19 +104,24 @@ def check_numbers(
         require(fitted["alpha_"] in arrays["alphas_"], "alpha_ must be one of alphas_")
     for key in ("gain_", "left_out_gain_"):
         require(-math.inf < fitted.get(key, 0.0) <= 1, f"{key} must be a number of at most 1")
-    if "candidates_" in arrays:
+    require(0 < fitted.get("held_out_ratio_", 1.0) < math.inf, "held_out_ratio_ must be above 0")
+    if "candidates_" in fitted:
         _check_search(fitted, arrays, require)
 
 
 def _check_search(fitted: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], require: Require) -> None:
     """Check what a search for strengths chose, and its steps."""
-    candidates, choices = arrays["candidates_"].tolist(), fitted["choices_"]
+    candidates, choices = fitted["candidates_"], fitted["choices_"]
+    require(
+        all(map(_are_strengths, candidates)), "candidates_ must hold strengths by the names of corrections"
+    )
+    count = len(arrays["cv_risk_"])
+    require(len(candidates) == count, f"candidates_ must have {count} entries, as cv_risk_ has")
+    all_strengths = [all_by_name(candidate) for candidate in candidates]
+    require(not any(all_strengths[0].values()), "candidates_ must begin with PCA")
 
     def is_candidate(choice: Any) -> bool:
-        named = isinstance(choice, dict) and tuple(choice) == CORRECTIONS
-        return (
-            named and all(_is_float(value) for value in choice.values()) and [*choice.values()] in candidates
-        )
+        return _are_strengths(choice) and all_by_name(choice) in all_strengths
 
     require(is_candidate(fitted["corrections_"]), "corrections_ must be one of candidates_, by names")
     n_splits = len(arrays["cv_risk_folds_"])
@@ -131,6 +129,18 @@ def _check_search(fitted: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]],
     require(fits, "choices_ must be one of candidates_ for every split, by names")
     for number, step in enumerate(fitted["steps_"]):
         require(_is_step(step), f"steps_[{number}] is not a step of a search")
+
+
+def all_by_name(strengths: Mapping[str, float]) -> dict[str, float]:
+    """Return the strengths of all corrections; one that the file does not name is 0."""
+    return dict(Strengths(**strengths))
+
+
+def _are_strengths(strengths: Any) -> bool:
+    return isinstance(strengths, dict) and all(
+        name in CORRECTIONS and _is_float(value) and _is_strength(name, value)
+        for name, value in strengths.items()
+    )
 
 
 def _is_step(step: Any) -> bool:
@@ -164,7 +174,7 @@ def _is_float(value: Any) -> bool:
 
 def _is_strength(correction: str, value: float) -> bool:
     try:
-        checked_strength_of(correction, value)
+        checked_strength(correction, value)
     except ValueError:
         return False
     return True

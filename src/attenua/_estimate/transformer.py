@@ -7,22 +7,22 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from attenua._data.batches import from_arrow, refuse_batches
+from attenua._data.batches import from_arrow, one_batch, refuse_batches
 from attenua._data.blocks import partly_centred, row_blocks, sparse_squared_lengths, unit_for
 from attenua._data.checks import caller_level
 from attenua._data.dask_rows import dask_mean_score, is_dask, lazy_rows
 from attenua._data.frames import naming_text_columns
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import array_namespace, asarray_like, check_same_place, clipped, namespace_of
-from attenua._data.opening import checked_magnitude, checked_rows
+from attenua._data.opening import FitData, checked_magnitude, checked_rows, stream_data, with_batch
 from attenua._data.range import check_scores
-from attenua._estimate.answer import AnswerFirst
 from attenua._estimate.axes import principal_axes, unbiased_total, warn_of_tie
-from attenua._estimate.fitted import SUBSPACE, Kind, store
+from attenua._estimate.fitted import SUBSPACE, Kind, all_or_nothing, forget, store
+from attenua._estimate.html import AnswerFirst
 from attenua._solve.subspace import Convergence, Subspace
 
 
@@ -101,8 +101,11 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 class SubspaceTransformer(AnswerFirst, RowsTransformer):
     """Project on an estimated subspace and back, in the manner of scikit-learn's PCA.
 
-    A subclass has the parameters ``n_components`` and ``whiten``; its ``fit`` opens the rows, finds a
-    subspace and calls ``_store``.
+    A subclass has the parameters ``n_components`` and ``whiten``. Its ``fit`` opens the rows and calls
+    ``_fit_data``; its ``_fit_moments`` finds a subspace and calls ``_store``.
+
+    A subclass with ``partial_fit`` only adds up batches there. The subspace is computed at the first use of
+    a fitted attribute or method after a batch, so a hundred batches cost one set of eigenproblems.
     """
 
     n_components: Any
@@ -115,6 +118,65 @@ class SubspaceTransformer(AnswerFirst, RowsTransformer):
     n_samples_: int
     shortfall_: float
     _fitted: ClassVar[dict[str, Kind]] = SUBSPACE
+    _array_api_support: ClassVar[bool] = False
+
+    def _fit_moments(self, data: FitData) -> None:
+        """Find the subspace from the moments of the rows and set the fitted attributes."""
+        raise NotImplementedError
+
+    def _fit_data(self, data: FitData) -> None:
+        """Set the fitted attributes, and keep the sums of a stream for ``partial_fit``."""
+        vars(self).pop("_stream", None)
+        self._fit_moments(data)
+        if data.stream is not None and hasattr(type(self), "partial_fit"):
+            self._stream = data.stream
+
+    def __getattr__(self, name: str) -> Any:
+        # Python asks here only for what is not set: a fitted attribute after a batch, or a mistake.
+        if name in type(self)._fitted and "_stream" in vars(self):
+            try:
+                with all_or_nothing(self):
+                    self._fit_moments(stream_data(self._stream))
+            except ValueError as error:
+                raise NotFittedError(f"{name} cannot be computed yet: {error}") from error
+            return vars(self)[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "components_" in vars(self) or "_stream" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = self._array_api_support
+        return tags
+
+    def _add_batch(
+        self,
+        X: Any,
+        n_folds: int,
+        *,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
+        """Check a batch and add it; a batch that is refused, or breaks off, changes nothing."""
+        if "_stream" not in vars(self) and "components_" in vars(self):
+            warnings.warn(
+                "partial_fit starts again: this estimator was fitted to rows in memory, and their sums were "
+                "not kept. To go on from them, fit them as a batch: fit([X]).",
+                stacklevel=caller_level(),
+            )
+        with all_or_nothing(self):
+            stream = with_batch(
+                self,
+                vars(self).get("_stream"),
+                one_batch(X),
+                n_folds,
+                groups=groups,
+                sample_weight=sample_weight,
+            )
+            if stream is not None:
+                forget(self)
+                self._stream = stream
 
     def _store(self, moments: Moments, subspace: Subspace, n_samples: int, dtype: type) -> None:
         """Set the fitted attributes from a subspace and the moments that it was found from."""

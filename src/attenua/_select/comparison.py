@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from attenua._data.blas import blas_limit, blas_threads
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import to_host
-from attenua._data.splits import FoldMoments, SplitMoments, SplitPair
+from attenua._data.splits import SplitPair, Splits
 from attenua._select.rule import Rule
 from attenua._solve.subspace import Subspace
 
@@ -33,7 +33,7 @@ class CrossValidation:
 
     Attributes
     ----------
-    strengths : ndarray of shape (n_candidates,)
+    strengths : sequence
         The candidates that were compared.
     risk : ndarray of shape (n_candidates,)
         Mean over all held-out rows.
@@ -43,23 +43,24 @@ class CrossValidation:
         The part of the risk of PCA, the first candidate, that each removes.
     best : int
         Position of the first candidate whose risk is the least, up to rounding.
+    held_out_ratio : float
+        Mean over the splits of held-out rows per training row.
     """
 
-    strengths: Array
+    strengths: Sequence[Any] | Array
     risk: Array
     risk_folds: Array
     gains: Array
     best: int
+    held_out_ratio: float
 
 
-def cross_validate(
-    moments: SplitMoments | FoldMoments, rule: Rule, rank: int, n_jobs: Any = None
-) -> CrossValidation:
+def cross_validate(moments: Splits, rule: Rule, rank: int, n_jobs: Any = None) -> CrossValidation:
     """Compare all candidates of a rule by how well they reconstruct held-out rows.
 
     Parameters
     ----------
-    moments : SplitMoments or FoldMoments
+    moments : Splits
         Moments of both sides of every split.
     rule : Rule
         All candidates; the first is ordinary PCA.
@@ -77,6 +78,7 @@ def cross_validate(
         in_data_units(risk_folds, moments.total.unit),
         1 - risk / risk[0] if risk[0] > 0 else np.zeros(len(risk)),
         smallest_strength_at_minimum(risk, moments.total.total_variance),
+        held_out_ratio(folds),
     )
 
 
@@ -88,6 +90,11 @@ class FoldRisk(NamedTuple):
     held: float
     training: float
     subspaces: Sequence[Subspace] = ()
+
+
+def held_out_ratio(folds: Sequence[FoldRisk]) -> float:
+    """Return the mean over splits of held-out rows per training row."""
+    return float(np.mean([fold.held / fold.training for fold in folds]))
 
 
 def held_out_risks(

@@ -8,21 +8,21 @@ from numpy.typing import NDArray
 
 from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
-from attenua._data.splits import FoldMoments, SplitMoments
+from attenua._data.splits import Splits
 from attenua._select.rule import pca_subspace
 
 # Up to this size the whole spectrum of PCA is computed at once.
 _WHOLE_SPECTRUM = 4_000
 
 
-def resolve_rank(n_components: Any, moments: FoldMoments | SplitMoments, n_samples: int) -> int:
+def resolve_rank(n_components: Any, moments: Splits, n_samples: int) -> int:
     """Return the rank that `n_components` asks for.
 
     Parameters
     ----------
     n_components : int, float or None
         A rank; a fraction in (0, 1) of variance, resolved on the spectrum of ordinary PCA; or None.
-    moments : FoldMoments or SplitMoments
+    moments : Splits
         Moments of the rows; their total is asked for only to resolve a fraction.
     n_samples : int
         Number of rows.

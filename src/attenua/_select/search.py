@@ -15,30 +15,34 @@ where variances differ for a reason: there :math:`c` is multiplied by :math:`1 -
 spread of the sample variances that noise does not explain.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.corrections import Strengths
+from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, Strengths, parameter_is_missing
+from attenua._data.checks import caller_level
 from attenua._data.moments import Moments, in_data_units
-from attenua._data.splits import SplitPair
-from attenua._select.comparison import ROUNDING, held_out_risks, smallest_strength_at_minimum
-from attenua._select.corrected_rule import CorrectedRule
+from attenua._data.opening import FitData
+from attenua._data.splits import Splits
+from attenua._select.comparison import (
+    ROUNDING,
+    held_out_ratio,
+    held_out_risks,
+    smallest_strength_at_minimum,
+)
+from attenua._select.noise import gain_error
+from attenua._select.rule import PCA, CorrectedRule
 from attenua._select.steps import Step, Steps
 from attenua._solve.subspace import Subspace
 
 Array = NDArray[np.float64]
 
-PCA = Strengths()
-# Corrections of the variances, which cost nothing where variances differ by noise only.
-_OF_VARIANCES = ("tempering", "attenuation")
 # Subspaces of the present candidate are kept, to begin others from, where splits are no more than this.
 _KEPT_SPLITS = 20
-# Moments of all splits that take no more than this are kept from step to step.
-_KEPT_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class SearchResult:
         The choice without each of the splits; where they are too few to leave one out, `chosen` alone.
     steps : Steps
         What led to `chosen`.
-    candidates : ndarray of shape (n_candidates, 5)
+    candidates : list of Strengths
         All that were compared, PCA first.
     risk : ndarray of shape (n_candidates,)
         Mean over all held-out rows.
@@ -63,16 +67,19 @@ class SearchResult:
         Part of PCA's held-out risk that `chosen` removes.
     left_out_gain : float
         The same, but with each split judged by the choice made without it.
+    held_out_ratio : float
+        Mean over the splits of held-out rows per training row.
     """
 
     chosen: Strengths
     choices: tuple[Strengths, ...]
     steps: Steps
-    candidates: Array
+    candidates: list[Strengths]
     risk: Array
     risk_folds: Array
     gain: float
     left_out_gain: float
+    held_out_ratio: float
 
 
 class StepSearch:
@@ -80,7 +87,7 @@ class StepSearch:
 
     Parameters
     ----------
-    splits : FoldMoments or SplitMoments
+    splits : Splits
         Moments of both sides of every split.
     rule : CorrectedRule
         Columns and neighbours; its strengths are not used.
@@ -95,17 +102,24 @@ class StepSearch:
     """
 
     def __init__(
-        self, splits: Any, rule: CorrectedRule, rank: int, *, guard: float, noise: float, n_jobs: Any = None
+        self,
+        splits: Splits,
+        rule: CorrectedRule,
+        rank: int,
+        *,
+        guard: float,
+        noise: float,
+        n_jobs: Any = None,
     ):
         self._rule, self._rank, self._n_jobs = rule, rank, n_jobs
         self._guard, self._noise = guard, noise
         self._unit = splits.total.unit
         self._total_variance = splits.total.total_variance
-        self._splits = {0.0: KeptSplits(splits)}
+        self._splits = {PCA: splits.keep_pairs()}
         self._risks: dict[Strengths, Array] = {}
         self._subspaces: dict[Strengths, list[Subspace]] = {}
         self._held = np.ones(splits.n_splits)
-        self._held_to_training = 0.0
+        self._held_out_ratio = 0.0
         self._steps: list[Step] = []
         J = splits.n_splits
         # The first choice is made by all splits, the others without one each.
@@ -115,15 +129,57 @@ class StepSearch:
         self._present = [PCA] * len(self._judges)
         self._compare(PCA, PCA)
 
-    def leave_out(self, correction: str, why: str) -> None:
-        """Note that a correction is not compared."""
+    def take_steps(
+        self, data: FitData, grids: Mapping[str, Sequence[float]], parameters: Mapping[str, Any], names: Any
+    ) -> None:
+        """Take one step for each correction, or note why it is left out.
+
+        Parameters
+        ----------
+        data : FitData
+            The rows.
+        grids : mapping of str to sequence of float
+            Strengths to compare of each correction, 0 first.
+        parameters : mapping of str to any
+            Parameters of the estimator, of which some corrections need one.
+        names : sequence of str or None
+            Names of the columns, for warnings.
+        """
+        for name in (name for name in SEARCH_ORDER if name in grids):
+            correction = CORRECTIONS[name]
+            if parameter_is_missing(name, parameters):
+                self._leave_out(name, f"{correction.parameter} is not given")
+                continue
+            strengths = self._usable(name, grids[name], data, names)
+            if correction.kind == "rows" and len(strengths) > 1:
+                assert correction.apply is not None
+                reweighted = correction.apply(data.reweighter, strengths[1:])
+                self.step(name, strengths, dict(zip(strengths[1:], reweighted, strict=True)))
+            elif len(strengths) > 1 or len(grids[name]) == 1:
+                self.step(name, strengths)
+
+    def _usable(self, name: str, strengths: Sequence[float], data: FitData, names: Any) -> Sequence[float]:
+        """Return the strengths below the first that cannot be used on these rows, and say why."""
+        for place, strength in enumerate(strengths[1:], start=1):
+            limit = CORRECTIONS[name].limit(strength, data, names)
+            if limit is None:
+                continue
+            if place == 1:
+                self._leave_out(name, limit.why)
+            if limit.warn:
+                reach = "left out" if place == 1 else f"tried up to {strengths[place - 1]:g} only"
+                warnings.warn(f"{name} is {reach}: {limit.why}.", stacklevel=caller_level())
+            return strengths[:place]
+        return strengths
+
+    def _leave_out(self, correction: str, why: str) -> None:
         self._steps.append(Step(correction, why=f"left out: {why}"))
 
     def step(
         self,
         correction: str,
         strengths: Sequence[float],
-        readers: Mapping[float, Callable[[], Any]] | None = None,
+        reweighted: Mapping[float, Splits] | None = None,
     ) -> None:
         """Compare strengths of a correction at the strengths chosen so far.
 
@@ -133,16 +189,16 @@ class StepSearch:
             Its name.
         strengths : sequence of float
             Increasing, from 0 on. They are compared one after another, as long as the risk falls.
-        readers : mapping of float to callable, optional
-            For row tempering, what gives the splits at each strength above 0.
+        reweighted : mapping of float to Splits, optional
+            For a correction of rows, the splits at each strength above 0.
         """
         compared = [[0.0] for _ in self._judges]
         going_on = list(range(len(self._judges)))
         for strength in strengths[1:]:
-            if readers is not None:
-                self._splits[strength] = KeptSplits(readers[strength]())
+            if reweighted is not None:
+                self._splits[Strengths(**{correction: strength})] = reweighted[strength].keep_pairs()
             for present in dict.fromkeys(self._present[number] for number in going_on):
-                self._compare(present._replace(**{correction: strength}), present)
+                self._compare(present.replace(**{correction: strength}), present)
             for number in list(going_on):
                 compared[number].append(strength)
                 before, last = self._risks_by(number, correction, compared[number][-2:])
@@ -155,19 +211,19 @@ class StepSearch:
             if number == 0:
                 self._steps.append(step)
             if step.taken:
-                self._present[number] = self._present[number]._replace(**{correction: step.best})
+                self._present[number] = self._present[number].replace(**{correction: step.best})
         self._forget()
 
     def _forget(self) -> None:
         """Let go of what no later step needs."""
-        for row_tempering in set(self._splits) - {present.row_tempering for present in self._present} - {0.0}:
-            del self._splits[row_tempering]
+        for of_rows in set(self._splits) - {present.of_kind("rows") for present in self._present} - {PCA}:
+            del self._splits[of_rows]
         for candidate in set(self._subspaces) - set(self._present):
             del self._subspaces[candidate]
 
-    def total(self, row_tempering: float) -> Moments:
-        """Return the moments of all rows at a row tempering that is among the choices."""
-        return self._splits[row_tempering].total
+    def total(self, choice: Strengths) -> Moments:
+        """Return the moments of all rows, weighted as one of the choices has it."""
+        return self._splits[choice.of_kind("rows")].total
 
     def result(self) -> SearchResult:
         """Return what was found."""
@@ -183,18 +239,19 @@ class StepSearch:
             chosen,
             tuple(choices) or (chosen,),
             Steps(self._steps),
-            np.array(candidates),
+            candidates,
             in_data_units(risk, self._unit),
             in_data_units(risk_folds, self._unit),
             1 - chosen_risk / risk[0] if risk[0] > 0 else 0.0,
             1 - left_out / risk[0] if risk[0] > 0 else 0.0,
+            self._held_out_ratio,
         )
 
     def _compare(self, candidate: Strengths, present: Strengths) -> None:
         """Judge a candidate by all splits, unless it is known; the present one is not far from it."""
         if candidate in self._risks:
             return
-        splits, rule = self._splits[candidate.row_tempering], self._rule.with_strengths([candidate])
+        splits, rule = self._splits[candidate.of_kind("rows")], self._rule.with_strengths([candidate])
         near = self._subspaces.get(present)
         found = held_out_risks(
             splits,
@@ -210,7 +267,7 @@ class StepSearch:
             self._subspaces[candidate] = [fold.subspaces[0] for fold in found]
         if candidate == PCA:
             self._held = np.array([fold.held for fold in found])
-            self._held_to_training = float(np.mean([fold.held / fold.training for fold in found]))
+            self._held_out_ratio = held_out_ratio(found)
 
     def _risk_of(self, candidate: Strengths, judges: NDArray[np.bool_]) -> float:
         held = self._held[judges]
@@ -219,7 +276,7 @@ class StepSearch:
     def _risks_by(self, number: int, correction: str, strengths: Sequence[float]) -> Array:
         """Return the risks of strengths of a correction, by the judges of one of the choices."""
         present, judges = self._present[number], self._judges[number]
-        candidates = (present._replace(**{correction: strength}) for strength in strengths)
+        candidates = (present.replace(**{correction: strength}) for strength in strengths)
         return np.array([self._risk_of(candidate, judges) for candidate in candidates])
 
     def _judged(self, number: int, correction: str, strengths: Sequence[float]) -> Step:
@@ -227,12 +284,11 @@ class StepSearch:
         present, judges = self._present[number], self._judges[number]
         risks = self._risks_by(number, correction, strengths)
         best = smallest_strength_at_minimum(risks, self._total_variance)
-        candidate = present._replace(**{correction: strengths[best]})
+        candidate = present.replace(**{correction: strengths[best]})
         differences = (self._risks[candidate] - self._risks[present])[judges]
         J = len(differences)
-        spread = differences.std(ddof=1) if J > 1 else 0.0
-        error = float(np.sqrt(1 / J + self._held_to_training) * spread)
-        guard = self._guard * (1 - self._noise) if correction in _OF_VARIANCES else self._guard
+        error = float(gain_error(differences, self._held_out_ratio)) if J > 1 else 0.0
+        guard = self._guard * (1 - self._noise if CORRECTIONS[correction].of_variances else 1)
         fall, unit = risks[0] - risks[best], self._risk_of(PCA, judges) or 1.0
         taken = bool(best > 0 and fall > guard * error and fall > ROUNDING * self._total_variance)
         return Step(
@@ -255,31 +311,3 @@ def _reason(best: int, taken: bool, guard: float, n_splits: int) -> str:
         return "least risk; one split has no standard error" if guard else "least risk"
     relation = "exceeds" if taken else "is within"
     return f"the gain {relation} {guard:.2g} standard error{'' if f'{guard:.2g}' == '1' else 's'}"
-
-
-class KeptSplits:
-    """Splits whose moments are kept, where they are small enough, so that every step finds them ready."""
-
-    def __init__(self, splits: Any):
-        self._splits = splits
-        self._kept: list[SplitPair] | None = None
-        self.n_splits, self.n_features, self.on_device = (
-            splits.n_splits,
-            splits.n_features,
-            splits.on_device,
-        )
-
-    @property
-    def total(self) -> Moments:
-        """Moments of all rows."""
-        return self._splits.total
-
-    def pairs(self) -> Iterable[SplitPair]:
-        """Return or yield the moments of both sides of every split."""
-        if self._kept is None and self._is_small:
-            self._kept = list(self._splits.pairs())
-        return self._splits.pairs() if self._kept is None else self._kept
-
-    @property
-    def _is_small(self) -> bool:
-        return 8 * self.n_splits * self._splits.pair_entries <= _KEPT_BYTES

@@ -52,19 +52,26 @@ _STYLES = tuple(
 class Steps(Sequence[Step]):
     """The steps of a search, in their order.
 
-    A sequence of :class:`Step`: ``pandas.DataFrame(steps)`` is a table of all their attributes.
+    A sequence of :class:`Step`, also by the name of the correction, ``steps["smoothing"]``.
+    ``pandas.DataFrame(steps)`` is a table of all their attributes.
     """
 
     def __init__(self, steps: Iterable[Step]):
         self._steps = tuple(steps)
 
     @overload
-    def __getitem__(self, index: int) -> Step: ...
+    def __getitem__(self, index: int | str) -> Step: ...
 
     @overload
     def __getitem__(self, index: slice) -> "Steps": ...
 
-    def __getitem__(self, index: int | slice) -> "Step | Steps":
+    def __getitem__(self, index: int | str | slice) -> "Step | Steps":
+        if isinstance(index, str):
+            found = [step for step in self._steps if step.correction == index]
+            if not found:
+                tried = ", ".join(step.correction for step in self._steps) or "none"
+                raise KeyError(f"{index!r} is not a step of this search; the steps are {tried}")
+            return found[0]
         return Steps(self._steps[index]) if isinstance(index, slice) else self._steps[index]
 
     def __len__(self) -> int:

@@ -1,5 +1,6 @@
 """How a basis grows: by Ritz vectors that a polynomial of the matrix filters, or by the space of few rows."""
 
+from collections.abc import Callable
 from functools import partial
 from sys import float_info
 from typing import Any, Protocol
@@ -7,38 +8,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.family import MatrixFamily
 from attenua._data.namespace import array_namespace, asarray_like, clipped
-from attenua._solve.basis import Basis
-from attenua._solve.filters import filtered, needed_degree
-from attenua._solve.ritz import FINE, RitzState
+from attenua._solve import tuning
+from attenua._solve.family import MatrixFamily
+from attenua._solve.ritz import Basis, RitzState
 from attenua._solve.subspace import rounding
 
-# Where nearly the whole space of few rows is wanted, angles as accurate as elsewhere would cost more than all
-# the rest; the explained variance is as accurate all the same.
-_LESS_FINE = 3e-5
-# From this rank on a look at a member is no longer cheap.
-_HIGH_RANK = 64
-# Vectors that lack so much less than the worst can wait.
-_LACK_LESS = 100.0
-# Vectors beyond the rank: the filter damps what lies below the last of them.
-_LEAST_GUARD = 6
-# The largest degree of a filter: higher where products cost little beside what comes after them, with so few
-# multiplications or on a device.
-_LARGEST_DEGREE, _LARGEST_DEGREE_CHEAP, _LARGEST_DEGREE_DEVICE = 10, 20, 30
-_CHEAP_PRODUCT = 500_000
-# Products that vectors from nearby begin with.
-_PRODUCTS_FROM_NEAR = 4
-# Memory for the basis and its image.
-_BASIS_BYTES = 400 * 2**20
-# Up to this many rows their whole space may be taken into the basis, whatever the rank.
-_FEW_ROWS = 600
-# Where residuals are at most so much too large, one block of new columns will do.
-_ONE_BLOCK = 200.0
-# A look at a basis of this many columns costs about as much as one new column.
-_COLUMNS_PER_LOOK = 64
-# New residuals that say nearly the same as others are left out.
-_ALIKE = 1e-8
+Array = NDArray[np.float64]
 
 
 class Growth(Protocol):
@@ -47,7 +23,7 @@ class Growth(Protocol):
     Attributes
     ----------
     count : int
-        Number of vectors to keep an eye on: the wanted ones and some beyond the rank.
+        Number of vectors that are tracked: the wanted ones and some beyond the rank.
     fine : float
         Largest residual, relative to the distance from the unwanted eigenvalues, that is worth its cost.
     """
@@ -58,15 +34,15 @@ class Growth(Protocol):
     def start(self) -> Basis:
         """Return a basis to begin with."""
 
-    def grow(self, basis: Basis, worst: RitzState, looks: list[RitzState], round_number: int) -> None:
-        """Extend a basis by better vectors for the member that lacks most of those looked at."""
+    def grow(self, basis: Basis, worst: RitzState, states: list[RitzState], round_number: int) -> None:
+        """Extend a basis by better vectors for the member that is worst among the assessed ones."""
 
 
-def growth_for(family: MatrixFamily, rank: int, near: Any = None) -> "Growth":
-    """Return the way in which the basis of a family grows fastest, from a basis nearby where there is one."""
+def growth_for(family: MatrixFamily, rank: int, near: Any = None) -> Growth:
+    """Return the way in which the basis of a family grows fastest, from a nearby basis if there is one."""
     moments = family.moments
-    # From nearby, a few products are cheaper than inner products of rows that are not known yet.
-    if moments.has_few_rows and (near is None or moments.knows_products):
+    # From a nearby basis, a few products are cheaper than inner products of rows that are not computed yet.
+    if moments.has_few_rows and (near is None or moments.has_products):
         rows = RowSpaceGrowth(family, rank)
         if rows.pays:
             return rows
@@ -74,19 +50,20 @@ def growth_for(family: MatrixFamily, rank: int, near: Any = None) -> "Growth":
 
 
 def _count(family: MatrixFamily, rank: int) -> int:
-    """Return the number of vectors to keep an eye on: the wanted ones and some beyond the rank."""
-    return min(rank + max(_LEAST_GUARD, rank // 4), family.size - 1)
+    """Return the number of vectors that are tracked: the wanted ones and some beyond the rank."""
+    return min(rank + max(tuning.LEAST_GUARD, rank // 4), family.moments.n_features - 1)
 
 
 def _random(family: MatrixFamily, count: int) -> Any:
     """Return random columns; from a fixed seed, so that the same data give the same answer."""
-    return asarray_like(family.moments.mean, np.random.default_rng(0).standard_normal((family.size, count)))
+    columns = np.random.default_rng(0).standard_normal((family.moments.n_features, count))
+    return asarray_like(family.moments.mean, columns)
 
 
 def _wide_enough(basis: Basis, family: MatrixFamily, rank: int) -> Basis:
-    """Return a basis of some columns more than the rank, also where S has left fewer that differ.
+    """Return a basis with some columns beyond the rank: random ones if S left fewer that are independent.
 
-    On a device, where a round costs more than slower progress, half of them will do.
+    On a device, where a round costs more than slower progress, half of them are enough.
     """
     count = _count(family, rank)
     least = count + 1 if family.moments.xp is np else (rank + count) // 2
@@ -95,8 +72,8 @@ def _wide_enough(basis: Basis, family: MatrixFamily, rank: int) -> Basis:
     return basis
 
 
-def _lacking(look: RitzState) -> NDArray[np.intp]:
-    return np.flatnonzero(look.excess > max(1.0, look.worst / _LACK_LESS))
+def _unconverged(state: RitzState) -> NDArray[np.intp]:
+    return np.flatnonzero(state.excess > max(1.0, state.worst / tuning.SKIPPED_RESIDUAL))
 
 
 class FilteredGrowth:
@@ -109,80 +86,72 @@ class FilteredGrowth:
     rank : int
         Number of wanted vectors.
     near : array of shape (size, rank), optional
-        Orthonormal columns that may be close to what is wanted.
+        Orthonormal columns that may be close to the wanted vectors.
     """
 
     def __init__(self, family: MatrixFamily, rank: int, near: Any = None):
         self._family, self._rank, self._near = family, rank, near
-        self.count, self.fine = _count(family, rank), FINE
-        moments = family.moments
+        self.count, self.fine = _count(family, rank), tuning.FINE
+        moments, size = family.moments, family.moments.n_features
         self._on_device = moments.xp is not np
-        self._largest_degree = _LARGEST_DEGREE
+        self._largest_degree = tuning.LARGEST_DEGREE
         if self._on_device:
-            self._largest_degree = _LARGEST_DEGREE_DEVICE
-        elif moments.product_work <= _CHEAP_PRODUCT:
-            self._largest_degree = _LARGEST_DEGREE_CHEAP
-        wide = (12 if family.size > 20 * self.count else 6) * self.count
-        affordable = _BASIS_BYTES // (16 * family.size)
-        self._capacity = min(max(min(wide, affordable), 4 * self.count, 120), family.size)
+            self._largest_degree = tuning.LARGEST_DEGREE_DEVICE
+        elif moments.product_work <= tuning.CHEAP_PRODUCT:
+            self._largest_degree = tuning.LARGEST_DEGREE_CHEAP
+        wide = (12 if size > 20 * self.count else 6) * self.count
+        affordable = tuning.BASIS_BYTES // (16 * size)
+        self._capacity = min(max(min(wide, affordable), 4 * self.count, 120), size)
 
     def start(self) -> Basis:
-        """Return random columns, or those nearby with some that are random, multiplied a few times.
+        """Return random columns, or nearby ones and some random ones, multiplied a few times.
 
-        Those that serve all members are multiplied by S, those from nearby by the first member itself.
+        Random ones serve all members and are multiplied by S, nearby ones by the first member itself.
         """
-        products, member = min(self._largest_degree // 4, 5), None
+        family, products = self._family, min(self._largest_degree // 4, 5)
         if self._near is None:
-            columns = _random(self._family, self.count + 1)
+            columns, multiply = _random(family, self.count + 1), family.moments.apply
         else:
-            others = _random(self._family, self.count + 1 - self._rank)
+            others = _random(family, self.count + 1 - self._rank)
             columns = array_namespace(others).concat([self._near, others], axis=1)
-            products, member = min(products, _PRODUCTS_FROM_NEAR), 0
+            products, multiply = min(products, tuning.PRODUCTS_FROM_NEAR), partial(family.times, member=0)
         for _ in range(products):
-            columns = self._times(columns / self._family.scale, member)
+            columns = multiply(columns / family.scale)
         return _wide_enough(Basis(self._family, columns), self._family, self._rank)
 
-    def grow(self, basis: Basis, worst: RitzState, looks: list[RitzState], round_number: int) -> None:
-        """Add the filtered vectors of the worst member that lack something, and those beyond the rank.
+    def grow(self, basis: Basis, worst: RitzState, states: list[RitzState], round_number: int) -> None:
+        """Add the filtered vectors of the worst member that are not accurate yet, and those beyond the rank.
 
-        On a device a product costs less than a round, so there all members that lack something get their own.
+        On a device a product costs less than a round: there every member that is not accurate adds its own.
         """
-        members = [look for look in looks if look.worst > 1] if self._on_device else [worst]
-        improved = [self._improved(basis, look) for look in members]
+        members = [state for state in states if state.worst > 1] if self._on_device else [worst]
+        improved = [self._improved(basis, state) for state in members]
         new = array_namespace(basis.Q).concat(improved, axis=1)
         if basis.width + new.shape[1] > self._capacity:
-            # A full basis is shrunk to the leading vectors of all members that are looked at.
-            leading = np.hstack([look.coordinates[:, : self.count] for look in looks])
+            # A full basis is shrunk to the leading vectors of all assessed members.
+            leading = np.hstack([state.coordinates[:, : self.count] for state in states])
             kept = max(self._capacity - new.shape[1], self.count)
             basis.shrink(np.linalg.qr(leading)[0][:, :kept])
         basis.extend(new)
 
-    def _improved(self, basis: Basis, look: RitzState) -> Any:
-        family, lacking = self._family, _lacking(look)
+    def _improved(self, basis: Basis, state: RitzState) -> Any:
+        family, unconverged = self._family, _unconverged(state)
         count = min(self.count, basis.width - 1)
-        low = float(family.lowest[look.member])
-        damped = (low, max(float(look.values[count]), low + 1e-3 * family.scale))
-        needed = max(needed_degree(2 * look.excess[i], look.values[i], damped) for i in lacking)
+        low = float(family.lowest[state.member])
+        damped = (low, max(float(state.values[count]), low + 1e-3 * family.scale))
+        needed = max(needed_degree(2 * state.excess[i], state.values[i], damped) for i in unconverged)
         degree = int(np.clip(np.ceil(min(needed, self._largest_degree)), 2, self._largest_degree))
-        vectors = basis.vectors(look.coordinates[:, :count])
-        wanted = np.union1d(lacking, np.arange(self._rank, count))
-        multiply = partial(self._times, member=look.member)
-        return filtered(multiply, vectors, look.values[:count], wanted, damped, degree)
-
-    def _times(self, V: Any, member: int | None) -> Any:
-        """Return the product of a member, or of S alone, and some vectors."""
-        product = self._family.moments.apply(V)
-        strength = 0.0 if member is None else float(self._family.strengths[member])
-        if strength:
-            product -= strength * self._family.part(V)
-        return product
+        vectors = basis.vectors(state.coordinates[:, :count])
+        wanted = np.union1d(unconverged, np.arange(self._rank, count))
+        multiply = partial(family.times, member=state.member)
+        return filtered(multiply, vectors, state.values[:count], wanted, damped, degree)
 
 
 class RowSpaceGrowth:
     """New columns are residuals and, step by step, the whole space of few rows.
 
-    The inner products of few rows give the eigenvectors of S. S maps everything into their span, so that
-    what a member needs beyond it is found by multiplying by D.
+    The inner products of few rows give the eigenvectors of S. S maps everything into their span, so the rest
+    of what a member needs is found by multiplying by D.
 
     Parameters
     ----------
@@ -195,43 +164,45 @@ class RowSpaceGrowth:
     def __init__(self, family: MatrixFamily, rank: int):
         self._family, self._rank = family, rank
         self.count = _count(family, rank)
-        self._wants_nearly_all = rank > _HIGH_RANK
-        self.fine = _LESS_FINE if self._wants_nearly_all else FINE
+        self._wants_nearly_all = rank > tuning.HIGH_RANK
+        self.fine = tuning.FINE_AT_HIGH_RANK if self._wants_nearly_all else tuning.FINE
         values = family.moments.spectrum()
-        self._row_rank = int(np.sum(values > rounding(family.size, max(family.scale, values[0]))))
+        indistinct = rounding(family.moments.n_features, max(family.scale, values[0]))
+        self._row_rank = int(np.sum(values > indistinct))
         self._taken = 0
 
     @property
     def pays(self) -> bool:
         """Whether the rows are few enough for this rank."""
-        return 0 < self._row_rank <= max(_FEW_ROWS, 4 * self._rank)
+        return 0 < self._row_rank <= max(tuning.FEW_ROWS, 4 * self._rank)
 
     def start(self) -> Basis:
         """Return the leading eigenvectors of S, and random columns, so that nothing is overlooked."""
-        known = self._more(self.count)
-        xp = array_namespace(known)
-        columns = [known, _random(self._family, max(self.count + 1 - known.shape[1], 2))]
+        leading = self._more(self.count)
+        xp = array_namespace(leading)
+        columns = [leading, _random(self._family, max(self.count + 1 - leading.shape[1], 2))]
         if self._wants_nearly_all:
-            columns.append(self._family.part(known))  # what every member needs next
+            columns.append(self._family.part(leading))  # what every member needs next
         return _wide_enough(Basis(self._family, xp.concat(columns, axis=1)), self._family, self._rank)
 
-    def grow(self, basis: Basis, worst: RitzState, looks: list[RitzState], round_number: int) -> None:
+    def grow(self, basis: Basis, worst: RitzState, states: list[RitzState], round_number: int) -> None:
         """Add residuals of the worst member, after the first rounds together with more of the row space."""
-        xp, lacking = array_namespace(basis.Q), _lacking(worst)
-        columns = xp.take(worst.residuals, asarray_like(worst.residuals, lacking), axis=1)
+        xp, unconverged = array_namespace(basis.Q), _unconverged(worst)
+        columns = xp.take(worst.residuals, asarray_like(worst.residuals, unconverged), axis=1)
         if round_number > 1 and self._taken < self._row_rank:
             more = self._more(max(basis.width // 2, 16))
             columns = columns / xp.linalg.vector_norm(columns, axis=0)
-            basis.extend(xp.concat([columns, more], axis=1), _ALIKE)
+            basis.extend(xp.concat([columns, more], axis=1), tuning.ALIKE)
             return
-        # Of few vectors several blocks at once, since a look at a wide basis costs more than they do.
-        two_blocks = 2 * len(lacking) if worst.worst > _ONE_BLOCK and len(lacking) <= _HIGH_RANK else 0
-        target = basis.width + max(basis.width // _COLUMNS_PER_LOOK, two_blocks)
+        # Few vectors add several blocks at once: to assess a wide basis costs more than they do.
+        adds_two = worst.worst > tuning.ONE_BLOCK and len(unconverged) <= tuning.HIGH_RANK
+        two_blocks = 2 * len(unconverged) if adds_two else 0
+        target = basis.width + max(basis.width // tuning.COLUMNS_PER_CHECK, two_blocks)
         strength = float(self._family.strengths[worst.member])
-        new, image = basis.extend(columns, _ALIKE)
+        new, image = basis.extend(columns, tuning.ALIKE)
         while 0 < new.shape[1] <= target - basis.width:
             columns = self._family.moments.lift(image) - strength * self._family.part(new)
-            new, image = basis.extend(columns, _ALIKE)
+            new, image = basis.extend(columns, tuning.ALIKE)
 
     def _more(self, count: int) -> Any:
         """Return the next leading eigenvectors of S."""
@@ -239,3 +210,66 @@ class RowSpaceGrowth:
         columns = self._family.moments.row_space(start, self._taken)
         lengths = array_namespace(columns).linalg.vector_norm(columns, axis=0)
         return columns / clipped(lengths, float_info.min)
+
+
+def filtered(
+    multiply: Callable[[Any], Any],
+    vectors: Any,
+    values: Array,
+    wanted: NDArray[np.intp],
+    damped: tuple[float, float],
+    degree: int,
+) -> Any:
+    r"""Return some Ritz vectors, improved by a Chebyshev polynomial :math:`C_q` of the matrix T.
+
+    .. math::
+
+        v \mapsto C_q\{(T - c)/h\} v / C_q\{(\theta - c)/h\},
+
+    with the centre c and half width h of the damped interval: what lies inside is at most 1 in
+    :math:`C_q`, which grows fast outside. Ritz vectors of larger value grow faster still, and are taken out
+    of the others before rounding errors along them matter.
+
+    Parameters
+    ----------
+    multiply : callable
+        Multiplies a tall matrix by T.
+    vectors : array of shape (size, count)
+        Ritz vectors, in decreasing order of their values.
+    values : ndarray of shape (count,)
+        Ritz values.
+    wanted : ndarray of int
+        Positions of those to be improved.
+    damped : (float, float)
+        Interval of the unwanted eigenvalues.
+    degree : int
+        Degree q of the polynomial.
+    """
+    xp = array_namespace(vectors)
+    centre, half = (damped[1] + damped[0]) / 2, (damped[1] - damped[0]) / 2
+    growth = np.maximum((values - centre) / half, 1.0)
+    rate = np.arccosh(growth[0]) - np.arccosh(growth[wanted]).min()
+    stride = max(int(np.log(tuning.LARGEST_GROWTH) / rate), 1) if rate > 1e-9 else degree
+    # The vectors before each wanted one.
+    larger = asarray_like(vectors, (np.arange(len(values))[:, None] < wanted).astype(float))
+    first = asarray_like(vectors, 1 / (half * growth[wanted]))
+    fading = asarray_like(vectors, growth[wanted] ** -2)
+    current = xp.take(vectors, asarray_like(vectors, wanted), axis=1)
+    previous = xp.zeros_like(current)
+    for step in range(degree):
+        if step and step % stride == 0:
+            current, previous = (V - vectors @ (larger * (vectors.T @ V)) for V in (current, previous))
+        product = multiply(current)
+        product -= centre * current
+        product *= first if step == 0 else 2 * first
+        previous *= fading
+        product -= previous
+        previous, current = current, product
+    return current
+
+
+def needed_degree(reduction: float, value: float, damped: tuple[float, float]) -> float:
+    """Return the degree at which a filter reduces the unwanted part of a Ritz vector by a factor."""
+    centre, half = (damped[1] + damped[0]) / 2, (damped[1] - damped[0]) / 2
+    rate = np.arccosh(max((value - centre) / half, 1.0))
+    return float(np.log(2 * reduction) / rate) if rate > 0 else np.inf

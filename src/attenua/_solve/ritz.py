@@ -1,8 +1,11 @@
-r"""How far Ritz vectors are from what is wanted.
+r"""A growing orthonormal basis, and how far its Ritz vectors are from the wanted eigenvectors.
+
+Tall blocks of vectors stay where the moments are, on the host or on a device. Matrices as small as the basis
+is wide are on the host.
 
 A Ritz value :math:`\theta` is never above its eigenvalue, and below it by at most the norm :math:`r` of its
-residual, or by :math:`r^2 / \delta` where the next eigenvalue is :math:`\delta` away. The sum of these is the
-bound of what the subspace explains too little, provided that no leading direction was overlooked.
+residual, or by :math:`r^2 / \delta` where the next eigenvalue is :math:`\delta` away. The sum of these bounds
+how much the subspace explains too little, provided that no leading direction was overlooked.
 """
 
 from dataclasses import dataclass
@@ -11,34 +14,102 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.family import MatrixFamily
 from attenua._data.namespace import array_namespace, asarray_like, to_host
-from attenua._solve.basis import Basis
-from attenua._solve.subspace import rounding
+from attenua._solve import tuning
+from attenua._solve.family import MatrixFamily
+from attenua._solve.subspace import rounding, small_eigh
 
 Array = NDArray[np.float64]
 
-# What the explained variance of a subspace may lack, as a part of the total variance.
-SHORTFALL = 1e-8
-# Largest residual relative to the distance from the mean of the unwanted eigenvalues. To compare candidates,
-# this part of the distance by which they differ is enough; alone, angles are to be accurate too.
-ROUGH = 1e-2
-# The same where the other candidate is given: errors of several such comparisons add up.
-_ROUGH_BESIDE = 2e-3
-FINE = 1e-10
-# The distance by which candidates differ counts at least and at most so much.
-_DIFFERENCE = (1e-6, 1.0)
-# One by itself will be compared with others, from which it differs at least by so much where that matters.
-_DIFFERENCE_OF_ONE = (1e-4, 1e-3)
-# Largest residual of a direction without variance, relative to the median variance, to compare candidates.
-_EMPTY = 0.1
-# The distance from the unwanted eigenvalues counts at least this part of the median variance.
-_LEAST_DISTANCE = 1e-2
+
+class Basis:
+    """An orthonormal basis Q with its image and with Q'SQ and Q'DQ.
+
+    Parameters
+    ----------
+    family : MatrixFamily
+        The matrices.
+    columns : array of shape (size, n_columns)
+        The first columns; they need not be orthonormal.
+
+    Attributes
+    ----------
+    Q : array of shape (size, width)
+        Orthonormal columns.
+    S, D : ndarray of shape (width, width)
+        Q'SQ and Q'DQ, on the host.
+    """
+
+    def __init__(self, family: MatrixFamily, columns: Any):
+        self._family = family
+        self.Q = columns[:, :0]
+        self._image: Any = None
+        self.S, self.D = np.empty((0, 0)), np.empty((0, 0))
+        self.extend(columns)
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return self.Q.shape[1]
+
+    def extend(self, columns: Any, dependent: float = tuning.DEPENDENT) -> tuple[Any, Any]:
+        """Append columns, made orthonormal; return the new columns and their image."""
+        xp, moments = array_namespace(self.Q), self._family.moments
+        for tolerance in (dependent, tuning.DEPENDENT):  # twice is enough to be orthogonal to rounding
+            if self.width:
+                columns = columns - self.Q @ (self.Q.T @ columns)
+            columns = orthonormal(columns, tolerance)
+        image = moments.image(columns)
+        self.Q = xp.concat([self.Q, columns], axis=1)
+        self._image = image if self._image is None else xp.concat([self._image, image], axis=1)
+        self.S = _bordered(self.S, to_host(moments.inner(self.Q, self._image, image)), self.width)
+        # Skip D if no member has a strength: it is unused then and may be expensive.
+        border = to_host(self.Q.T @ self._family.part(columns)) if self._family.strengths.any() else 0.0
+        self.D = _bordered(self.D, border, self.width)
+        return columns, image
+
+    def vectors(self, coordinates: Array) -> Any:
+        """Return combinations of the columns."""
+        return self.Q @ asarray_like(self.Q, coordinates)
+
+    def times_S(self, coordinates: Array) -> Any:
+        """Return S times combinations of the columns."""
+        return self._family.moments.lift(self._image @ asarray_like(self.Q, coordinates))
+
+    def shrink(self, coordinates: Array) -> None:
+        """Keep orthonormal combinations of the columns only."""
+        combine = asarray_like(self.Q, coordinates)
+        self.Q, self._image = self.Q @ combine, self._image @ combine
+        self.S, self.D = (coordinates.T @ matrix @ coordinates for matrix in (self.S, self.D))
+
+
+def _bordered(old: Array, border: Array | float, width: int) -> Array:
+    """Return a symmetric matrix with the last columns (and rows) given and the rest as before."""
+    before = len(old)
+    new = np.empty((width, width))
+    new[:before, :before] = old
+    new[:, before:] = border
+    new[before:, :] = np.transpose(border)
+    return new
+
+
+def orthonormal(columns: Any, dependent: float = tuning.DEPENDENT) -> Any:
+    """Return a nearly orthonormal basis of columns; those that depend on others are left out.
+
+    It comes from the eigenvectors of their inner products, several times as fast as a QR factorisation.
+    """
+    products = to_host(columns.T @ columns)
+    lengths = np.sqrt(np.diag(products))
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    values, vectors = small_eigh(products * scale * scale[:, None])
+    kept = values > max(dependent * values[0], 0.0) if len(values) else values > 0
+    combine = scale[:, None] * vectors[:, kept] / np.sqrt(values[kept])
+    return columns @ asarray_like(columns, combine)
 
 
 @dataclass(frozen=True)
 class RitzState:
-    """Ritz vectors of one member of a family, and what they lack.
+    """Ritz vectors of one member of a family, and bounds of their errors.
 
     Attributes
     ----------
@@ -49,14 +120,14 @@ class RitzState:
     coordinates : ndarray of shape (width, width)
         All Ritz vectors, within the basis.
     residuals : array of shape (size, rank)
-        Those of the wanted vectors.
+        Residuals of the wanted vectors.
     excess : ndarray of shape (rank,)
-        Their norms over what is allowed: enough where none is above 1.
+        Their norms divided by the largest allowed ones: accurate enough if none is above 1.
     shortfall : float
-        Bound of what the subspace explains too little, as a part of the total variance.
+        Bound of the variance that the subspace misses, as a part of the total variance.
     shortfall_of_rest : float
-        The same as a part of the variance that all but the last of the vectors leave: a few directions may
-        hold nearly all variance, and the others are to be accurate too.
+        The same as a part of the variance that all but the last vector leave: a few directions may hold
+        nearly all variance, and the others are to be accurate too.
     sine : float
         Estimate of the sine of the angle to the exact subspace, directions without variance left out.
     """
@@ -77,7 +148,7 @@ class RitzState:
 
 
 class Observer:
-    """Looks at Ritz vectors.
+    """Assesses Ritz vectors.
 
     Parameters
     ----------
@@ -86,20 +157,21 @@ class Observer:
     rank : int
         Number of wanted vectors.
     fine : float or None
-        Largest residual relative to the distance from the unwanted eigenvalues; None to ask only for what a
-        comparison of the members needs.
+        Largest residual relative to the distance from the unwanted eigenvalues; None if the members are only
+        compared.
     near : array of shape (size, rank), optional
         Orthonormal columns of another candidate that this one is compared with.
     """
 
     def __init__(self, family: MatrixFamily, rank: int, fine: float | None, near: Any = None):
         self._family, self._rank, self._fine = family, rank, fine
-        self._indistinct = rounding(family.size, family.scale)
-        self._difference = _DIFFERENCE_OF_ONE[1] if near is None else _DIFFERENCE_OF_ONE[0]
+        self._indistinct = rounding(family.moments.n_features, family.scale)
+        self._difference = tuning.DIFFERENCE_ALONE if near is None else tuning.DIFFERENCE_FROM_NEAR
         self._near = near
+        self._median_variance = float(np.median(family.variances))
 
-    def look(self, basis: Basis, member: int, values: Array, coordinates: Array) -> RitzState:
-        """Return what the Ritz vectors of a member lack."""
+    def assess(self, basis: Basis, member: int, values: Array, coordinates: Array) -> RitzState:
+        """Return the state of the Ritz vectors of a member."""
         family, rank, xp = self._family, self._rank, array_namespace(basis.Q)
         strength, theta = float(family.strengths[member]), values[:rank]
         V = basis.vectors(coordinates[:, :rank])
@@ -110,13 +182,13 @@ class Observer:
         sizes = to_host(xp.linalg.vector_norm(residuals, axis=0))
         empty = theta <= self._indistinct
         gaps = theta - (values[rank] if len(values) > rank else -np.inf) - sizes.max()
-        # The next eigenvalue is known only as well as its own Ritz value: a gap must stand out to count.
+        # The next eigenvalue is only as accurate as its own Ritz value: a gap must stand out to count.
         by_gap = np.divide(sizes**2, gaps, out=sizes.copy(), where=gaps > 4 * sizes.max())
-        lacking = float(np.minimum(sizes, by_gap).sum())
-        rest = max(family.total - float(theta[:-1].sum()), self._indistinct)
+        missing = float(np.minimum(sizes, by_gap).sum())
+        rest = max(family.trace - float(theta[:-1].sum()), self._indistinct)
         distance = self._distance(theta, strength)
         if self._near is not None:
-            self._difference = max(self._difference, self._turn(V))
+            self._difference = max(self._difference, self._angle(V))
         sines = np.divide(sizes, gaps, out=np.ones_like(sizes), where=gaps > sizes)
         return RitzState(
             member,
@@ -124,43 +196,42 @@ class Observer:
             coordinates,
             residuals,
             sizes / self._allowed(theta, empty, distance),
-            lacking / family.total,
-            lacking / min(rest, family.total),
+            missing / family.trace,
+            missing / min(rest, family.trace),
             float(np.where(empty, 0.0, sines).max()),
         )
 
-    def _turn(self, V: Any) -> float:
-        """Return how far vectors are turned from those of the other candidate."""
+    def _angle(self, V: Any) -> float:
+        """Return the root mean square sine of the angles between vectors and the other candidate."""
         sines = array_namespace(V).linalg.vector_norm(V - self._near @ (self._near.T @ V), axis=0)
-        turn = float(np.sqrt(np.mean(to_host(sines) ** 2)))
-        return min(turn, 1.0)
+        return min(float(np.sqrt(np.mean(to_host(sines) ** 2))), 1.0)
 
     def measure_difference(self, basis: Basis, member: int, values: Array, coordinates: Array) -> None:
-        """Measure, to first order, how far the members of the family turn the Ritz vectors of one of them."""
+        """Measure, to first order, how far the Ritz vectors of one member rotate over the family."""
         V = basis.vectors(coordinates[:, : self._rank])
         part = self._family.part(V)
-        turning = array_namespace(V).linalg.vector_norm(part - V @ (V.T @ part), axis=0)
+        change = array_namespace(V).linalg.vector_norm(part - V @ (V.T @ part), axis=0)
         distance = self._distance(values[: self._rank], float(self._family.strengths[member]))
-        turns = float(np.ptp(self._family.strengths)) * to_host(turning) / distance
-        self._difference = float(np.clip(np.sqrt(np.mean(turns**2)), *_DIFFERENCE))
+        angles = float(np.ptp(self._family.strengths)) * to_host(change) / distance
+        self._difference = float(np.clip(np.sqrt(np.mean(angles**2)), *tuning.DIFFERENCE))
 
     def _distance(self, theta: Array, strength: float) -> Array:
         """Return the distances of eigenvalues from the mean of the unwanted ones."""
-        family = self._family
-        unwanted = (family.total * (1 - strength) - theta.sum()) / (family.size - self._rank)
-        least = max(_LEAST_DISTANCE * family.median_variance, self._indistinct)
+        n_unwanted = self._family.moments.n_features - self._rank
+        unwanted = (self._family.trace * (1 - strength) - theta.sum()) / n_unwanted
+        least = max(tuning.LEAST_DISTANCE * self._median_variance, self._indistinct)
         return np.maximum(theta - unwanted, least)
 
     def _allowed(self, theta: Array, empty: NDArray[np.bool_], distance: Array) -> Array:
-        """Return the largest residuals that are small enough."""
-        rough = ROUGH if self._near is None else _ROUGH_BESIDE
+        """Return the largest residuals that are allowed."""
+        rough = tuning.ROUGH if self._near is None else tuning.ROUGH_FROM_NEAR
         tolerance = rough * self._difference if self._fine is None else self._fine
         allowed = np.maximum(tolerance * distance, 4 * self._indistinct)
         if not empty.any():
             return allowed
-        # Directions in which S has no variance left: which of them are taken changes next to nothing.
+        # Directions in which S has no variance left: it hardly matters which of them are taken.
         if self._fine is None:
-            little = _EMPTY * self._family.median_variance
+            little = tuning.EMPTY * self._median_variance
         else:
-            little = SHORTFALL * self._family.total / empty.sum()
+            little = tuning.SHORTFALL * self._family.trace / empty.sum()
         return np.where(empty, np.maximum(allowed, little), allowed)

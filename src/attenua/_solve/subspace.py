@@ -1,11 +1,18 @@
-"""What comes out of a solver: a subspace, how well it is known, and how ties are broken."""
+"""The answer of a solver: a subspace, its accuracy, and how ties are broken; and whole decompositions.
 
+Whole matrices are decomposed here only, by LAPACK or by the library of a device.
+"""
+
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
-from attenua._data.namespace import asarray_like
+from attenua._data.blas import blas_limit
+from attenua._data.namespace import array_namespace, asarray_like, to_host
+from attenua._solve import tuning
 
 Array = NDArray[np.float64]
 
@@ -77,7 +84,7 @@ def rounding(size: int, scale: float) -> float:
     return 8 * np.finfo(float).eps * np.sqrt(max(size, 16)) * scale
 
 
-def cut(values: Array, vectors: Array, rank: int, scale: float) -> Subspace:
+def leading_part(values: Array, vectors: Array, rank: int, scale: float) -> Subspace:
     """Return the leading part of an eigendecomposition on the host.
 
     Parameters
@@ -114,3 +121,28 @@ def _canonical_in_tie(values: Array, vectors: Array, rank: int, indistinct: floa
         chosen.append(E @ axis)
         E = E - np.outer(E @ axis, axis)
     return np.column_stack([vectors[:, : tied[0]], *chosen])
+
+
+def leading_of_matrix(T: Any, rank: int, scale: float) -> Subspace:
+    """Return the leading subspace of a symmetric matrix, whose rounding errors are relative to a scale.
+
+    The basis is on the host, whichever device the matrix is on.
+    """
+    xp, size = array_namespace(T), T.shape[0]
+    if xp is not np:
+        values, vectors = xp.linalg.eigh(T)
+        return leading_part(to_host(values)[::-1], to_host(vectors)[:, ::-1], rank, scale)
+    if 4 * (rank + 1) < size:
+        values, vectors = scipy.linalg.eigh(T, subset_by_index=[size - rank - 1, size - 1], driver="evr")
+        if values[1] - values[0] > rounding(size, max(scale, np.abs(values).max())):
+            return leading_part(values[::-1], vectors[:, ::-1], rank, scale)
+    # A tie needs the whole tied eigenspace, to choose from it in a way that rounding cannot change.
+    return leading_part(*small_eigh(T), rank, scale)
+
+
+def small_eigh(matrices: Array) -> tuple[Array, Array]:
+    """Return eigenvalues, decreasing, and eigenvectors of a stack of small matrices on the host."""
+    small, large = tuning.ONE_THREAD_SIZES
+    with blas_limit(1) if small < matrices.shape[-1] <= large else nullcontext():
+        values, vectors = np.linalg.eigh(matrices)  # not scipy's, which lets no other thread run
+    return values[..., ::-1], vectors[..., ::-1]

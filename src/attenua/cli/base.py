@@ -1,10 +1,10 @@
-"""What every command shares: the application, the console, and how a command fails."""
+"""What all commands share: the application, the console, and how a command fails."""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any, NoReturn
 
 from attenua import __version__
-from attenua._data.extras import how_to_install
+from attenua._extras import how_to_install
 
 try:
     import typer
@@ -18,15 +18,15 @@ except ModuleNotFoundError as error:
     ) from error
 
 EXIT_CODES = (
-    "Exit codes: 0 all went well; 1 a problem with the data or a file, said in one sentence on standard "
-    "error; 2 the command was not understood; 130 interrupted with Ctrl-C."
+    "Exit codes: 0 success; 1 a problem with the data or a file, explained in one sentence on standard "
+    "error; 2 wrong usage; 130 interrupted with Ctrl-C."
 )
 
 INTERRUPTED = 130
 
 
 class _Commands(TyperGroup):
-    """Commands of which each ends with a sentence when it is interrupted."""
+    """A group of commands that print a sentence when interrupted."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -74,23 +74,23 @@ def print_plain(text: str) -> None:
 
 
 def fail(sentence: str) -> NoReturn:
-    """Say what is wrong on standard error and end with exit code 1."""
+    """Print what is wrong on standard error and exit with code 1."""
     typer.echo(f"Error: {sentence}", err=True)
     raise typer.Exit(1)
 
 
 def warn(sentence: str) -> None:
-    """Say on standard error what the user should know; the command goes on."""
+    """Print a note on standard error and go on."""
     typer.echo(f"Note: {sentence}", err=True)
 
 
 def working(what: str) -> AbstractContextManager[object]:
-    """Return a context with a sign of life on standard error, where that is a terminal."""
+    """Return a context that shows a spinner on standard error, if that is a terminal."""
     stderr = Console(stderr=True)
     return stderr.status(f"{what} ...") if stderr.is_terminal else nullcontext()
 
 
 def progress_bar(*columns: ProgressColumn) -> Progress:
-    """Return a bar on standard error, where that is a terminal; standard output holds results only."""
+    """Return a progress bar on standard error, if that is a terminal."""
     stderr = Console(stderr=True)
     return Progress(*columns, console=stderr, disable=not stderr.is_terminal)

@@ -1,4 +1,4 @@
-"""``attenua demo``: PCA, the paper's strength and all corrections on the data of scikit-learn."""
+"""``attenua demo``: PCA, the paper's correction and all corrections on data of scikit-learn."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from attenua._data.extras import how_to_install
+from attenua._extras import how_to_install
 from attenua.cli.base import EXIT_CODES, app, console, fail, progress_bar
 from attenua.cli.writing import check_targets, writing
 
@@ -15,12 +15,12 @@ from attenua.cli.writing import check_targets, writing
 @app.command(epilog=EXIT_CODES)
 def demo(
     out: Annotated[Path, typer.Option(help="Where to save the picture.")] = Path("attenua-demo.png"),
-    subsamples: Annotated[int, typer.Option(min=2, help="Subsamples of each data set.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the subsamples.")] = 0,
+    subsamples: Annotated[int, typer.Option(min=2, help="Subsamples per data set.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for drawing the subsamples.")] = 0,
 ) -> None:
-    """Compare PCA, the paper's strength and all corrections on the data that come with scikit-learn."""
+    """Compare PCA, the paper's correction and all corrections on data that come with scikit-learn."""
     if find_spec("matplotlib") is None:
-        fail(f"the picture needs matplotlib: {how_to_install('plot')}.")
+        fail(f"the picture needs matplotlib: {how_to_install('cli')}.")
     check_targets([out], force=True)
 
     from attenua.cli.demo_figure import save_demo_figure
@@ -30,15 +30,15 @@ def demo(
     with progress_bar() as progress:
         task = progress.add_task("Fitting subsamples", total=len(data) * subsamples)
         lines = run_demo(data, subsamples, seed=seed, advance=lambda: progress.advance(task))
-    # Before anything is printed: a reader that stops early must not cost the picture.
+    # Save first: printing fails if the reader of a pipe stops early.
     with writing(out):
         save_demo_figure(lines, out)
     console.print(_table(lines))
     console.print(
-        f"\nMeans over {subsamples} subsamples, judged on rows left out, ± a 95% interval; a difference is "
-        "clear if that leaves out 0. Excess: how much of PCA's error the best possible subspace for those "
-        "rows would avoid. Worse: subsamples in which all corrections lost to PCA, and the "
-        "largest loss. Taken: the correction that most subsamples took, and how many.\n",
+        f"\nMeans over {subsamples} subsamples, judged on the other rows, ± a 95% interval; a difference is "
+        "clear if the interval excludes 0. Excess: the share of PCA's error that the best possible subspace "
+        "for those rows would avoid. Worse: subsamples in which all corrections lost to PCA, and the largest "
+        "loss. Taken: the correction chosen in most subsamples, and in how many.\n",
         highlight=False,
     )
     console.print(what_was_seen(lines), highlight=False)
@@ -48,7 +48,7 @@ def demo(
 def _table(lines: list[Any]) -> Table:
     from attenua.cli.demo_runs import ALL, PAPER
 
-    table = Table(title="Part of PCA's excess error that is removed, %", box=None, padding=(0, 1, 0, 0))
+    table = Table(title="Share of PCA's excess error that is removed, %", box=None, padding=(0, 1, 0, 0))
     table.add_column("data")
     for heading in ("rank", "rows", "PCA's\nexcess", "paper's\nstrength", "all cor-\nrections", "worse"):
         table.add_column(heading, justify="right")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from attenua._data.files import write_whole
+from attenua._files import write_whole
 from attenua.cli.demo_runs import ALL, N_ROWS, PAPER, DemoLine
 from attenua.display.common import ACCENT, SHADES
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn import datasets
 from sklearn.preprocessing import StandardScaler
 
-from attenua._correct.corrections import CORRECTIONS
+from attenua._correct.registry import CORRECTIONS
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.corrected import CorrectedPCACV
 
@@ -75,7 +75,7 @@ class DemoLine:
     def most_taken(self) -> str:
         """Return the correction that was taken most often, and how often."""
         often = self.taken.sum(axis=0)
-        name = CORRECTIONS[often.argmax()].replace("_", " ")
+        name = list(CORRECTIONS)[often.argmax()].replace("_", " ")
         return f"{name} ({often.max()})" if often.any() else "none"
 
 

@@ -5,78 +5,49 @@ from typing import Annotated, Any
 
 import typer
 
+from attenua._estimate.words import described
+from attenua.cli import options
 from attenua.cli.base import EXIT_CODES, app, print_plain
-from attenua.cli.fitting import fit_rows, load_rows, scores_of
-from attenua.cli.methods import Method, Request, refuse_options_of_other_methods
-from attenua.cli.options import (
-    Alphas,
-    AsJson,
-    Corrections,
-    File,
-    Folds,
-    Force,
-    Guard,
-    ImageShape,
-    MethodOption,
-    Neighbours,
-    OutFolder,
-    Rank,
-    Repeats,
-    Seed,
-)
-from attenua.cli.output import components_csv, scores_csv
-from attenua.cli.reading import (
-    ColourBy,
-    Columns,
-    DecimalSign,
-    Drop,
-    GroupColumn,
-    Header,
-    IdColumn,
-    Missing,
-    MissingCells,
-    Reading,
-    Sheet,
-)
-from attenua.cli.words import as_record, describe, dump
-from attenua.cli.writing import check_targets, refuse_file, write_files
+from attenua.cli.record import as_record, dump
+from attenua.cli.request import Request, fit_rows, load_rows, refuse_options_of_other_methods, scores_of
+from attenua.cli.writing import check_targets, components_csv, refuse_file, scores_csv, write_files
 from attenua.model_files import model_bytes
 
 
 @app.command(epilog=EXIT_CODES)
 def fit(
     context: typer.Context,
-    file: File = None,
-    k: Rank = "5",
-    columns: Columns = None,
-    drop: Drop = None,
-    group_column: GroupColumn = None,
-    id_column: IdColumn = None,
-    colour_by: ColourBy = None,
-    header: Header = None,
-    decimal: DecimalSign = None,
-    missing: MissingCells = Missing.FAIL,
-    sheet: Sheet = None,
-    method: MethodOption = Method.CORRECTED,
-    corrections: Corrections = "auto",
-    neighbours: Neighbours = None,
-    guard: Guard = 1.0,
-    alphas: Alphas = "direct",
-    cv: Folds = 5,
-    repeats: Repeats = 1,
-    seed: Seed = 0,
-    out: OutFolder = Path("attenua-fit"),
+    file: options.File = None,
+    k: options.Rank = "5",
+    columns: options.Columns = None,
+    drop: options.Drop = None,
+    group_column: options.GroupColumn = None,
+    id_column: options.IdColumn = None,
+    colour_by: options.ColourBy = None,
+    header: options.Header = None,
+    decimal: options.DecimalSign = None,
+    missing: options.MissingCells = options.Missing.FAIL,
+    sheet: options.Sheet = None,
+    method: options.MethodOption = options.Method.CORRECTED,
+    corrections: options.Corrections = "auto",
+    neighbours: options.Neighbours = None,
+    guard: options.Guard = 1.0,
+    alphas: options.Alphas = "direct",
+    cv: options.Folds = 5,
+    repeats: options.Repeats = 1,
+    seed: options.Seed = 0,
+    out: options.OutFolder = Path("attenua-fit"),
     report: Annotated[
-        bool, typer.Option("--report", help="Also write report.html, a page that explains the choice.")
+        bool, typer.Option("--report", help="Also write report.html, a page that explains the result.")
     ] = False,
-    image_shape: ImageShape = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    image_shape: options.ImageShape = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Fit PCA with the corrections that held-out rows choose; write components, scores and model.
+    """Fit PCA with corrections chosen by held-out rows; write components, scores and model.
 
-    Says which corrections were taken, how much of PCA's held-out risk they remove and how sure that is, and
-    writes components.csv, scores.csv and model.npz: all of them, or none. Ordinary PCA is a normal answer.
+    Prints which corrections were chosen, how much of PCA's held-out risk they remove and how certain that
+    is. Writes components.csv, scores.csv and model.npz: all of them, or none. The result may be ordinary PCA.
 
     For example:
 
@@ -95,9 +66,7 @@ def fit(
     - `attenua fit --report` (the built-in digits, with a report)
     """
     refuse_options_of_other_methods(context, method)
-    # The options from --columns to --sheet go together.
-    reading = Reading.of(context)
-    request = Request(file, reading, k, method, corrections, neighbours, guard, alphas, cv, repeats, seed)
+    request = Request.of(context)
     targets = [out / name for name in ("components.csv", "scores.csv", "model.npz")]
     targets += [out / "report.html"] if report else []
     refuse_file(out)
@@ -117,5 +86,5 @@ def fit(
     if as_json:
         print_plain(dump(as_record(table, model) | {"files": [str(path) for path in targets]}))
     else:
-        print_plain(describe(table, model))
+        print_plain(described(table.source, model))
         print_plain("Written: " + ", ".join(str(path) for path in targets))

@@ -6,45 +6,20 @@ from typing import Annotated, Any
 
 import typer
 
+from attenua._estimate.words import described
+from attenua.cli import options
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain, working
-from attenua.cli.fitting import fit_rows, load_rows
-from attenua.cli.methods import (
-    Method,
+from attenua.cli.options import Method
+from attenua.cli.readers import Table
+from attenua.cli.record import as_record, dump
+from attenua.cli.request import (
     Request,
+    fit_rows,
     in_options,
+    load_rows,
     refuse_options_of_a_fit,
     refuse_options_of_other_methods,
 )
-from attenua.cli.options import (
-    Alphas,
-    AsJson,
-    Corrections,
-    File,
-    Folds,
-    Force,
-    Guard,
-    ImageShape,
-    MethodOption,
-    Neighbours,
-    Rank,
-    Repeats,
-    Seed,
-)
-from attenua.cli.readers import Table
-from attenua.cli.reading import (
-    ColourBy,
-    Columns,
-    DecimalSign,
-    Drop,
-    GroupColumn,
-    Header,
-    IdColumn,
-    Missing,
-    MissingCells,
-    Reading,
-    Sheet,
-)
-from attenua.cli.words import as_record, describe, dump
 from attenua.cli.writing import check_targets, write_files
 from attenua.model_files import ModelFileError, load_model
 
@@ -52,33 +27,33 @@ from attenua.model_files import ModelFileError, load_model
 @app.command(epilog=EXIT_CODES)
 def report(
     context: typer.Context,
-    file: File = None,
-    k: Rank = "5",
-    columns: Columns = None,
-    drop: Drop = None,
-    group_column: GroupColumn = None,
-    id_column: IdColumn = None,
-    colour_by: ColourBy = None,
-    header: Header = None,
-    decimal: DecimalSign = None,
-    missing: MissingCells = Missing.FAIL,
-    sheet: Sheet = None,
-    method: MethodOption = Method.CORRECTED,
-    corrections: Corrections = "auto",
-    neighbours: Neighbours = None,
-    guard: Guard = 1.0,
-    alphas: Alphas = "direct",
-    cv: Folds = 5,
-    repeats: Repeats = 1,
-    seed: Seed = 0,
+    file: options.File = None,
+    k: options.Rank = "5",
+    columns: options.Columns = None,
+    drop: options.Drop = None,
+    group_column: options.GroupColumn = None,
+    id_column: options.IdColumn = None,
+    colour_by: options.ColourBy = None,
+    header: options.Header = None,
+    decimal: options.DecimalSign = None,
+    missing: options.MissingCells = options.Missing.FAIL,
+    sheet: options.Sheet = None,
+    method: options.MethodOption = Method.CORRECTED,
+    corrections: options.Corrections = "auto",
+    neighbours: options.Neighbours = None,
+    guard: options.Guard = 1.0,
+    alphas: options.Alphas = "direct",
+    cv: options.Folds = 5,
+    repeats: options.Repeats = 1,
+    seed: options.Seed = 0,
     model: Annotated[
         Path | None,
         typer.Option(help="A model.npz that attenua fit wrote on these rows, instead of a new fit."),
     ] = None,
-    image_shape: ImageShape = None,
+    image_shape: options.ImageShape = None,
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
-    force: Force = False,
-    as_json: AsJson = False,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Write a page that says whether to correct PCA on these rows, how much it helps, and why.
 
@@ -104,9 +79,7 @@ def report(
     refuse_options_of_other_methods(context, method)
     if out.suffix.lower() != ".html":
         raise typer.BadParameter(f"{out} must end in .html.", param_hint="--out")
-    # The options from --columns to --sheet go together.
-    reading = Reading.of(context)
-    request = Request(file, reading, k, method, corrections, neighbours, guard, alphas, cv, repeats, seed)
+    request = Request.of(context)
     check_targets([out], force=force)
     if model is None:
         table = load_rows(request)
@@ -118,7 +91,7 @@ def report(
     if as_json:
         print_plain(dump(as_record(table, fitted) | {"files": [str(out)]}))
     else:
-        print_plain(describe(table, fitted))
+        print_plain(described(table.source, fitted))
         print_plain(f"Written: {out}")
 
 

@@ -1,35 +1,24 @@
-"""``attenua transform``: scores of new rows by a model that ``attenua fit`` wrote."""
+"""``attenua transform``: scores of new rows on the components of a fitted model."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from attenua._data.words import counted
+from attenua._estimate.words import counted
+from attenua.cli import options
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain
-from attenua.cli.fitting import scores_of
-from attenua.cli.options import AsJson, Force
-from attenua.cli.output import scores_csv, scores_npy
 from attenua.cli.readers import TableError
-from attenua.cli.reading import (
-    COLUMNS_HELP,
-    DecimalSign,
-    Drop,
-    Header,
-    IdColumn,
-    Missing,
-    Reading,
-    Sheet,
-)
-from attenua.cli.words import dump
-from attenua.cli.writing import check_targets, write_files
+from attenua.cli.record import dump
+from attenua.cli.request import scores_of
+from attenua.cli.writing import check_targets, scores_csv, scores_npy, write_files
 from attenua.model_files import ModelFileError, load_model
 
 
 @app.command(epilog=EXIT_CODES)
 def transform(
     context: typer.Context,
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model.npz that attenua fit wrote.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model.npz written by attenua fit.")],
     data: Annotated[
         str,
         typer.Argument(
@@ -42,32 +31,32 @@ def transform(
         typer.Option(
             "--columns",
             "-c",
-            help=f"{COLUMNS_HELP} By default those of the fit, by name where they have names.",
+            help=f"{options.COLUMNS_HELP} By default those of the fit, by name where they have names.",
         ),
     ] = None,
-    drop: Drop = None,
-    id_column: IdColumn = None,
-    header: Header = None,
-    decimal: DecimalSign = None,
+    drop: options.Drop = None,
+    id_column: options.IdColumn = None,
+    header: options.Header = None,
+    decimal: options.DecimalSign = None,
     missing: Annotated[
-        Missing,
+        options.Missing,
         typer.Option(
             "--missing",
-            help="With missing cells: fail, leave out their rows, or fill them with the means of the model "
-            "(its mean_), not those of these rows.",
+            help="What to do with missing cells: fail, drop their rows, or fill them with the means of the "
+            "model (its mean_), not of these rows.",
         ),
-    ] = Missing.FAIL,
-    sheet: Sheet = None,
+    ] = options.Missing.FAIL,
+    sheet: options.Sheet = None,
     out: Annotated[
-        Path, typer.Option(help="File for the scores: .csv or .npy; - prints CSV on standard output.")
+        Path, typer.Option(help="File for the scores: .csv or .npy; - prints CSV to standard output.")
     ] = Path("scores.csv"),
-    force: Force = False,
-    as_json: AsJson = False,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Write the scores of rows on the components of a fitted model.
 
-    Columns are found by name where model and data have names, in any order; others are left aside. Names of
-    the rows (--id-column) are the first column of the scores in .csv; .npy holds the scores alone.
+    If model and data both have column names, columns are matched by name, in any order, and extra columns are
+    ignored. Row names (--id-column) become the first column of a .csv file; .npy holds the scores alone.
 
     For example:
 
@@ -85,13 +74,13 @@ def transform(
     try:
         estimator = load_model(model)
         names = getattr(estimator, "feature_names_in_", None)
-        table = Reading.of(context).read(data, names=names, means=estimator.mean_, least_rows=1)
+        table = options.Reading.of(context).read(data, names=names, means=estimator.mean_, least_rows=1)
     except (ModelFileError, TableError) as error:
         fail(str(error))
     scores = scores_of(estimator, table)
     content = scores_npy(scores) if out.suffix.lower() == ".npy" else scores_csv(scores, table)
     if to_screen:
-        typer.echo(content, nl=False)  # as bytes: the same as in a file, whatever the terminal can show
+        typer.echo(content, nl=False)  # as bytes: exactly what a file would hold
         return
     write_files({out: content}, force=force)
     n_rows, rank = scores.shape

@@ -1,20 +1,66 @@
-"""Files that a command writes: refused before the work where they cannot be, and written all or none."""
+"""The files that a command writes: their text, checks before the work starts, and all or none written."""
 
+import csv
+import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from attenua._data.files import refuse_existing, write_all_whole
+import numpy as np
+
+from attenua._files import refuse_existing, write_all_whole
 from attenua.cli.base import fail
+from attenua.cli.readers import Table
+
+
+def column_names(table: Table) -> Sequence[str]:
+    """Return the names of the columns, or column_1, column_2, ... if they have none."""
+    if table.names is not None:
+        return table.names
+    return [f"column_{number}" for number in range(1, table.X.shape[1] + 1)]
+
+
+def components_csv(model: Any, table: Table) -> bytes:
+    """Return the components as CSV: one row each, one column per column of the data."""
+    rows = ([number, *_digits(row)] for number, row in enumerate(model.components_, start=1))
+    return _csv(["component", *column_names(table)], rows)
+
+
+def scores_csv(scores: Any, table: Table) -> bytes:
+    """Return scores as CSV: the row names if there are any, then one column per component."""
+    names = [f"component_{number}" for number in range(1, scores.shape[1] + 1)]
+    if table.ids is None:
+        return _csv(names, (_digits(row) for row in scores))
+    rows = ([name, *_digits(row)] for name, row in zip(table.ids, scores, strict=True))
+    return _csv([table.id_name, *names], rows)
+
+
+def scores_npy(scores: Any) -> bytes:
+    """Return scores as npy."""
+    buffer = io.BytesIO()
+    np.save(buffer, scores, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _digits(row: Any) -> list[str]:
+    # str of a numpy number is the shortest text that reads back as the same number.
+    return [str(number) for number in row]
+
+
+def _csv(header: Sequence[Any], rows: Iterable[Sequence[Any]]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue().encode()
 
 
 def check_targets(targets: Sequence[Path], *, force: bool, make_folders: bool = False) -> None:
-    """Fail with a sentence where files cannot be written, so that nobody waits for a result that is lost."""
-    try:
+    """Fail with a sentence if files cannot be written, before any work that would be lost."""
+    with writing(targets[0]):
         refuse_existing(targets, force=force)
-    except OSError as error:
-        fail(_sentence(targets[0], error))
     folder = targets[0].parent
     if make_folders:
         folder = next(place for place in (folder, *folder.parents) if place.exists())
@@ -26,13 +72,13 @@ def check_targets(targets: Sequence[Path], *, force: bool, make_folders: bool = 
 
 
 def write_files(contents: Mapping[Path, bytes], *, force: bool, make_folders: bool = False) -> None:
-    """Write files, all of them or none; a problem is a sentence."""
+    """Write files, all of them or none, or fail with a sentence."""
     with writing(next(iter(contents))):
         write_all_whole(contents, force=force, make_folders=make_folders)
 
 
 def refuse_file(folder: Path) -> None:
-    """Fail with a sentence where --out names a file instead of a folder."""
+    """Fail with a sentence if --out names a file instead of a folder."""
     with writing(folder):
         is_taken = folder.exists() and not folder.is_dir()
     if is_taken:
@@ -40,7 +86,7 @@ def refuse_file(folder: Path) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Make a folder for files, or fail with a sentence where none can be written there."""
+    """Create an output folder, or fail with a sentence if files cannot be written there."""
     refuse_file(folder)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -49,19 +95,15 @@ def check_folder(folder: Path) -> None:
 
 @contextmanager
 def writing(target: Path) -> Iterator[None]:
-    """Turn what the operating system says about files that are written into a sentence."""
+    """Turn errors of the file system into a sentence."""
     try:
         yield
     except OSError as error:
-        fail(_sentence(target, error))
+        if isinstance(error, FileExistsError) and error.errno is None:  # a sentence already
+            fail(str(error))
+        fail(f"{error.filename or target} cannot be written: {error.strerror or error}.")
 
 
 def _refuse_without_permission(target: Path, folder: Path) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
         fail(f"{target} cannot be written: there is no permission to write in {folder}.")
-
-
-def _sentence(target: Path, error: OSError) -> str:
-    if isinstance(error, FileExistsError) and error.errno is None:  # a sentence already
-        return str(error)
-    return f"{error.filename or target} cannot be written: {error.strerror or error}."

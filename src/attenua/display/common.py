@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from attenua._data.extras import how_to_install
 from attenua._data.namespace import to_host
+from attenua._extras import how_to_install
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.path import AttenuationPath, attenuation_path
 

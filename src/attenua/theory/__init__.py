@@ -1,9 +1,16 @@
 """When does a correction help, by how much, and at which strength: the risk theory, computed."""
 
-from attenua._correct.corrections import Strengths
-from attenua.theory.draws import draw_batches, draw_rows
-from attenua.theory.expansion import RiskExpansion, expand_risk
+from attenua.theory.balanced import (
+    BalancedConstants,
+    MomentConstants,
+    PairMoments,
+    flat_spike_ratio,
+    moment_constants,
+)
+from attenua.theory.corrected_map import CorrectionMap, SmoothCorrection, Strengths
+from attenua.theory.expansion import RiskExpansion, SampleAnatomy, dissect_sample, expand_risk
 from attenua.theory.expectations import Expectation, Expectations
+from attenua.theory.geometry import default_strengths
 from attenua.theory.laws import (
     LATENT_LAWS,
     ContaminatedNormal,
@@ -12,16 +19,13 @@ from attenua.theory.laws import (
     LatentCoordinates,
     Rows,
     StudentT,
+    draw_batches,
+    draw_rows,
 )
-from attenua.theory.maps import CorrectionMap, SmoothCorrection
-from attenua.theory.moments import MomentConstants, moment_constants
 from attenua.theory.noise import RowNoise
-from attenua.theory.oracle import default_strengths
-from attenua.theory.pairs import BalancedConstants, PairMoments, flat_spike_ratio
 from attenua.theory.plugin import Bootstrap, PlugInReport, plug_in_report, plug_in_report_for
 from attenua.theory.population import Population
 from attenua.theory.risk import sampling_coefficient
-from attenua.theory.sample import SampleAnatomy, dissect_sample
 from attenua.theory.when import when
 
 __all__ = [

@@ -1,13 +1,11 @@
-"""What the theory accepts, and the sentence it answers with when it does not."""
+"""What the theory accepts, and the error message where it does not."""
 
-from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.corrections import CORRECTIONS, Strengths, checked_strength_of
 from attenua._data.checks import real_numbers
 
 # Relative size of the asymmetry and of the negative eigenvalues that count as rounding (a covariance that
@@ -52,7 +50,7 @@ def as_rank(n_components: Any, n_features: int) -> int:
 
 
 def as_strengths(alpha: ArrayLike, name: str = "alpha") -> NDArray[np.float64]:
-    """Return attenuation strengths in [0, 1] as an array of the shape given."""
+    """Return attenuation strengths in [0, 1] as an array of the same shape."""
     strengths = real_numbers(alpha, f"{name} must be a number or an array of numbers")
     outside = strengths[~((strengths >= 0) & (strengths <= 1))]
     if outside.size:
@@ -68,33 +66,18 @@ def as_strength(alpha: ArrayLike, name: str = "alpha") -> float:
     return float(strengths)
 
 
-def as_candidates(strengths: Mapping[str, ArrayLike]) -> tuple[tuple[int, ...], list[Strengths]]:
-    """Return the shape that strengths broadcast to, and one `Strengths` for each place in it."""
-    unknown = [name for name in strengths if name not in CORRECTIONS]
-    if unknown:
-        raise TypeError(f"{unknown[0]!r} is not a correction; the corrections are {', '.join(CORRECTIONS)}.")
-    arrays = {}
-    for name, given in strengths.items():
-        arrays[name] = real_numbers(given, f"{name} must be a number or an array of numbers")
-        for value in arrays[name].ravel().tolist():
-            checked_strength_of(name, value)
-    try:
-        together = np.broadcast_arrays(*arrays.values())
-    except ValueError:
-        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise ValueError(
-            f"strengths must have shapes that broadcast, such as (3, 1) and (2,) for a surface; got {shapes}."
-        ) from None
-    shape = together[0].shape if together else ()
-    values = zip(*(array.ravel().tolist() for array in together), strict=True) if together else [()]
-    return shape, [Strengths(**dict(zip(arrays, some, strict=True))) for some in values]
-
-
 def as_sample_size(n: Any, name: str = "n") -> float:
     """Return a sample size: a finite number of at least 1."""
     if not isinstance(n, Real) or isinstance(n, bool) or not 1 <= float(n) < np.inf:
         raise ValueError(f"{name} must be a sample size, a number of at least 1; got {n!r}.")
     return float(n)
+
+
+def as_mask_rate(mask_rate: Any) -> float:
+    """Return a mask rate m with 0 < m < 1, the range of the masked objectives."""
+    if not isinstance(mask_rate, Real) or isinstance(mask_rate, bool) or not 0 < float(mask_rate) < 1:
+        raise ValueError(f"mask_rate must be a number strictly between 0 and 1; got {mask_rate!r}.")
+    return float(mask_rate)
 
 
 def as_rows(X: ArrayLike, n_features: int | None = None, name: str = "X") -> NDArray[np.float64]:
@@ -109,17 +92,6 @@ def as_rows(X: ArrayLike, n_features: int | None = None, name: str = "X") -> NDA
     return rows
 
 
-def over_candidates(
-    strengths: Mapping[str, ArrayLike], function: Callable[[Strengths], Any], dtype: type = float
-) -> Any:
-    """Evaluate `function` at every candidate; the answer has the shape that the strengths broadcast to."""
-    shape, candidates = as_candidates(strengths)
-    answers: NDArray[Any] = np.array([function(candidate) for candidate in candidates], dtype=dtype)
-    answers = answers.reshape(shape + answers.shape[1:])
-    return answers.item() if answers.ndim == 0 else answers
-
-
-def in_words(strengths: Strengths) -> str:
-    """Return the strengths that are not 0, as a person would write them."""
-    used = [f"{name} = {value:.4g}" for name, value in strengths._asdict().items() if value]
-    return ", ".join(used) if used else "no correction"
+def as_answer(values: NDArray[Any]) -> Any:
+    """Return a plain number where the question was about one number, and else the array."""
+    return values.item() if values.ndim == 0 else values

@@ -1,5 +1,6 @@
-"""A symmetric matrix seen from its rank-d cutoff: retained directions, omitted directions, gaps between."""
+"""A symmetric matrix split at a rank: retained directions, omitted directions, gaps between them."""
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -7,7 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attenua._data.blas import blas_limit
+
 Array = NDArray[np.float64]
+
+# From about here on a second thread makes one eigendecomposition faster (by a quarter at 512 columns). Below,
+# it gains nothing, and on a busy machine it waits for its turn thousands of times.
+_WORTH_THREADS = 512
+
+
+def threads_for(n_features: int) -> AbstractContextManager[None]:
+    """Return a context in which BLAS uses one thread, if matrices have too few columns to share."""
+    return blas_limit(1) if n_features < _WORTH_THREADS else nullcontext()
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attenua._correct.corrections import Strengths
 from attenua._data.checks import real_numbers
 from attenua._estimate.html import result_html
-from attenua.theory._checks import in_words
+from attenua.theory.corrected_map import Strengths, in_words, used_strengths
 from attenua.theory.cutoff import Array
 from attenua.theory.laws import Law
 from attenua.theory.population import MANY_SMALL, Population
 
 # A correction is worth it while some strength removes at least this share of PCA's excess risk.
 WORTH = 0.01
-# An expansion in 1/n has nothing to say of fewer rows.
+# An expansion in 1/n does not hold for fewer rows.
 _FEWEST = 10
 # A bias below this part of PCA's sampling coefficient is rounding: no sample is large enough to show it.
 _NO_BIAS = 1e-12
+_HTML_NUMBERS = ["bias", "sampling", "gain, %", "simulated, %", "+-", "worth until n ="]
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,16 @@ class Expectation:
     is_sound: bool = True
 
     @property
+    def is_pca(self) -> bool:
+        """Whether all strengths are 0: no strength helps."""
+        return not used_strengths(self.strengths)
+
+    @property
+    def title(self) -> str:
+        """Name of the correction as a person writes it."""
+        return self.correction.replace("_", " ")
+
+    @property
     def gain(self) -> float:
         """Expected share of PCA's excess risk that is removed, to order 1/n."""
         return 1 - (self.bias + self.sampling) / self.pca
@@ -100,7 +110,7 @@ class Expectation:
         low, high = np.quantile(self.plug_in_gains, [0.1, 0.9]) if self.plug_in_gains.size else (np.nan,) * 2
         return {
             "correction": self.correction,
-            "strengths": {name: value for name, value in self.strengths._asdict().items() if value},
+            "strengths": used_strengths(self.strengths),
             "gain": self.gain,
             "bias": self.bias,
             "sampling": self.sampling,
@@ -112,14 +122,25 @@ class Expectation:
             "is_sound": self.is_sound,
         }
 
+    def _html_row(self) -> tuple[str, ...]:
+        simulated = (self.simulated_gain, self.simulated_error)
+        return (
+            self.title,
+            "0" if self.is_pca else in_words(self.strengths).replace("_", " "),
+            *(f"{value:.4g}" for value in (self.bias, self.sampling)),
+            f"{100 * self.gain:.1f}",
+            *("" if np.isnan(value) else f"{100 * value:.1f}" for value in simulated),
+            rounded(self.worth_until) if self.is_sound else "?",
+        )
+
     def __str__(self) -> str:
-        name, until = self.correction.replace("_", " "), rounded(self.worth_until)
-        if not any(self.strengths) and self.is_sound and self.worth_until >= self.n:
-            return f"{name}: no strength is sure to help here: where one might, the expansion fails"
-        if not any(self.strengths):
+        until = rounded(self.worth_until)
+        if self.is_pca and self.is_sound and self.worth_until >= self.n:
+            return f"{self.title}: no strength is sure to help here: where one might, the expansion fails"
+        if self.is_pca:
             told = self.is_sound and self.worth_until >= _FEWEST
             only = f", only up to about {until} rows" if told else ""
-            return f"{name}: no strength helps here{only}"
+            return f"{self.title}: no strength helps here{only}"
         used = in_words(self.strengths).replace("_", " ").replace(" = ", " ")
         head = f"together ({used}): removes" if self.correction == "together" else f"{used} removes"
         if not self.is_sound:
@@ -127,9 +148,8 @@ class Expectation:
                 f"{head} {share(self.simulated_gain)} of PCA's excess risk in the simulation; the expansion "
                 "is off here and says nothing of other n"
             )
-        checked = (
-            "" if np.isnan(self.simulated_gain) else f" ({share(self.simulated_gain)} in the simulation)"
-        )
+        simulated = f" ({share(self.simulated_gain)} in the simulation)"
+        checked = "" if np.isnan(self.simulated_gain) else simulated
         limit = "" if self.gain < WORTH else f"; worth it up to about {until} rows"
         if np.isinf(self.worth_until):
             limit = "; worth it at every n"
@@ -217,22 +237,21 @@ class Expectations:
     @property
     def trust(self) -> str:
         """How far to trust the numbers, with this result's own figures."""
-        return " ".join(
-            part for part in (self._of_expansion(), self._of_sample(), self._of_damping()) if part
-        )
+        parts = self._trust_in_expansion(), self._trust_in_sample(), self._trust_in_damping()
+        return " ".join(part for part in parts if part)
 
-    def _of_expansion(self) -> str:
+    def _trust_in_expansion(self) -> str:
         if not self.n_simulations:
             return "The numbers are an expansion in 1/n that no simulation has checked here."
-        used = [e for e in self.corrections if any(e.strengths)]
+        used = [e for e in self.corrections if not e.is_pca]
         if not used:
             return "No strength helps, so there was nothing to check by simulation."
         worst = max(used, key=lambda e: abs(e.gain - e.simulated_gain))
-        off = [e.correction.replace("_", " ") for e in self.corrections if not e.is_sound]
+        off = [e.title for e in self.corrections if not e.is_sound]
         text = (
             f"The numbers are an expansion in 1/n. In {self.n_simulations} simulated samples the gains were "
             f"at most {_points(abs(worst.gain - worst.simulated_gain))} away from it "
-            f"({worst.correction.replace('_', ' ')}: {worst.gain:.0%} expected, {worst.simulated_gain:.0%} "
+            f"({worst.title}: {worst.gain:.0%} expected, {worst.simulated_gain:.0%} "
             f"+- {worst.simulated_error:.1%} simulated)."
         )
         if len(off) < len(used):
@@ -243,22 +262,20 @@ class Expectations:
                 text += " What it does not hold for is left out of together."
         return text
 
-    def _of_sample(self) -> str:
+    def _trust_in_sample(self) -> str:
         if not self.is_sample:
             return ""
-        p, text = (
-            self.population.n_features,
-            "A sample stands for the population, and its gains are estimates.",
-        )
+        p = self.population.n_features
+        text = "A sample stands for the population, and its gains are estimates."
         if p > self.n:
             text += (
                 f" With {p} columns and n = {self.n:g} most of the sample covariance is noise: mainly its "
                 "factors and variances are used, and little is known of other correlations."
             )
-        known = [e for e in self.corrections if e.plug_in_gains.size and e.is_sound and any(e.strengths)]
+        known = [e for e in self.corrections if e.plug_in_gains.size and e.is_sound and not e.is_pca]
         if known:
             words = (
-                f"{e.correction.replace('_', ' ')} {whole(np.quantile(e.plug_in_gains, 0.1))} to "
+                f"{e.title} {whole(np.quantile(e.plug_in_gains, 0.1))} to "
                 f"{whole(np.quantile(e.plug_in_gains, 0.9))} (against {whole(e.gain)})"
                 for e in known
             )
@@ -268,11 +285,9 @@ class Expectations:
             )
         return text + " Let held-out rows choose the strengths; this explains the choice."
 
-    def _of_damping(self) -> str:
-        if not any(e.correction == "damping" for e in self.corrections):
-            return ""
+    def _trust_in_damping(self) -> str:
         small = self.population.share_of_small_correlations(self.n)
-        if small <= MANY_SMALL:
+        if "damping" not in self or small <= MANY_SMALL:
             return ""
         return (
             f"{small:.0%} of the correlations are smaller than their errors, 1/sqrt(n) = "
@@ -294,31 +309,9 @@ class Expectations:
                 ("features, rank", f"{self.population.n_features}, {self.population.n_components}"),
                 ("n", f"{self.n:g}" + (" (rows less one for the mean)" if self.is_sample else "")),
                 ("law", str(self.law)),
-                *((e.correction.replace("_", " "), str(e)) for e in self.corrections),
+                *((e.title, str(e)) for e in self.corrections),
                 ("trust", self.trust),
             ],
-            [
-                "correction",
-                "strength",
-                "bias",
-                "sampling",
-                "gain, %",
-                "simulated, %",
-                "+-",
-                "worth until n =",
-            ],
-            [
-                (
-                    e.correction.replace("_", " "),
-                    in_words(e.strengths).replace("_", " ") if any(e.strengths) else "0",
-                    *(f"{value:.4g}" for value in (e.bias, e.sampling)),
-                    f"{100 * e.gain:.1f}",
-                    *(
-                        "" if np.isnan(value) else f"{100 * value:.1f}"
-                        for value in (e.simulated_gain, e.simulated_error)
-                    ),
-                    rounded(e.worth_until) if e.is_sound else "?",
-                )
-                for e in self.corrections
-            ],
+            ["correction", "strength", *_HTML_NUMBERS],
+            [e._html_row() for e in self.corrections],
         )

@@ -1,4 +1,8 @@
-"""A population covariance at a rank: its target, and where the corrections lead it."""
+r"""A population covariance at a rank: its target, and where the corrections move it.
+
+The paper's path of attenuation, :math:`T_t = \Sigma - t D` with :math:`D = \operatorname{diag}(\Sigma)`, has
+formulas of its own: where its gap closes, and what its movement costs.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -6,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.integrate import quad
+from scipy.optimize import minimize_scalar
 
-from attenua._correct.corrections import Strengths
 from attenua._correct.feature_groups import column_labels
 from attenua._correct.neighbours import column_smoother
 from attenua.theory._checks import (
@@ -16,18 +21,122 @@ from attenua.theory._checks import (
     as_matrix,
     as_rank,
     as_strength,
-    in_words,
-    over_candidates,
 )
-from attenua.theory._threads import threads_for
-from attenua.theory.cutoff import Array, Cutoff, cut, resolution
+from attenua.theory.corrected_map import CorrectionMap, Strengths, in_words, over_candidates
+from attenua.theory.cutoff import Array, Cutoff, cut, resolution, threads_for
 from attenua.theory.laws import Law, as_law
-from attenua.theory.maps import CorrectionMap
-from attenua.theory.movement import AttenuationPath
 from attenua.theory.noise import RowNoise
 
+# The closure of the strengths that random masks reach, and of the direct path.
+PATHS = {"direct": 1.0, "mask": 0.5}
+# A closing strength is located to this accuracy.
+STRENGTH_ACCURACY = 1e-10
 # Noises of a few row temperings are kept: as many as the estimators compare, and one more.
 _KEPT = 6
+
+
+def upper_end(path: str) -> float:
+    """Return the largest strength of a path, "direct" or (in the limit) "mask"."""
+    if path not in PATHS:
+        raise ValueError(f'path must be "direct" or "mask"; got {path!r}.')
+    return PATHS[path]
+
+
+def default_strengths(path: str = "direct") -> Array:
+    """Return the paper's grid, {0, .05, ..., 1} with .49, up to the end of the path.
+
+    Examples
+    --------
+    >>> from attenua.theory import default_strengths
+    >>> len(default_strengths()), float(default_strengths("mask").max())
+    (22, 0.49)
+    """
+    grid = np.sort(np.append(np.arange(21) / 20, 0.49))
+    return grid[grid < 0.5] if upper_end(path) == 0.5 else grid
+
+
+class AttenuationPath:
+    r"""The matrices :math:`T_t = \Sigma - t D` of a covariance :math:`\Sigma`, split at one rank."""
+
+    def __init__(self, covariance: Array, n_components: int) -> None:
+        self.covariance, self.n_components = covariance, n_components
+        self.variances = np.diag(covariance)
+
+    def matrix(self, strength: float) -> Array:
+        """Return :math:`T_t`."""
+        return self.covariance - strength * np.diag(self.variances)
+
+    def gap(self, strength: float) -> float:
+        r"""Return the cutoff gap :math:`\lambda_d(T_t) - \lambda_{d+1}(T_t)`; 0 if it is not resolved."""
+        values = np.linalg.eigvalsh(self.matrix(strength))[::-1]
+        gap = float(values[self.n_components - 1] - values[self.n_components])
+        return gap if gap > resolution(values) else 0.0
+
+    def closing_strength(self, upper: float) -> float | None:
+        r"""Return the first strength in [0, upper] at which the cutoff gap closes, or None if it stays open.
+
+        The gap changes at a rate of at most :math:`\max D - \min D`, so the values at the ends of an interval
+        can exclude a zero inside it; an interval where they cannot is halved, leftmost first.
+        """
+        # A little more than the bound, so that rounding cannot exclude a zero that is there.
+        rate, slack = 1.0001 * float(np.ptp(self.variances)), 1e-13 * float(self.variances.max())
+        with threads_for(len(self.variances)):
+            waiting = [(0.0, upper, self.gap(0.0), self.gap(upper))]
+            while waiting:
+                left, right, gap_left, gap_right = waiting.pop()
+                if gap_left == 0:
+                    return left
+                if gap_right > 0 and gap_left + gap_right > rate * (right - left) + slack:
+                    continue
+                if right - left <= STRENGTH_ACCURACY:
+                    return right
+                middle = (left + right) / 2
+                gap_middle = self.gap(middle)
+                waiting += [(middle, right, gap_middle, gap_right), (left, middle, gap_left, gap_middle)]
+        return None
+
+    def require_open(self, upper: float) -> None:
+        """Raise an error that names the strength where the gap closes, if it does before `upper`."""
+        closing = self.closing_strength(upper)
+        if closing is not None:
+            raise ValueError(
+                f"The cutoff gap of covariance - alpha*diag(covariance) at rank {self.n_components} closes "
+                f"at alpha = {closing:.10g}, so the leading subspace cannot be followed from 0 to {upper:g}; "
+                "stay below that strength."
+            )
+
+    def smallest_gap(self, upper: float) -> float:
+        r"""Return the smallest cutoff gap :math:`\underline g_\alpha` on [0, upper] (a grid, refined)."""
+        return _smallest(self.gap, upper)
+
+    def _leakage_over(self, strength: float, power: int) -> float:
+        r"""Return :math:`\sum_{j \le d < k} (v_k^\top D v_j)^2 / (\mu_j - \mu_k)^{power}` at :math:`T_t`."""
+        at = cut(self.matrix(strength), self.n_components)
+        return float(np.sum(at.cross_block(np.diag(self.variances)) ** 2 / at.gaps**power))
+
+    def largest_leakage(self, upper: float) -> float:
+        r"""Return the largest :math:`\|P_t^\perp D P_t\|_F^2` on [0, upper] (a grid, then refined)."""
+        return -_smallest(lambda strength: -self._leakage_over(strength, 0), upper)
+
+    def movement_rate(self, strength: float) -> float:
+        r"""Return :math:`B_{pop}'(t) = 2 t \sum_{j \le d < k} (v_k^\top D v_j)^2 / (\mu_j - \mu_k)`."""
+        return 2 * strength * self._leakage_over(strength, 1)
+
+    def bias_integral(self, left: float, right: float) -> float:
+        r"""Integrate :math:`B_{pop}'` from `left` to `right` (eq. population-bias-path-identity)."""
+        # In the units of `Population` variances are near 1, and 1e-20 is below the square of their rounding.
+        return quad(self.movement_rate, left, right, epsabs=1e-20, epsrel=1e-9, limit=200)[0]
+
+
+def _smallest(function: Callable[[float], float], upper: float) -> float:
+    """Return the smallest value on [0, upper]: the best of 33 points, polished between its neighbours."""
+    grid = np.linspace(0, upper, 33)
+    values = [function(float(strength)) for strength in grid]
+    best = int(np.argmin(values))
+    if upper == 0:
+        return values[0]
+    bounds = grid[max(best - 1, 0)], grid[min(best + 1, 32)]
+    return min(values[best], minimize_scalar(function, bounds=bounds, method="bounded").fun)
 
 
 class NoGapError(ValueError):
@@ -139,13 +248,8 @@ class Geometry:
             return over_candidates(strengths, lambda candidate: function(candidate, law), dtype)
 
     def _noise_and_map(self, candidate: Strengths, law: Law) -> tuple[RowNoise, CorrectionMap]:
-        if candidate.smoothing and self._smoother is None:
-            raise ValueError(
-                "smoothing needs neighbours: say which columns are, as in Population(neighbours=...)."
-            )
-        return self._noise(law, candidate.row_tempering), CorrectionMap(
-            candidate, self._labels, self._smoother
-        )
+        correction = CorrectionMap(candidate, self._labels, self._smoother)
+        return self._noise(law, candidate.row_tempering), correction
 
     def _noise(self, law: Law, row_tempering: float) -> RowNoise:
         """Return the noise of the rows; the last few are kept, since many maps may follow one of them."""
@@ -182,11 +286,15 @@ class Geometry:
         """
 
         def block_gap(candidate: Strengths, law: Law) -> float:
-            T, U, U_omitted = self._matrix(candidate, law), self.cutoff.retained, self.cutoff.omitted
-            gap = np.linalg.eigvalsh(U.T @ T @ U)[0] - np.linalg.eigvalsh(U_omitted.T @ T @ U_omitted)[-1]
-            return float(gap) * self._unit_of(candidate)
+            return self._block_gap(self._matrix(candidate, law)) * self._unit_of(candidate)
 
         return self._over(strengths, law, block_gap)
+
+    def _block_gap(self, T: Array) -> float:
+        inside, outside = (
+            np.linalg.eigvalsh(U.T @ T @ U) for U in (self.cutoff.retained, self.cutoff.omitted)
+        )
+        return float(inside[0] - outside[-1])
 
     def cutoff_gap(self, *, law: Any = "gaussian", **strengths: ArrayLike) -> Any:
         r"""Return :math:`\lambda_d - \lambda_{d+1}` of the corrected matrix; 0 where not resolved."""
@@ -228,11 +336,10 @@ class Geometry:
         """
 
         def preserves(candidate: Strengths, law: Law) -> bool:
-            T, at = self._matrix(candidate, law), self.cutoff
-            inside, outside = (np.linalg.eigvalsh(U.T @ T @ U) for U in (at.retained, at.omitted))
+            T = self._matrix(candidate, law)
             allowed = tol * np.linalg.norm(T)
-            leak = np.linalg.norm(at.cross_block(T))
-            return bool(leak <= allowed and inside[0] - outside[-1] > allowed)
+            leak = np.linalg.norm(self.cutoff.cross_block(T))
+            return bool(leak <= allowed and self._block_gap(T) > allowed)
 
         return self._over(strengths, law, preserves, dtype=bool)
 

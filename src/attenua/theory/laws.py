@@ -1,13 +1,7 @@
-r"""Laws of the rows: what their fourth moments, with or without row tempering, add to the risk.
-
-Row tempering by :math:`\kappa` puts :math:`y = |x|^{-\kappa} x` instead of the row x. For *elliptical* rows,
-:math:`x = \sqrt\tau\, g` with Gaussian g and an independent :math:`\tau \ge 0`, the covariance of y keeps the
-eigenvectors, and all moments are one-dimensional integrals (see :func:`shortened_gaussian`). For other rows
-there is no such shortcut; give the rows themselves.
-"""
+"""Laws of the rows: the noise of their covariance, with or without row tempering, and drawn rows."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -15,20 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammainccinv, gammaincinv, gammaln, polygamma
+from sklearn.utils import check_random_state
 
 from attenua._data.checks import real_numbers
-from attenua.theory._checks import as_rows
+from attenua.theory._checks import INPUT_TOLERANCE, as_matrix, as_rows
 from attenua.theory.cutoff import Array
-from attenua.theory.noise import RowNoise, RowTerms
-from attenua.theory.quadrature import power_nodes
-from attenua.theory.row_pairs import row_pair_moments
+from attenua.theory.noise import RowNoise, RowTerms, row_pair_moments, shortened_gaussian
 
-# Distance of the nodes of the double-exponential rule for the integrals of row tempering, and how many powers
-# of e smaller than the rest is what it leaves out at either end.
-_SPACING, _LOG_LEFT_OUT = 0.05, 36.0
-# The same for the law of the lengths of rows, where pairs of them are weighed.
+# Distance of the nodes of the rule for the lengths of rows, where pairs are weighed, and what it leaves out.
 _MIXING_SPACING, _MIXING_LEFT_OUT = 0.8, 1e-5
-# Logarithms of lengths beyond this would overflow; only laws that just have the moment asked for reach it.
+# Logarithms of lengths beyond this would overflow; only laws that barely have the moment reach it.
 _LARGEST_LOG = 600.0
 # Half the degrees of freedom above which a t law is nearly Gaussian.
 _MANY_DEGREES = 1e4
@@ -60,7 +50,7 @@ class Law(ABC):
         unit : float, default=1.0
             What the moments are divided by as well; it matters to laws that are given as numbers.
         row_pairs : bool, default=False
-            Whether row tempering is of pairs of rows; then y y' stands for what one row adds to their mean.
+            Whether row tempering is of pairs of rows; then y y' is the part that one row adds to their mean.
         """
 
     def can_temper_rows(self, row_pairs: bool = False) -> bool:
@@ -97,6 +87,15 @@ class Elliptical(Law):
     def mixing(self, power: float) -> tuple[Array, Array]:
         r"""Return values of :math:`\tau` and their weights, good for means of :math:`\tau^{2s}`."""
 
+    @abstractmethod
+    def _lengths(self, random: Any, n: int) -> Any:
+        r"""Draw :math:`\sqrt\tau` for every row."""
+
+    def draw(self, random: Any, n: int, root: Array) -> Array:
+        """Draw rows, with a symmetric square root of their covariance."""
+        lengths = self._lengths(random, n)
+        return lengths * (random.standard_normal((n, len(root))) @ root)
+
     def noise(
         self, covariance: Array, row_tempering: float = 0.0, unit: float = 1.0, row_pairs: bool = False
     ) -> RowNoise:
@@ -127,53 +126,6 @@ class Elliptical(Law):
         return RowNoise(matrix(second), weighted, (*weighted, (-1.0, matrix(second))))
 
 
-def shortened_gaussian(eigenvalues: Array, row_tempering: float) -> tuple[Array, Array]:
-    r"""Return second and fourth moments of :math:`y = |g|^{-\kappa} g` in the eigenbasis of g's covariance.
-
-    With :math:`|g|^{-2s} = \Gamma(s)^{-1} \int_0^\infty t^{s-1} e^{-t |g|^2} dt` and
-    :math:`a_i(t) = \lambda_i / (1 + 2 t \lambda_i)`, which is a Gaussian variance again,
-
-    .. math::
-
-        E[|g|^{-2s} g_i^2] = \int \omega_s a_i\, dt, \qquad E[|g|^{-2s} g_i^2 g_j^2] = (1 + 2 \delta_{ij})
-        \int \omega_s a_i a_j\, dt, \qquad
-        \omega_s(t) = \frac{t^{s-1}}{\Gamma(s)} \prod_l (1 + 2 t \lambda_l)^{-1/2},
-
-    with :math:`s = \kappa` for the second moments and :math:`s = 2 \kappa` for the fourth. So these are sums
-    of Gaussian fourth moments, and since :math:`a(t)` varies slowly, of few.
-
-    Parameters
-    ----------
-    eigenvalues : ndarray of shape (p,)
-        :math:`\lambda_i \ge 0`, not all 0.
-    row_tempering : float
-        :math:`\kappa`, above 0.
-
-    Returns
-    -------
-    second : ndarray of shape (p,)
-        Second moments, scaled to the sum of the eigenvalues.
-    fourth : ndarray of shape (r, p)
-        Profiles :math:`a^r`, at the same scale, with :math:`E[y_i^2 y_j^2] = (1 + 2 \delta_{ij}) \sum_r a^r_i
-        a^r_j`.
-    """
-    total = eigenvalues.sum()
-    relative = eigenvalues / total
-    second = np.sum(_integrand(relative, row_tempering), axis=0)
-    profiles = _integrand(relative, 2 * row_tempering, squared=True)
-    _, sizes, directions = np.linalg.svd(profiles, full_matrices=False)
-    kept = sizes**2 > _NEGLIGIBLE * sizes[0] ** 2
-    return second / second.sum() * total, sizes[kept, None] * directions[kept] / second.sum() * total
-
-
-def _integrand(values: Array, s: float, *, squared: bool = False) -> Array:
-    r"""Return :math:`\omega_q a_i(t_q)`, nodes q in rows, or :math:`\sqrt{\omega_q} a_i(t_q)`."""
-    log_t, logs = power_nodes(s, _SPACING, _LOG_LEFT_OUT)
-    shrunk = 1 + 2 * np.exp(log_t)[:, None] * values
-    logs = logs - np.log(shrunk).sum(axis=1) / 2
-    return np.exp(logs / 2 if squared else logs)[:, None] * values / shrunk
-
-
 @dataclass(frozen=True)
 class Gaussian(Elliptical):
     """Gaussian rows."""
@@ -186,9 +138,8 @@ class Gaussian(Elliptical):
         """Return one value."""
         return np.ones(1), np.ones(1)
 
-    def draw(self, random: Any, n: int, root: Array) -> Array:
-        """Draw rows, with a symmetric square root of their covariance."""
-        return random.standard_normal((n, len(root))) @ root
+    def _lengths(self, random: Any, n: int) -> Any:
+        return 1.0
 
 
 @dataclass(frozen=True)
@@ -197,7 +148,7 @@ class StudentT(Elliptical):
 
     With 2 degrees of freedom or fewer there is no covariance, and the matrix given instead is a multiple
     of the scatter matrix. The noise is finite where :math:`\nu > 4 (1 - \kappa)`: with 4 or fewer, PCA's risk
-    falls more slowly than 1/n, and row tempering mends it.
+    falls more slowly than 1/n, and row tempering repairs that.
 
     Parameters
     ----------
@@ -237,11 +188,9 @@ class StudentT(Elliptical):
         weights = np.exp(-half * (logs + np.expm1(-logs)))
         return np.exp(logs), weights / weights.sum()
 
-    def draw(self, random: Any, n: int, root: Array) -> Array:
-        """Draw rows, with a symmetric square root of their covariance."""
+    def _lengths(self, random: Any, n: int) -> Any:
         nu = self.degrees_of_freedom
-        mixing = (nu - 2 if nu > 2 else nu) / random.chisquare(nu, (n, 1))
-        return np.sqrt(mixing) * (random.standard_normal((n, len(root))) @ root)
+        return np.sqrt((nu - 2 if nu > 2 else nu) / random.chisquare(nu, (n, 1)))
 
 
 @dataclass(frozen=True)
@@ -277,11 +226,9 @@ class ContaminatedNormal(Elliptical):
         kept = np.array([self.fraction < 1, self.fraction > 0])
         return np.array([1.0, self.scale**2])[kept], np.array([1 - self.fraction, self.fraction])[kept]
 
-    def draw(self, random: Any, n: int, root: Array) -> Array:
-        """Draw rows, with a symmetric square root of their covariance."""
+    def _lengths(self, random: Any, n: int) -> Any:
         lengths = np.where(random.uniform(size=(n, 1)) < self.fraction, self.scale, 1.0)
-        lengths /= np.sqrt(self._mean_power(1))
-        return lengths * (random.standard_normal((n, len(root))) @ root)
+        return lengths / np.sqrt(self._mean_power(1))
 
 
 @dataclass(frozen=True)
@@ -312,12 +259,15 @@ class LatentCoordinates(Law):
                 "row_tempering needs an elliptical law (Gaussian, StudentT, ContaminatedNormal) or rows: "
                 "draw some with draw_rows and give them as law."
             )
-        rows = RowTerms(square_root(covariance), self.kurtosis) if self.kurtosis else None
-        return RowNoise(covariance, crossed=((1.0, covariance),), rows=rows)
+        crossed = ((1.0, covariance),)
+        if not self.kurtosis:
+            return RowNoise(covariance, crossed)
+        rows = RowTerms(square_root(covariance), self.kurtosis, np.zeros_like(covariance))
+        return RowNoise(covariance, crossed, rows=rows)
 
     @property
     def can_draw(self) -> bool:
-        """Return whether it is known how to draw coordinates."""
+        """Return whether there is a function that draws coordinates."""
         return self.draw_latent is not None
 
     def draw(self, random: Any, n: int, root: Array) -> Array:
@@ -393,7 +343,7 @@ class Rows(Law):
     def noise(
         self, covariance: Array, row_tempering: float = 0.0, unit: float = 1.0, row_pairs: bool = False
     ) -> RowNoise:
-        """Return the moments of the rows, shortened if asked for."""
+        """Return the moments of the rows, shortened by row tempering."""
         if self.rows.shape[1] != len(covariance):
             raise ValueError(
                 f"law must hold rows of {len(covariance)} features; got shape {self.rows.shape}."
@@ -443,3 +393,62 @@ def square_root(covariance: Array) -> Array:
     varies = np.diag(covariance) > 0
     root = (vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.T
     return np.where(np.outer(varies, varies), root, 0.0)
+
+
+def draw_rows(covariance: ArrayLike, n: int, *, law: Any = "gaussian", random_state: Any = None) -> Array:
+    r"""Draw `n` rows of mean 0.
+
+    Parameters
+    ----------
+    covariance : array-like of shape (p, p)
+        :math:`\Sigma`; its symmetric square root is used, as in the paper.
+    n : int
+        Number of rows.
+    law : {"gaussian", "t10", "exponential"} or law, default="gaussian"
+        A name: rows :math:`\Sigma^{1/2} z` with independent coordinates z that are normal, Student t with 10
+        degrees of freedom scaled to variance 1, or exponential centred to mean 0. Or a law, such as
+        :class:`StudentT`.
+    random_state : int, RandomState or None
+        Seed or generator, as in scikit-learn.
+
+    Returns
+    -------
+    ndarray of shape (n, p)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import StudentT, draw_rows
+    >>> draw_rows(np.eye(3), 5, law=StudentT(4), random_state=0).shape
+    (5, 3)
+    """
+    return next(draw_batches(covariance, n, batch_size=n, law=law, random_state=random_state))
+
+
+def draw_batches(
+    covariance: ArrayLike,
+    n: int,
+    *,
+    batch_size: int = 10_000,
+    law: Any = "gaussian",
+    random_state: Any = None,
+) -> Iterator[Array]:
+    """Yield the rows of `draw_rows` in batches of at most `batch_size`, never holding more than one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua.theory import draw_batches
+    >>> [len(batch) for batch in draw_batches(np.eye(3), 25, batch_size=10, random_state=0)]
+    [10, 10, 5]
+    """
+    law = as_law(law)
+    for name, count in (("n", n), ("batch_size", batch_size)):
+        if count < 1:
+            raise ValueError(f"{name} must be at least 1; got {count!r}.")
+    sigma = as_matrix(covariance, "covariance")
+    values = np.linalg.eigvalsh(sigma)
+    if values[0] < -INPUT_TOLERANCE * np.abs(values).max():
+        raise ValueError(f"covariance must have no negative eigenvalue; its smallest is {values[0]:g}.")
+    root, random = square_root(sigma), check_random_state(random_state)
+    return (law.draw(random, min(batch_size, n - start), root) for start in range(0, n, batch_size))

@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attenua._correct.corrections import Strengths
 from attenua._data.checks import checked_random
 from attenua._estimate.html import result_html
 from attenua.theory._checks import as_rank, as_rows, as_strengths
-from attenua.theory._threads import threads_for
-from attenua.theory.cutoff import Array, excess_risk
+from attenua.theory.corrected_map import Strengths
+from attenua.theory.cutoff import Array, excess_risk, threads_for
+from attenua.theory.geometry import default_strengths, upper_end
 from attenua.theory.laws import as_law
-from attenua.theory.oracle import default_strengths, upper_end
 from attenua.theory.population import Population
 
 _TRUST = """\

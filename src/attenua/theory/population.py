@@ -1,31 +1,38 @@
-"""The one door to the theory: a covariance and a rank in, costs, savings and best strengths out."""
+"""The entry to the theory: a covariance and a rank in, costs, savings and best strengths out."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
 
-from attenua._correct.corrections import Strengths, checked_corrections
-from attenua.theory import oracle, risk
-from attenua.theory._checks import (
-    PRESERVATION_TOLERANCE,
+from attenua.theory import risk
+from attenua.theory._checks import PRESERVATION_TOLERANCE, as_answer, as_sample_size, as_strengths
+from attenua.theory.balanced import BalancedConstants, PairMoments, balanced_constants, pair_moments
+from attenua.theory.corrected_map import (
+    SEARCH_ORDER,
+    Strengths,
     as_candidates,
-    as_sample_size,
-    as_strengths,
+    compared_strengths,
     in_words,
+    offered_strengths,
+    with_strength,
 )
-from attenua.theory._threads import threads_for
-from attenua.theory.cutoff import Cutoff, cut, excess_risk
-from attenua.theory.geometry import Corrected, Geometry, NoGapError
+from attenua.theory.cutoff import Cutoff, cut, excess_risk, threads_for
+from attenua.theory.geometry import Corrected, Geometry, NoGapError, upper_end
 from attenua.theory.laws import Law, as_law
-from attenua.theory.pairs import BalancedConstants, PairMoments, balanced_constants, pair_moments
 
-# A part of the correlations that is too large to be below their errors.
+# Damping is not to be trusted where more than this part of the correlations is smaller than their errors.
 MANY_SMALL = 0.1
+# Risks that differ by less than this part are equal: some strengths make no difference next to others.
+_TIE = 1e-12
+# A range is searched at this many points first. Sweeps over several corrections end when one gains less than
+# this part of the risk.
+_POINTS, _SWEEPS, _GAIN = 21, 20, 1e-6
 
 
 class Population(Geometry):
@@ -134,8 +141,7 @@ class Population(Geometry):
         self.path.require_open(float(stops.max(initial=0.0)))
         with threads_for(self.n_features):
             pieces = [self.path.bias_integral(start, stop) for start, stop in pairwise([0.0, *stops])]
-        costs = (np.cumsum(pieces) * self.unit)[where].reshape(strengths.shape)
-        return costs.item() if costs.ndim == 0 else costs
+        return as_answer((np.cumsum(pieces) * self.unit)[where].reshape(strengths.shape))
 
     def bias_bound(self, alpha: ArrayLike) -> Any:
         r"""Return the upper bound of the cost of attenuation (eq. population-bias-bound).
@@ -152,7 +158,7 @@ class Population(Geometry):
 
         with threads_for(self.n_features):
             bounds = np.array([bound(strength) for strength in strengths.ravel().tolist()]) * self.unit
-        return bounds.item() if strengths.ndim == 0 else bounds.reshape(strengths.shape)
+        return as_answer(bounds.reshape(strengths.shape))
 
     @cached_property
     def local_bias_constant(self) -> float:
@@ -216,8 +222,7 @@ class Population(Geometry):
         r"""Return :math:`G(\alpha) = G(0) - 4 \alpha A_\Sigma + \alpha^2 B_\Sigma` (eq. Galpha)."""
         self.require_balance("G(alpha)")
         strengths, c = as_strengths(alpha), self.constants
-        values = c.G0 - 2 * strengths * c.C + strengths**2 * c.V
-        return values.item() if values.ndim == 0 else values
+        return as_answer(np.asarray(c.G0 - 2 * strengths * c.C + strengths**2 * c.V))
 
     def require_balance(self, what: str) -> None:
         """Raise an error that says what needs balanced marginals, if they are not balanced."""
@@ -269,8 +274,7 @@ class Population(Geometry):
 
     def is_beneficial(self, n: float, *, law: Any = "gaussian", **strengths: ArrayLike) -> Any:
         r"""Return whether :math:`n B_{pop} < K(0) - K` (eq. moving-benefit-condition)."""
-        beneficial = np.asarray(self.benefit(n, law=law, **strengths)) > 0
-        return beneficial.item() if beneficial.ndim == 0 else beneficial
+        return as_answer(np.asarray(np.asarray(self.benefit(n, law=law, **strengths)) > 0))
 
     # --- strengths ----------------------------------------------------------------------------------------
 
@@ -285,8 +289,8 @@ class Population(Geometry):
             All corrections, or some by name: each is searched between 0 and the largest strength that the
             estimators compare, one after another until none gains any more; with several this may find a
             local minimum. Or some with their own strengths: all combinations are compared, and ties go to the
-            smallest. Smoothing is left out of "auto" where neighbours are not given, and row tempering where
-            the law says nothing of it.
+            smallest. "auto" leaves out smoothing without neighbours, row tempering for a law without moments
+            of it, and corrections that the theory does not cover.
         law : str, law or array-like, default="gaussian"
             Law of the rows.
 
@@ -313,9 +317,9 @@ class Population(Geometry):
 
         with threads_for(self.n_features):
             if isinstance(corrections, Mapping):
-                best = oracle.on_grids(risk_or_infinity, grids)
+                best = _best_on_grids(risk_or_infinity, grids)
             else:
-                best = oracle.on_ranges(risk_or_infinity, list(grids))
+                best = _best_on_ranges(risk_or_infinity, list(grids))
             least = risk_or_infinity(best)
         if least < 0:
             warnings.warn(
@@ -333,14 +337,12 @@ class Population(Geometry):
         return best
 
     def _offered(self, corrections: Any, law: Law) -> dict[str, tuple[float, ...]]:
-        """Return the strengths of the corrections asked for; of all, those that neighbours and law allow."""
-        grids = checked_corrections(corrections)
-        if isinstance(corrections, str):
-            if self._smoother is None:
-                grids.pop("smoothing")
-            if not law.can_temper_rows(self._row_pairs):
-                grids.pop("row_tempering")
-        return grids
+        """Return the strengths of the corrections that are named; of all, those that apply here."""
+        return offered_strengths(
+            corrections,
+            has_neighbours=self._smoother is not None,
+            can_temper_rows=law.can_temper_rows(self._row_pairs),
+        )
 
     def share_of_small_correlations(self, n: float) -> float:
         r"""Return the part of the correlations with :math:`|r| < n^{-1/2}`, those below their errors.
@@ -358,7 +360,7 @@ class Population(Geometry):
 
         The attenuation with the smallest leading risk under balanced marginals, at every sample size.
         """
-        upper = oracle.upper_end(path)
+        upper = upper_end(path)
         self.require_balance("The asymptotic oracle")
         return min(self.constants.C / self.constants.V, upper)
 
@@ -399,3 +401,51 @@ class Population(Geometry):
                 f"The local oracle needs R_move > 0; here it is {self.local_saving:g}: PCA is locally best."
             )
         return self.local_saving / (2 * self.local_bias_constant * n)
+
+
+def _best_on_grids(risk: Callable[[Strengths], float], grids: Mapping[str, Sequence[float]]) -> Strengths:
+    """Return the best of all combinations; ties go to the smallest strengths, the last correction first."""
+    candidates = [Strengths(**dict(zip(grids, some, strict=True))) for some in product(*grids.values())]
+    risks = np.array([risk(candidate) for candidate in candidates])
+    least = risks.min()
+    return candidates[int(np.argmax(risks <= least + _TIE * abs(least)))]
+
+
+def _best_on_ranges(risk: Callable[[Strengths], float], names: Sequence[str]) -> Strengths:
+    """Return the best strengths between 0 and the largest that the estimators compare.
+
+    One correction after another, in the order of their search, until none gains any more. For one correction
+    this is the minimum to the accuracy of the points that it starts from; for several it may be a local one.
+    """
+    best = Strengths()
+    least = risk(best)
+    for _ in range(_SWEEPS):
+        before = least
+        for name in (name for name in SEARCH_ORDER if name in names):
+            best, least = _best_along(risk, best, least, name)
+        # A risk that is infinite at first has nothing to compare the gain with.
+        if len(names) == 1 or (np.isfinite(before) and not before - least > _GAIN * abs(before)):
+            break
+    return best
+
+
+def _best_along(
+    risk: Callable[[Strengths], float], best: Strengths, least: float, name: str
+) -> tuple[Strengths, float]:
+    """Return the best strength of one correction, with the others as they are, and its risk."""
+    grid = np.linspace(0, max(compared_strengths(name)), _POINTS)
+    values = [risk(with_strength(best, name, strength)) for strength in grid]
+    lowest = int(np.argmin(values))
+    if values[lowest] < least:
+        best, least = with_strength(best, name, grid[lowest]), values[lowest]
+    bounds = grid[max(lowest - 1, 0)], grid[min(lowest + 1, _POINTS - 1)]
+    polished = minimize_scalar(
+        lambda strength: risk(with_strength(best, name, strength)),
+        bounds=bounds,
+        method="bounded",
+        options={"xatol": 1e-7 * grid[-1]},
+    )
+    # The bounded search never evaluates its end points, where a monotone curve has its minimum.
+    if polished.fun < least:
+        best, least = with_strength(best, name, polished.x), float(polished.fun)
+    return best, least

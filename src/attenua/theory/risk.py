@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from attenua.theory.corrected_map import SmoothCorrection
 from attenua.theory.cutoff import Array, Cutoff
-from attenua.theory.maps import SmoothCorrection
 from attenua.theory.noise import RowNoise, RowTerms
 
 # Directions and rows are worked through so many values at a time (4 MB an array): large enough for few, big
@@ -127,9 +127,7 @@ def _row_part(f: _Frames, terms: RowTerms) -> float:
     p, d = f.V1.shape
     directions, responses = np.hstack([f.V1, f.P]), np.hstack([f.QV1, f.QP])
     A, Q = f.correction.factors, f.correction.response
-    centre = np.zeros((p, 2 * d))
-    if terms.centre is not None:
-        centre = f.correction.unsmoothed(terms.centre) @ directions
+    centre = f.correction.unsmoothed(terms.centre) @ directions
     total, step = 0.0, max(1, VALUES_AT_ONCE // (2 * d * p))
     for start in range(0, len(terms.rows), step):
         x = terms.rows[start : start + step] * f.correction.scales

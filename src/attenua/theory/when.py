@@ -9,19 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attenua._correct.corrections import GRIDS, SEARCH_ORDER, Strengths
 from attenua._data.checks import checked_random
 from attenua._data.reweighting import FEW_ROWS
 from attenua.theory._checks import INPUT_TOLERANCE, as_rank, as_rows, as_sample_size
-from attenua.theory._threads import threads_for
-from attenua.theory.cutoff import Array
-from attenua.theory.estimates import blended_covariance, tail_law
+from attenua.theory.corrected_map import (
+    SEARCH_ORDER,
+    Strengths,
+    compared_strengths,
+    used_strengths,
+    with_strength,
+)
+from attenua.theory.cutoff import Array, threads_for
 from attenua.theory.expectations import Expectation, Expectations
 from attenua.theory.geometry import NoGapError
 from attenua.theory.laws import Law, as_law, square_root
 from attenua.theory.population import Population
-from attenua.theory.simulation import fitted_risks, simulated_gain
+from attenua.theory.samples import blended_covariance, fitted_risks, simulated_gain, tail_law
 
+# Order of the table.
 ORDER = ("attenuation", "tempering", "damping", "row_tempering", "smoothing")
 # Part of the largest strength, denser near 0, where the best strength of a large sample is.
 _FINE = np.round(np.linspace(0, 1, 41) ** 1.5, 3)
@@ -179,11 +184,12 @@ def _grids(population: Population, law: Law, corrections: Any) -> dict[str, Arra
     grids = population._offered(corrections, law)
     if not grids:
         raise ValueError("corrections must name at least one correction.")
+    grids = {name: grids[name] for name in sorted(grids, key=ORDER.index)}
     if isinstance(corrections, Mapping):
-        return {name: np.array(grids[name]) for name in ORDER if name in grids}
-    # Row tempering has no bias of its own, so that fewer strengths do.
-    fine = {name: _FINE[:: 4 if name == "row_tempering" else 1] * max(GRIDS[name]) for name in grids}
-    return {name: np.union1d(fine[name], GRIDS[name]) for name in ORDER if name in grids}
+        return {name: np.array(grid) for name, grid in grids.items()}
+    # Row tempering has no bias of its own, so that fewer strengths are enough.
+    fine = {name: _FINE[:: 4 if name == "row_tempering" else 1] * max(grid) for name, grid in grids.items()}
+    return {name: np.union1d(fine[name], grid) for name, grid in grids.items()}
 
 
 class _Search:
@@ -265,9 +271,9 @@ class _Search:
     def _together(self, names: Sequence[str]) -> Expectation:
         for size in _SIZES:
             self._sweep(names, self.n * size)
-        used = [c for c in self._parts if all(not s or name in names for name, s in c._asdict().items())]
+        used = [c for c in self._parts if used_strengths(c).keys() <= set(names)]
         # Ties go to the smaller strengths.
-        return self._best("together", sorted(used, key=sum))
+        return self._best("together", sorted(used, key=lambda c: sum(used_strengths(c).values())))
 
     def _sweep(self, names: Sequence[str], n: float) -> None:
         """Go through the strengths that the estimators compare until no correction gains any more."""
@@ -276,8 +282,9 @@ class _Search:
         for _ in range(_SWEEPS):
             before = best
             for name in (name for name in SEARCH_ORDER if name in names):
-                strengths = [s for s in self.grids[name] if s in GRIDS[name]] or self.grids[name]
-                tried = [best, *(best._replace(**{name: float(s)}) for s in strengths)]
+                compared = np.intersect1d(self.grids[name], compared_strengths(name))
+                strengths = compared if compared.size else self.grids[name]
+                tried = [best, *(with_strength(best, name, s) for s in strengths)]
                 best = min(tried, key=lambda candidate: self.risk(candidate, n))
             if best == before:
                 break
@@ -312,8 +319,10 @@ class _Search:
 
     def _by_simulation(self, off: Expectation, seeds: Sequence[int]) -> Expectation:
         """Choose among the strengths that the estimators compare by their simulated risk."""
-        strengths = GRIDS[off.correction] if len(off.candidates) > len(GRIDS[off.correction]) else None
-        candidates = off.candidates if strengths is None else self._candidates(off.correction, strengths)
+        compared = compared_strengths(off.correction)
+        candidates = off.candidates
+        if len(candidates) > len(compared):
+            candidates = tuple(self._candidates(off.correction, compared))
         risks = self._risks(candidates, seeds)
         best = int(np.argmin(risks[:, 1:].mean(axis=0)))
         gain, error = simulated_gain(risks[:, 0], risks[:, 1 + best])

@@ -40,7 +40,7 @@ def test_matrix_names_and_groups(tmp_path, form):
 
 def test_errors_name_row_and_column(tmp_path):
     path = write(tmp_path / "x.h5ad", X, batch=("u", None, "v", "v"))
-    with pytest.raises(TableError, match="row 2, column 'batch' has no label"):
+    with pytest.raises(TableError, match="row 2, column 'batch' has no group label"):
         read_table(path, group_column="batch")
     with pytest.raises(TableError, match="no column 'donor'"):
         read_table(path, group_column="donor")

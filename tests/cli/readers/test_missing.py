@@ -41,7 +41,7 @@ def test_refused_counted_dropped_and_filled(rows, tmp_path, ending):
     with pytest.raises(
         TableError,
         match=f"3 cells are missing, in 2 of 12 rows and 2 of 4 columns; the first is row 3{line}, {column}. "
-        "--missing drop-rows .*--missing mean",
+        "Use --missing drop-rows .*--missing mean",
     ):
         read_table(path)
     assert read_table(path, columns=["2,4"]).X.shape == (12, 2)
@@ -51,12 +51,10 @@ def test_refused_counted_dropped_and_filled(rows, tmp_path, ending):
 
     dropped = read_table(path, missing="drop-rows")
     np.testing.assert_array_equal(dense(dropped.X), rows[~np.isnan(rows).any(axis=1)])
-    assert dropped.notes == ("2 of 12 rows left out, because 3 cells are missing in them.",)
+    assert dropped.notes == ("2 of 12 rows dropped because of 3 missing cells.",)
     filled = read_table(path, missing="mean")
     np.testing.assert_allclose(dense(filled.X), SimpleImputer().fit_transform(rows), rtol=1e-14)
-    assert filled.notes == (
-        "missing cells (3, in 2 of 12 rows) filled with the means of their columns in these rows.",
-    )
+    assert filled.notes == ("3 missing cells, in 2 of 12 rows, filled with the column means of these rows.",)
     given = dense(read_table(path, missing="mean", means=[10, 20, 30, 40]).X)
     assert (given[2, 0], given[2, 2], given[6, 2]) == (10, 30, 30)
 
@@ -88,7 +86,7 @@ def test_groups_names_and_colours_lose_the_same_rows(rows, tmp_path):
     assert list(table.ids) == list(kept["who"])
     assert list(table.groups) == list(kept["site"])
     np.testing.assert_array_equal(table.colours, kept["age"])
-    with pytest.raises(TableError, match=r"row 3 \(line 4\), column 'site' has no label"):
+    with pytest.raises(TableError, match=r"row 3 \(line 4\), column 'site' has no group label"):
         read_table(tmp_path / "x.csv", id_column="who", group_column="site", drop=["age"], missing="mean")
 
 
@@ -110,9 +108,7 @@ def test_cells_too_large_for_a_mean(tmp_path):
 
 def test_the_error_says_whose_means_would_be_taken(rows, tmp_path):
     path = saved(rows, tmp_path / "x.csv")
-    with pytest.raises(
-        TableError, match="mean fills the cells with the means of their columns in these rows"
-    ):
+    with pytest.raises(TableError, match="mean to fill the cells with the column means of these rows"):
         read_table(path)
-    with pytest.raises(TableError, match="mean fills the cells with the means of the model"):
+    with pytest.raises(TableError, match="mean to fill the cells with the means of the model"):
         read_table(path, means=[10, 20, 30, 40])

@@ -127,9 +127,9 @@ def rows_with(cell, at=17, n=5_000):
         (rows_with("inf"), r"row 17 \(line 18\), column 'age' is inf, which is not a finite number"),
         (rows_with("1e400"), r"row 17 \(line 18\), column 'age' is inf, which is not a finite number"),
         ("a,b\n1,2\n3\n", r"row 2 \(line 3\) has 1 cell, but the first row has 2"),
-        ("a,a\n1,2\n3,4\n", "two columns are called 'a'; give each its own name, or leave one out"),
+        ("a,a\n1,2\n3,4\n", "two columns are called 'a'; rename one, or drop one"),
         ("a,b,\n1,2,3\n4,5,x\n", r"row 2 \(line 3\), column 3 holds 'x'"),
-        ("a b\n1 2\n3 4\n", "separated by commas, semicolons or tabs; here a row is one cell"),
+        ("a b\n1 2\n3 4\n", "separated by commas, semicolons or tabs; here each row is one cell"),
         ("a," + "b" * 140_000 + "\n1,2\n3,4\n", "the first row is not valid CSV: field larger than"),
         ("", "is empty"),
         ("a,b\n", "has 0 rows; at least 2 are needed"),
@@ -153,12 +153,12 @@ def test_text_that_is_not_utf8(tmp_path):
 
 def test_groups_without_a_label(tmp_path):
     (tmp_path / "x.csv").write_text("g,a\nu,1\n,2\n")
-    with pytest.raises(TableError, match=r"row 2 \(line 3\), column 'g' has no label"):
+    with pytest.raises(TableError, match=r"row 2 \(line 3\), column 'g' has no group label"):
         read_table(tmp_path / "x.csv", group_column="g")
     with pytest.raises(TableError, match="no column 'h' for --group-column; its columns are 'g', 'a'"):
         read_table(tmp_path / "x.csv", group_column="h")
     pd.DataFrame({"g": ["u", None], "a": [1, 2]}).to_parquet(tmp_path / "x.parquet")
-    with pytest.raises(TableError, match="row 2, column 'g' has no label"):
+    with pytest.raises(TableError, match="row 2, column 'g' has no group label"):
         read_table(tmp_path / "x.parquet", group_column="g")
 
 
@@ -200,7 +200,7 @@ def test_files_that_are_not_there_or_not_what_they_say(tmp_path):
     with pytest.raises(TableError, match="is a folder"):
         read_table(tmp_path)
     (tmp_path / "x.docx").touch()
-    with pytest.raises(TableError, match=r"ending '.docx'; known are .csv, .*packed as .csv.gz"):
+    with pytest.raises(TableError, match=r"ending '.docx'; supported are .csv, .*compressed as .csv.gz"):
         read_table(tmp_path / "x.docx")
     for ending in ("parquet", "feather", "npy", "npz"):
         path = tmp_path / f"bad.{ending}"

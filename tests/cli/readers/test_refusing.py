@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 from pyarrow import feather, parquet
 
-from attenua.cli.readers import TableError, read_table, refusing
+from attenua.cli.readers import TableError, read_table, source
 
 ROWS = np.random.default_rng(0).standard_normal((6, 3))
 
@@ -49,7 +49,7 @@ def test_a_matrix_in_npz_that_claims_more_than_there_is(tmp_path):
 def test_only_the_matrix_of_npz_is_unpacked(tmp_path, monkeypatch):
     """Zeros beside it, of which a small file can hold any number, are left packed."""
     np.savez_compressed(tmp_path / "x.npz", ROWS, more=np.zeros(2**23))
-    monkeypatch.setattr(refusing, "memory_limit", lambda: 2**20)
+    monkeypatch.setattr(source, "memory_limit", lambda: 2**20)
     tracemalloc.start()
     try:
         np.testing.assert_array_equal(read_table(tmp_path / "x.npz").X, ROWS)
@@ -78,14 +78,14 @@ def test_a_sparse_matrix_of_too_many_rows_or_columns(tmp_path, shape):
 
 
 def test_what_is_too_large_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(refusing, "memory_limit", lambda: 10**6)
+    monkeypatch.setattr(source, "memory_limit", lambda: 10**6)
     text = b"1,2\n" * 10**6
     (tmp_path / "x.csv").write_bytes(text)
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(text))
     np.savez_compressed(tmp_path / "x.npz", np.ones((10**5, 2)))
     parquet.write_table(pa.table({"a": np.ones(10**6)}), tmp_path / "x.parquet")
     for name in ("x.csv", "x.csv.gz", "x.npz", "x.parquet"):
-        assert "does not fit in memory: it holds more than 0.001 GB" in refused(tmp_path / name)
+        assert "does not fit in memory: it needs more than 0.001 GB" in refused(tmp_path / name)
 
 
 def test_a_packed_text_of_zeros_is_not_unpacked_to_its_end(tmp_path):
@@ -102,7 +102,7 @@ def test_offsets_of_feather_beyond_the_data(tmp_path):
 
 def test_feather_of_version_1(tmp_path):
     (tmp_path / "x.feather").write_bytes(b"FEA1" + bytes(20) + b"FEA1")
-    assert "feather of version 1, which is no longer supported" in refused(tmp_path / "x.feather")
+    assert "feather version 1, which is no longer supported" in refused(tmp_path / "x.feather")
 
 
 @pytest.mark.parametrize("metadata", [b"{", b"\xff", b"[1]", json.dumps({"index_columns": 3}).encode()])
@@ -138,7 +138,7 @@ def test_a_sheet_that_claims_to_be_as_large_as_can_be(tmp_path):
 
 def test_a_row_beyond_the_last_of_excel(tmp_path):
     path = sheet(tmp_path, row(1, 1, 2) + row(10**12, 3, 4))
-    assert "has a row beyond 1,048,576, the last that Excel has" in refused(path)
+    assert "has a row beyond 1,048,576, the last row in Excel" in refused(path)
 
 
 def test_a_sheet_that_is_not_xml_to_its_end(tmp_path):

@@ -31,7 +31,7 @@ def test_the_index_that_pandas_and_r_write_is_left_out_and_said(frame, path, sta
     assert table.names == [str(name) for name in frame.columns]
     assert table.ids is None
     assert table.notes == (
-        "the first column has no name and counts the rows; it is left out (--columns takes it in).",
+        "the first column has no name and counts the rows, so it is dropped (--columns keeps it).",
     )
     assert read_table(path, columns=["1:2"]).X.shape == (8, 2)
     assert read_table(path, columns=["1:2"]).notes == ()
@@ -44,7 +44,7 @@ def test_a_first_column_of_texts_without_a_name_names_the_rows(frame, path):
     table = read_table(path)
     np.testing.assert_array_equal(table.X, ROWS)
     assert (list(table.ids), table.id_name) == (list(frame.index), "id")
-    assert "taken as the names of the rows" in table.notes[0]
+    assert "so it is used as row names" in table.notes[0]
 
 
 def test_a_first_column_without_a_name_that_does_not_count_is_data(frame, path):
@@ -70,8 +70,8 @@ def test_ids_among_the_numbers_are_suspected_but_kept(frame, path, name, values,
     table = read_table(path)
     assert table.X.shape == (8, 4)
     sentence = (
-        f"column {name!r} is used as numbers, but looks like an id; --id-column takes it as the names of the "
-        "rows, --drop leaves it out."
+        f"column {name!r} is used as numbers but looks like an ID; use --id-column to take it as row names, "
+        "or --drop to leave it out."
     )
     assert table.notes == ((sentence,) if suspected else ())
     # Who names the columns has decided.

@@ -54,9 +54,7 @@ def test_decimal_commas(frame, tmp_path, index, names):
     frame.round(3).to_csv(tmp_path / "x.csv", sep=";", decimal=",", index=index, header=names)
     table = read_table(tmp_path / "x.csv", columns=["2:"] if index else None)
     np.testing.assert_array_equal(table.X, ROWS.round(3))
-    assert table.notes == (
-        "numbers are read with decimal commas (1,5 is one and a half); --decimal . reads points.",
-    )
+    assert table.notes == ("numbers have decimal commas (1,5 is one and a half); --decimal . reads points.",)
     with pytest.raises(TableError, match=r"which is not a number"):
         read_table(tmp_path / "x.csv", columns=["2:"], decimal=".", header=names)
 
@@ -111,7 +109,7 @@ def test_same_names_matter_only_if_used(tmp_path):
     (tmp_path / "x.csv").write_text("a,a,b\n1,2,3\n4,5,6\n")
     assert read_table(tmp_path / "x.csv", drop=["2"]).names == ["a", "b"]
     assert read_table(tmp_path / "x.csv", columns=["2:"]).X.tolist() == [[2, 3], [5, 6]]
-    with pytest.raises(TableError, match=r"two columns are called 'a'; .* by its position"):
+    with pytest.raises(TableError, match=r"two columns are called 'a'; .* by position"):
         read_table(tmp_path / "x.csv", columns=["a"])
     with pytest.raises(TableError, match="two columns are called 'a'"):
         read_table(tmp_path / "x.csv", group_column="a")

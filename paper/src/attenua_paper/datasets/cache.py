@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._data.files import write_whole
-from attenua._data.npz import NpzError, opened_npz
+from attenua._files import NpzError, opened_npz, write_whole
 
 # Array name -> its dtype and the shape of one row.
 Layout = Mapping[str, tuple[str, tuple[int, ...]]]

@@ -69,9 +69,9 @@ class MapRule:
         for i, found in self.maps(moments, rank):
             yield i, subspace_of_frame(found.range, convergence=found.convergence)
 
-    def with_strengths(self, strengths: Array) -> Self:
+    def with_strengths(self, strengths: Any) -> Self:
         """Return the same rule at other mask rates."""
-        return replace(self, strengths=strengths)
+        return replace(self, strengths=np.asarray(strengths))
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.family import MatrixFamily
 from attenua._correct.tempering import tempered
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData
 from attenua._data.range import check_not_vanishing
 from attenua._estimate.fitting import RuleTransformer
+from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
 from attenua._solve.subspace import Subspace
 from attenua_paper.rivals.rule_parts import OneCandidate, subspace_of_frame

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.family import MatrixFamily
 from attenua._data.checks import checked_matrix, checked_weights
 from attenua._data.moments import Moments
 from attenua._data.opening import open_rows
@@ -16,8 +15,9 @@ from attenua._data.splits import FoldMoments
 from attenua._estimate.fitted import fit_from_nothing
 from attenua._estimate.transformer import SubspaceTransformer
 from attenua._select.rank import resolve_rank
+from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
-from attenua._solve.subspace import Subspace, cut
+from attenua._solve.subspace import Subspace, leading_part
 
 Array = NDArray[np.float64]
 
@@ -45,9 +45,9 @@ class ShrinkageRule:
         for i in np.flatnonzero(self.strengths == 1):
             yield int(i), _largest_variances(moments.variances, rank)
 
-    def with_strengths(self, strengths: Array) -> "ShrinkageRule":
+    def with_strengths(self, strengths: Any) -> "ShrinkageRule":
         """Return the same rule at other intensities."""
-        return ShrinkageRule(strengths)
+        return ShrinkageRule(np.asarray(strengths))
 
 
 def _largest_variances(variances: Array, rank: int) -> Subspace:
@@ -55,7 +55,7 @@ def _largest_variances(variances: Array, rank: int) -> Subspace:
     order = np.argsort(-variances, kind="stable")[: rank + 1]
     axes = np.zeros((len(variances), len(order)))
     axes[order, np.arange(len(order))] = 1.0
-    return cut(variances[order], axes, rank, float(variances.max()))
+    return leading_part(variances[order], axes, rank, float(variances.max()))
 
 
 def shrinkage_intensity(X: Any, sample_weight: ArrayLike | None = None) -> float:

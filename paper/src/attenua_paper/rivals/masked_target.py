@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.family import MatrixFamily
 from attenua._correct.feature_groups import column_labels
 from attenua._data.checks import checked_count, checked_positive
 from attenua._data.moments import Moments
 from attenua._estimate.fitted import Kind
-from attenua._estimate.fitting import RuleTransformer, RuleTransformerCV
+from attenua._estimate.fitting import CrossValidated, RuleTransformer
 from attenua._select.comparison import CrossValidation
+from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
 from attenua._solve.subspace import Convergence, Subspace
 from attenua_paper.rivals.manifold import (
@@ -79,9 +79,9 @@ class MaskedTargetRule:
             frame = losses.to_outer(minima.frames[best])
             yield int(i), subspace_of_frame(frame, convergence=convergence)
 
-    def with_strengths(self, strengths: Array) -> "MaskedTargetRule":
+    def with_strengths(self, strengths: Any) -> "MaskedTargetRule":
         """Return the same rule at other mask rates."""
-        return replace(self, strengths=strengths)
+        return replace(self, strengths=np.asarray(strengths))
 
 
 def _turned(frames: Array) -> Array:
@@ -186,7 +186,7 @@ class MaskedTargetPCA(RuleTransformer):
         return _checked_rule(self, rate, n_features)
 
 
-class MaskedTargetPCACV(RuleTransformerCV):
+class MaskedTargetPCACV(CrossValidated):
     r"""Masked-target PCA at the mask rate that reconstructs held-out rows best.
 
     Every rate is judged by the squared error with which the projector of :class:`MaskedTargetPCA`, fitted
@@ -252,7 +252,7 @@ class MaskedTargetPCACV(RuleTransformerCV):
     (0.9, 0.009)
     """
 
-    _fitted: ClassVar[dict[str, Kind]] = RuleTransformerCV._fitted | {
+    _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
         "mask_rates_": Kind.GRID,
         "mask_rate_": Kind.NUMBER,
         "cv_risk_": Kind.GRID,

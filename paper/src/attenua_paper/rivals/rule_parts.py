@@ -1,6 +1,6 @@
 """What the rivals share: a covariance that may be formed, and a frame turned into a subspace."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ class OneCandidate:
 
     strengths = np.zeros(1)
 
-    def with_strengths(self, strengths: Array) -> Self:
+    def with_strengths(self, strengths: Any) -> Self:
         """Return this rule, which has no other strengths."""
         return self
 

@@ -10,8 +10,7 @@ from sklearn.utils import check_random_state
 
 from attenua._data.checks import checked_count, checked_positive
 from attenua._data.moments import Moments
-from attenua._solve.decompose import leading_of_matrix
-from attenua._solve.subspace import Convergence
+from attenua._solve.subspace import Convergence, leading_of_matrix
 from attenua_paper.rivals.autoencoder import LinearAutoencoder, LinearMap, MapRule, column_signs
 from attenua_paper.rivals.manifold import (
     MAX_ITER,

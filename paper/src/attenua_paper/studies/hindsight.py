@@ -1,6 +1,6 @@
 """What a choice could have gained had it known the test rows: risks and a search on those rows."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,9 +10,9 @@ from attenua._correct.strengths import checked_strengths
 from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.opening import open_for_fit
 from attenua._data.reweighting import Reweighting, Weighing
-from attenua._data.splits import SplitPair
+from attenua._data.splits import SplitPair, Splits
 from attenua._estimate.fitted import fit_from_nothing
-from attenua._select.rule import AttenuationRule
+from attenua._select.rule import attenuation_rule
 from attenua.corrected import CorrectedPCACV
 
 Array = NDArray[np.float64]
@@ -64,7 +64,7 @@ def risks_on_test(X: Array, rank: int, test: HeldMoments) -> Array:
     covariance = (X - mean).T @ (X - mean) / len(X)
     moments = ScatterMoments(1.0, np.zeros_like(mean), covariance, np.zeros_like(mean))
     risks = np.empty(len(ALPHAS))
-    for i, subspace in AttenuationRule(ALPHAS).subspaces(moments, rank):
+    for i, subspace in attenuation_rule(ALPHAS, len(mean)).subspaces(moments, rank):
         risks[i] = test.risk(subspace.basis, mean)
     return risks
 
@@ -102,21 +102,21 @@ class CorrectedInHindsight(CorrectedPCACV):
         return self
 
 
-class _OnTest:
+class _OnTest(Splits):
     """The one split of hindsight: all fitting rows train, and the test rows are held out."""
 
     n_splits, on_device = 1, False
 
-    def __init__(self, fitting: Any, test: ScatterMoments):
+    def __init__(self, fitting: Splits, test: ScatterMoments):
         self._fitting, self._test = fitting, test
         self.n_features, self.pair_entries = fitting.n_features, fitting.pair_entries
-        self.weight = fitting.total.weight
+        self.weight, self.forms_covariance = fitting.weight, fitting.forms_covariance
 
     @property
     def total(self) -> Moments:
         return self._fitting.total
 
-    def pairs(self) -> Iterator[SplitPair]:
+    def _read(self) -> Iterator[SplitPair]:
         yield SplitPair(0, self.total, self._test.in_unit(self.total.unit))
 
 
@@ -127,11 +127,11 @@ class _AgainOnTest(Reweighting):
         self.n_samples, self.weight = fitting.n_samples, fitting.weight
         self._fitting, self._test = fitting, test
 
-    def with_row_weights(self, weighings: Sequence[Weighing]) -> Sequence[Callable[[], Any]]:
+    def with_row_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
         return self._tested(self._fitting.with_row_weights(weighings))
 
-    def with_pair_weights(self, weighings: Sequence[Weighing]) -> Sequence[Callable[[], Any]]:
+    def with_pair_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
         return self._tested(self._fitting.with_pair_weights(weighings))
 
-    def _tested(self, readers: Sequence[Callable[[], Any]]) -> list[Callable[[], Any]]:
-        return [lambda read=read: _OnTest(read(), self._test) for read in readers]
+    def _tested(self, fitting: Sequence[Splits]) -> list[Splits]:
+        return [_OnTest(splits, self._test) for splits in fitting]

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from attenua._correct.corrections import CORRECTIONS
+from attenua._correct.registry import CORRECTIONS
 from attenua_paper.studies.lock import FileLock, LockHeld
 
 _COLUMNS = {

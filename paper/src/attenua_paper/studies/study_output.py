@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from attenua._data.files import write_all_whole
+from attenua._files import write_all_whole
 from attenua_paper.studies.budget import RESULTS_FILE
 from attenua_paper.studies.comparison_figure import comparison_figure
 from attenua_paper.studies.simulations.figures import save_figure

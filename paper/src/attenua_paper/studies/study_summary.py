@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from attenua._correct.corrections import CORRECTIONS
+from attenua._correct.registry import CORRECTIONS
 from attenua_paper.studies.gain import mean_and_interval
 from attenua_paper.studies.published import CAPPED, DATA, GAINS
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from attenua._correct.corrections import SEARCH_ORDER
+from attenua._correct.registry import SEARCH_ORDER
 from attenua_paper.studies.published import GAINS, STRENGTHS
 from attenua_paper.studies.real_data import TITLES
 from attenua_paper.studies.study_methods import FAMILIES, HINDSIGHT, in_order

@@ -1,52 +1,57 @@
-"""CSV: read by pyarrow; where it fails, a slow scan names the line and the column."""
+"""CSV text, compressed or not, and Excel sheets, which become CSV first.
 
+pyarrow reads the numbers; if it fails, a slow scan names the line and the column.
+"""
+
+import bz2
 import csv
+import gzip
 import io
-from collections.abc import Iterator, Sequence
+import lzma
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._data.extras import how_to_install
-from attenua._data.words import counted
-from attenua.cli.readers.cells import MISSING, is_missing, is_number
-from attenua.cli.readers.form import CsvOptions, find_form
-from attenua.cli.readers.source import NOT_NUMBERS, Source, TableError, first_line, shortened
+from attenua._estimate.words import counted
+from attenua.cli.readers.form import MISSING, CsvOptions, find_form, is_missing, is_number
+from attenua.cli.readers.source import (
+    NOT_NUMBERS,
+    Source,
+    TableError,
+    first_line,
+    needing,
+    refuse_too_large,
+    refusing,
+    shortened,
+    unzipped_size,
+)
 
-_ONE_COLUMN = "Cells must be separated by commas, semicolons or tabs; here a row is one cell."
+# Bytes of a text to read at once.
+_BLOCK = 2**20
+_MOST_EXCEL_ROWS = 2**20
+_ONE_COLUMN = "Cells must be separated by commas, semicolons or tabs; here each row is one cell."
 
 
 class CsvSource(Source):
-    """A CSV text.
+    """A CSV text in UTF-8, with what the user has said about it."""
 
-    Parameters
-    ----------
-    content : bytes
-        The text, in UTF-8.
-    source : str
-        What to call it in messages.
-    wishes : CsvOptions
-        What is known about it.
-    """
-
-    def __init__(self, content: bytes, source: str, wishes: CsvOptions):
+    def __init__(self, content: bytes, source: str, options: CsvOptions):
         self.source, self._content = source, content
         self._check_text()
-        try:
+        with needing(source, "CSV files", "pyarrow", "cli"):
             import pyarrow  # noqa: F401
-        except ImportError as error:  # also where it is installed but does not go with this numpy
-            raise TableError(
-                f"{source}: CSV files need pyarrow: {how_to_install('cli')} ({error})."
-            ) from None
         try:
-            form = find_form(self._lines, wishes)
+            form = find_form(self._lines, options)
         except csv.Error as error:
             raise TableError(f"{source}: the first row is not valid CSV: {first_line(error)}.") from None
         if form is None:
             raise TableError(f"{source} is empty.")
-        self._form, self.names, self.n_columns = form, form.names, form.width
-        self.notes = form.notes
+        self._form, self.names, self.n_columns, self.notes = form, form.names, form.width, form.notes
 
     def _check_text(self) -> None:
         try:
@@ -77,14 +82,19 @@ class CsvSource(Source):
         column = self._parse([position], pa.string()).column(0)
         return np.array([text.strip() for text in column.to_pylist()], dtype=str)
 
+    def place(self, row: int) -> str:
+        """Return where a row is: counted from 1, with its line."""
+        line = next(line for number, (line, _) in enumerate(self._data_rows()) if number == row)
+        return f"row {row + 1} (line {line})"
+
     def _parse(self, positions: list[int], kind: Any, missing: Sequence[str] = MISSING) -> Any:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        # Positions as names: those of the header may be the same twice.
+        # Positions serve as names, because the header may repeat a name.
         names = [str(position) for position in range(self.n_columns)]
         wanted = [names[position] for position in positions]
-        # To pyarrow empty lines at the start are rows to skip, and a header alone is an error.
+        # pyarrow counts empty lines at the start as rows to skip, and fails on a header alone.
         content = self._content.lstrip(b"\r\n")
         if self.names is not None and next(self._data_rows(), None) is None:
             return pa.table([pa.array([], kind)] * len(wanted), names=wanted)
@@ -106,14 +116,14 @@ class CsvSource(Source):
                 ),
             )
         except pa.ArrowInvalid as error:
-            # pyarrow takes cells as they are: a word for nothing with spaces around it is read here.
+            # pyarrow does not strip cells, so a padded "NA" is added to the words for a missing cell.
             padded = self._check_cells(positions if kind == pa.float64() else [])
             if padded.difference(missing):
                 return self._parse(positions, kind, [*MISSING, *padded])
             raise TableError(f"{self.source} cannot be read as CSV: {first_line(error)}.") from None
 
     def _data_rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number of the line that each row of data ends on, and its cells."""
+        """Yield the cells of each row of data, after the number of its last line."""
         reader = csv.reader(self._lines(), delimiter=self._form.delimiter, strict=True)
         try:
             rows = ((reader.line_num, cells) for cells in reader if cells)
@@ -126,7 +136,7 @@ class CsvSource(Source):
             ) from None
 
     def _check_cells(self, positions: list[int]) -> set[str]:
-        """Return the missing cells as they are written; a row of another length or a text is an error."""
+        """Return the missing cells as they are written; refuse texts and rows of another length."""
         missing = set()
         for number, (line, cells) in enumerate(self._data_rows(), start=1):
             place = f"{self.source}: row {number} (line {line})"
@@ -145,15 +155,92 @@ class CsvSource(Source):
                     )
         return missing
 
-    def place(self, row: int) -> str:
-        """Return where a row is: counted from 1, with its line."""
-        line = next(line for number, (line, _) in enumerate(self._data_rows()) if number == row)
-        return f"row {row + 1} (line {line})"
-
 
 def _block_size(content: bytes) -> int:
-    """Return how much pyarrow reads in one go: more than any row, which in quotes may have several lines."""
+    """Return how much pyarrow reads at once: more than any row, which may span lines if there are quotes."""
     least = 2**24 if b'"' in content else 2**20
     ends = np.flatnonzero(np.frombuffer(content, dtype=np.uint8) == ord("\n"))
     longest = int(np.diff(ends, prepend=-1, append=len(content)).max())
     return min(max(least, 2 * longest), 2**31 - 1)
+
+
+def read_text(stream: Any, source: str) -> bytes:
+    """Return the content of a stream; binary or endless content is refused on the way."""
+    content = io.BytesIO()
+    while block := stream.read(_BLOCK):
+        if b"\0" in block:
+            raise TableError(f"{source} is not CSV text: it contains zero bytes.")
+        content.write(block)
+        refuse_too_large(source, content.tell())
+    return content.getvalue()
+
+
+def unpack_text(path: Path, source: str) -> bytes:
+    """Return the content of a compressed text."""
+    try:
+        with UNPACKERS[path.suffix.lower()](path) as stream:
+            return read_text(stream, source)
+    except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
+        if isinstance(error, PermissionError | TableError):
+            raise
+        raise TableError(
+            f"{source} cannot be unpacked; it may be damaged or cut short: {first_line(error)}."
+        ) from None
+
+
+def _open_zst(path: Path) -> Any:
+    with needing(str(path), ".zst files", "pyarrow", "cli"):
+        import pyarrow as pa
+    return pa.input_stream(path, compression="zstd")
+
+
+UNPACKERS: dict[str, Callable[[Path], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": _open_zst,
+}
+
+
+def sheet_as_csv(path: Path, source: str, sheet: str | None) -> bytes:
+    """Return a sheet of an Excel file as CSV, line by line; by default the first sheet."""
+    with needing(source, "Excel files", "openpyxl", "excel"):
+        import openpyxl
+    with refusing(source, "an Excel file"), warnings.catch_warnings():
+        # openpyxl warns about everything it ignores: styles, pictures, menus.
+        warnings.simplefilter("ignore")
+        refuse_too_large(source, unzipped_size(path))
+        # Opened here, because openpyxl does not close files that it cannot read.
+        with path.open("rb") as file:
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            rows = [_texts(row) for row in _sheet_rows(book, source, sheet)]
+    width = max(map(len, rows), default=0)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    for row in rows:
+        writer.writerow([*row, *[""] * (width - len(row))] if row else [])
+    return text.getvalue().encode()
+
+
+def _sheet_rows(book: Any, source: str, sheet: str | None) -> Iterator[tuple[Any, ...]]:
+    sheets = {found.title: found for found in book.worksheets}
+    if sheet is not None and sheet not in sheets:
+        raise TableError(f"{source} has no sheet {sheet!r}; its sheets are {', '.join(map(repr, sheets))}.")
+    if not sheets:
+        raise TableError(f"{source} has no sheet of cells.")
+    chosen = sheets[sheet] if sheet is not None else next(iter(sheets.values()))
+    # Ignore the size that the sheet claims, so that rows end with their last cell.
+    chosen.reset_dimensions()
+    for number, row in enumerate(chosen.iter_rows(values_only=True), start=1):
+        if number > _MOST_EXCEL_ROWS:
+            raise TableError(f"{source} has a row beyond {_MOST_EXCEL_ROWS:,}, the last row in Excel.")
+        yield row
+
+
+def _texts(row: tuple[Any, ...]) -> list[str]:
+    """Return cells as texts of one line, up to the last that is not empty; true is 1 and false is 0."""
+    cells = (int(cell) if isinstance(cell, bool) else cell for cell in row)
+    texts = ["" if cell is None else " ".join(str(cell).split()) for cell in cells]
+    while texts and not texts[-1]:
+        texts.pop()
+    return texts

@@ -1,38 +1,36 @@
-"""The one door: a path in, a table of finite numbers out."""
+"""Read a file: a path in, a table of finite numbers out; missing cells are refused, filled or dropped."""
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 
-from attenua._data.words import counted
-from attenua.cli.readers.columns import chosen_columns, describe_columns, one_column, refuse_same_names
+from attenua._estimate.words import counted
 from attenua.cli.readers.form import CsvOptions
-from attenua.cli.readers.labels import Labels, as_colours, as_groups, as_texts, find_labels, refuse_as_numbers
-from attenua.cli.readers.missing import WAYS, without_missing
-from attenua.cli.readers.opening import open_source
-from attenua.cli.readers.row_names import first_column_of_labels, suspected_id
+from attenua.cli.readers.formats import open_source
+from attenua.cli.readers.roles import (
+    Labels,
+    as_colours,
+    as_groups,
+    as_texts,
+    chosen_columns,
+    find_labels,
+    first_column_of_labels,
+    fitted_columns,
+    refuse_as_numbers,
+    refuse_same_names,
+    suspected_id,
+)
 from attenua.cli.readers.source import Source, Table, TableError
 
-
-def _memory_in_words(read: Callable[..., Table]) -> Callable[..., Table]:
-    """Make one more sentence of the reader: that there is not enough memory."""
-
-    @wraps(read)
-    def reading(path: str | Path, **options: Any) -> Table:
-        try:
-            return read(path, **options)
-        except MemoryError:
-            called = "standard input" if str(path) == "-" else path
-            raise TableError(f"{called} does not fit in memory.") from None
-
-    return reading
+_WAYS = ("fail", "drop-rows", "mean")
+# Cells to examine at once.
+_BLOCK_CELLS = 2**22
 
 
-@_memory_in_words
 def read_table(
     path: str | Path,
     *,
@@ -54,108 +52,99 @@ def read_table(
     Parameters
     ----------
     path : str or Path
-        A .csv (.tsv, .txt; also packed: .gz, .bz2, .xz, .zst), .xlsx, .parquet, .feather, .npy, .npz or
+        A .csv (.tsv, .txt; also compressed: .gz, .bz2, .xz, .zst), .xlsx, .parquet, .feather, .npy, .npz or
         .h5ad file; ``-`` is CSV on standard input.
     columns : sequence of str, optional
-        Comma-separated names, positions counted from 1, or ranges ``first:last``, ``first:``, ``:last``; by
-        default all columns but those that the next four parameters name.
+        Comma-separated names, positions counted from 1, or ranges ``first:last``, ``first:``, ``:last``. By
+        default all columns except those named by the next four parameters.
     drop : sequence of str, optional
-        Columns to leave out, in the same words.
+        Columns to leave out, written the same way.
     group_column : str, optional
-        Column (or, in h5ad, row annotation) that labels the rows.
+        Column (or, in h5ad, annotation of rows) with group labels.
     id_column : str, optional
-        Column that names the rows. By default what the file keeps for it: the index of parquet and feather,
-        the obs_names of h5ad.
+        Column with row names. By default the index of parquet and feather, and the obs_names of h5ad.
     colour_by : str, optional
-        Column to colour the rows by in pictures: numbers or texts.
+        Column, of numbers or texts, to colour the rows by in pictures.
     header : bool, optional
-        Whether the first row of a text or a sheet is a header. By default it is found out.
+        Whether the first row of a text or a sheet is a header. By default it is guessed.
     decimal : {".", ","}, optional
-        The decimal sign of a text. By default it is found out.
+        The decimal sign of a text. By default it is guessed.
     missing : {"fail", "drop-rows", "mean"}, default="fail"
         What to do with missing cells.
     sheet : str, optional
         Sheet of an Excel file; by default the first.
     names : sequence of str, optional
-        Exact names of the columns to take, where the file has names; without names it must have as many.
+        Exact names of the columns to use; a file without names must have this many columns.
     means : array-like, optional
-        Means to fill missing cells with; by default those of the rows.
+        Means to fill missing cells with; by default the column means of the file.
     least_rows : int, default=2
-        Fewest rows that will do.
+        Fewest rows to accept.
 
     Returns
     -------
     Table
-        Numbers, names, what else is known about the rows, and what was assumed.
+        Numbers, names, labels of the rows, and what was assumed about the file.
 
     Raises
     ------
     TableError
-        A sentence that names the file and, where there is one, the row and the column.
+        A sentence that names the file and, if possible, the row and the column.
     """
-    if missing not in WAYS:
-        raise ValueError(f"missing must be one of {', '.join(WAYS)}; got {missing!r}.")
-    source = open_source(path, CsvOptions(header, decimal, names), sheet)
-    groups = find_labels(source, group_column, "--group-column")
-    colours = find_labels(source, colour_by, "--colour-by")
-    ids = find_labels(source, id_column, "--id-column")
-    first = first_column_of_labels(source) if ids is None or ids.position != 0 else None
-    aside = {labels.position for labels in (groups, colours, ids) if labels} | ({0} if first else set())
-    if columns:
-        positions = chosen_columns(source, columns)
-        refuse_as_numbers(source, positions, {"labels groups": groups, "names the rows": ids})
-    elif names is not None and source.names is not None:
-        positions = _named(source, names)
-    else:
-        positions = [position for position in range(source.n_columns) if position not in aside]
-    dropped = chosen_columns(source, drop, "--drop") if drop else []
-    positions = [position for position in positions if position not in dropped]
-    X = _numbers(source, positions, least_rows, means)
-    asked = bool(columns) or names is not None
-    ids, said = _row_names(source, ids, None if 0 in positions else first, asked)
-    suspicion = None if asked else suspected_id(source, X, positions)
-    X, kept, done = without_missing(source, X, positions, missing, means)
-    if X.shape[0] < least_rows:
-        raise TableError(
-            f"{source.source} has {counted(X.shape[0], 'row')} without missing cells; "
-            f"at least {least_rows} are needed."
-        )
-    return Table(
-        X,
-        None if source.names is None else [source.names[position] for position in positions],
-        None if groups is None else as_groups(source, groups, kept),
-        source.source,
-        None if ids is None else as_texts(ids.values[kept]),
-        "id" if ids is None else ids.name,
-        None if colours is None else as_colours(colours.values[kept]),
-        tuple(note for note in (*source.notes, said, suspicion, done) if note),
-    )
-
-
-def _named(source: Source, names: Sequence[str]) -> list[int]:
-    positions = []
-    there = set(source.names or ())
-    for name in names:
-        if name not in there:
+    if missing not in _WAYS:
+        raise ValueError(f"missing must be one of {', '.join(_WAYS)}; got {missing!r}.")
+    try:
+        source = open_source(path, CsvOptions(header, decimal, names), sheet)
+        groups = find_labels(source, group_column, "--group-column")
+        colours = find_labels(source, colour_by, "--colour-by")
+        ids = find_labels(source, id_column, "--id-column")
+        first = first_column_of_labels(source) if ids is None or ids.position != 0 else None
+        labels = {column.position for column in (groups, colours, ids) if column} | ({0} if first else set())
+        if columns:
+            positions = chosen_columns(source, columns)
+            refuse_as_numbers(source, positions, {"labels groups": groups, "names the rows": ids})
+        elif names is not None and source.names is not None:
+            positions = fitted_columns(source, names)
+        else:
+            positions = [position for position in range(source.n_columns) if position not in labels]
+        dropped = chosen_columns(source, drop, "--drop") if drop else []
+        positions = [position for position in positions if position not in dropped]
+        X = _numbers(source, positions, least_rows, means)
+        chosen = bool(columns) or names is not None
+        ids, first_note = _row_names(source, ids, None if 0 in positions else first, chosen)
+        id_note = None if chosen else suspected_id(source, X, positions)
+        X, kept, missing_note = _without_missing(source, X, positions, missing, means)
+        if X.shape[0] < least_rows:
             raise TableError(
-                f"{source.source} has no column {name!r}, which the model was fitted to; "
-                f"{describe_columns(source)}."
+                f"{source.source} has {counted(X.shape[0], 'row')} without missing cells; "
+                f"at least {least_rows} are needed."
             )
-        positions.append(one_column(source, name))
-    return positions
+        return Table(
+            X,
+            None if source.names is None else [source.names[position] for position in positions],
+            None if groups is None else as_groups(source, groups, kept),
+            source.source,
+            None if ids is None else as_texts(ids.values[kept]),
+            "id" if ids is None else ids.name,
+            None if colours is None else as_colours(colours.values[kept]),
+            tuple(note for note in (*source.notes, first_note, id_note, missing_note) if note),
+        )
+    except MemoryError:
+        raise TableError(
+            f"{'standard input' if str(path) == '-' else path} does not fit in memory."
+        ) from None
 
 
 def _row_names(
-    source: Source, ids: Labels | None, first: tuple[Any, str] | None, asked: bool
+    source: Source, ids: Labels | None, first: tuple[Any, str] | None, chosen: bool
 ) -> tuple[Labels | None, str | None]:
-    """Return the names of the rows, and what to say of a first column that is left out."""
-    labels, sentence = first or (None, None)
+    """Return the row names, and a note about a first column that is not used as numbers."""
+    labels, note = first or (None, None)
     if ids is None and labels is not None:
-        return Labels("id", labels, 0), sentence
+        return Labels("id", labels, 0), note
     if ids is None and source.row_names is not None:
         ids = Labels(*source.row_names, None)
-    # Who names the columns, or the rows by another one, has left the first out already.
-    return ids, None if asked or labels is not None else sentence
+    # With the columns or other row names chosen, it is no surprise that the first column is left out.
+    return ids, None if chosen or labels is not None else note
 
 
 def _numbers(source: Source, positions: list[int], least_rows: int, means: ArrayLike | None) -> Any:
@@ -174,3 +163,66 @@ def _numbers(source: Source, positions: list[int], least_rows: int, means: Array
             f"{source.source} has {counted(X.shape[0], 'row')}; at least {least_rows} are needed."
         )
     return X
+
+
+def _without_missing(
+    source: Source, X: Any, positions: list[int], way: str, means: ArrayLike | None
+) -> tuple[Any, NDArray[Any] | slice, str | None]:
+    """Return the numbers without missing cells, which rows they are, and a note on what was done."""
+    rows, columns, values = _not_finite(X)
+    infinite = np.flatnonzero(np.isinf(values))
+    if infinite.size:
+        first = infinite[0]
+        raise TableError(
+            f"{source.source}: {source.place(rows[first])}, {source.called(positions[columns[first]])} is "
+            f"{values[first]}, which is not a finite number."
+        )
+    if not rows.size:
+        return X, slice(None), None
+    of_rows = f"{np.unique(rows).size:,} of {counted(X.shape[0], 'row')}"
+    which = "the column means of these rows" if means is None else "the means of the model"
+    if way == "fail":
+        raise TableError(
+            f"{source.source}: {counted(rows.size, 'cell')} {'is' if rows.size == 1 else 'are'} missing, in "
+            f"{of_rows} and {np.unique(columns).size:,} of {counted(X.shape[1], 'column')}; the first is "
+            f"{source.place(rows[0])}, {source.called(positions[columns[0]])}. Use --missing drop-rows to "
+            f"drop these rows, or --missing mean to fill the cells with {which}."
+        )
+    if way == "drop-rows":
+        kept = np.setdiff1d(np.arange(X.shape[0]), rows)
+        return X[kept], kept, f"{of_rows} dropped because of {counted(rows.size, 'missing cell')}."
+    note = f"{counted(rows.size, 'missing cell')}, in {of_rows}, filled with {which}."
+    return _filled(source, X, positions, rows, columns, means), slice(None), note
+
+
+def _filled(
+    source: Source, X: Any, positions: list[int], rows: Any, columns: Any, means: ArrayLike | None
+) -> Any:
+    """Return a copy with the missing cells filled."""
+    X = X.copy() if sp.issparse(X) else np.array(X, dtype=float)
+    if means is None:
+        X[rows, columns] = 0.0
+        n_present = X.shape[0] - np.bincount(columns, minlength=X.shape[1])
+        if not n_present.all():
+            empty = source.called(positions[int(np.argmin(n_present))])
+            raise TableError(f"{source.source}: {empty} holds no number at all; leave it out with --drop.")
+        with np.errstate(over="ignore"):
+            means = np.asarray(X.sum(axis=0)).ravel() / n_present
+        if not np.isfinite(means).all():
+            large = source.called(positions[int(np.argmin(np.isfinite(means)))])
+            raise TableError(f"{source.source}: {large} holds numbers too large for a mean.")
+    X[rows, columns] = np.asarray(means)[columns]
+    return X
+
+
+def _not_finite(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]:
+    """Return the rows, columns and values of cells that are not finite, sorted by row."""
+    if sp.issparse(X):
+        bad = np.flatnonzero(~np.isfinite(X.data))
+        return np.searchsorted(X.indptr, bad, side="right") - 1, X.indices[bad], X.data[bad]
+    step = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
+    found = [np.empty((0, 2), np.intp)]
+    for start in range(0, X.shape[0], step):
+        found.append(np.argwhere(~np.isfinite(X[start : start + step])) + np.array([start, 0]))
+    rows, columns = np.concatenate(found).T
+    return rows, columns, np.asarray(X[rows, columns])

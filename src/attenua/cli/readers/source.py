@@ -1,16 +1,23 @@
-"""What every kind of file offers, and what comes out: a table of numbers."""
+"""The interface of an open file, the table that comes out, and how a file is refused."""
 
+import os
+import sys
+import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-# What to do about a column that holds something else.
+from attenua._extras import how_to_install
+
+# Advice for a column that holds something else.
 NOT_NUMBERS = (
-    "Leave the column out with --drop, take it as the names of the rows with --id-column, or choose the "
-    "columns to use with --columns."
+    "Leave the column out with --drop, use it as row names with --id-column, or choose the columns to use "
+    "with --columns."
 )
 _LONGEST, _LONGEST_LINE = 60, 300
 
@@ -21,24 +28,24 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of numbers, with what the file says about them.
+    """Rows of numbers, with labels and names from the file.
 
     Attributes
     ----------
     X : ndarray or csr matrix of shape (n_rows, n_columns)
         The numbers, all finite.
     names : list of str or None
-        Names of the columns, where the file has them.
+        Names of the columns, if the file has them.
     groups : ndarray of shape (n_rows,) or None
-        Labels of the rows.
+        Group labels of the rows.
     source : str
         Name of the file, for messages.
     ids : ndarray of str of shape (n_rows,) or None
         Names of the rows.
     id_name : str
-        What the names of the rows are called.
+        Heading of the column of row names.
     colours : ndarray of shape (n_rows,) or None
-        Numbers or texts to colour the rows by; NaN or an empty text where there is none.
+        Numbers or texts to colour the rows by; NaN or an empty text if missing.
     notes : tuple of str
         What was assumed about the file, in sentences.
     """
@@ -54,14 +61,14 @@ class Table:
 
 
 class Source(ABC):
-    """An open file: its columns are known, its numbers are read when asked for."""
+    """An open file with known columns, whose numbers are read on demand."""
 
     source: str
     names: list[str] | None
     n_columns: int
     # What was assumed when the file was opened.
     notes: Sequence[str] = ()
-    # Names of the rows that the file keeps apart from its columns, after what they are called.
+    # Heading and values of row names that are not among the columns.
     row_names: tuple[str, NDArray[Any]] | None = None
 
     @abstractmethod
@@ -70,10 +77,10 @@ class Source(ABC):
 
     @abstractmethod
     def labels(self, position: int) -> NDArray[Any]:
-        """Return one column as labels of rows; None, NaN or an empty text where there is none."""
+        """Return one column as row labels; None, NaN or an empty text if missing."""
 
     def outside_labels(self, name: str) -> NDArray[Any] | None:
-        """Return labels that the file keeps beside its matrix, or None."""
+        """Return row labels that are not among the columns, or None."""
         return None
 
     def called(self, position: int) -> str:
@@ -88,12 +95,61 @@ class Source(ABC):
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of what a library says, to be put into a sentence."""
+    """Return the first line of a library's message, safe to print within a sentence."""
     line = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-    # A library may quote what a file holds, of any length and with signs that steer a terminal.
+    # A library may quote the file: text of any length, with control characters.
     return "".join(sign if sign.isprintable() else "?" for sign in line[:_LONGEST_LINE])
 
 
 def shortened(text: str) -> str:
-    """Return a text in quotes for a message, cut where it is long."""
+    """Return a text in quotes for a message, cut if it is long."""
     return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names in quotes, and how many more there are."""
+    return ", ".join(map(shortened, names[:8])) + f" and {len(names) - 8} more" * (len(names) > 8)
+
+
+@contextmanager
+def refusing(source: str, kind: str) -> Iterator[None]:
+    """Turn any error inside into a TableError: libraries raise nearly every error on damaged files."""
+    try:
+        yield
+    except (TableError, MemoryError, PermissionError):  # these get their own sentences
+        raise
+    except Exception as error:
+        raise TableError(f"{source} cannot be read as {kind}: {first_line(error)}.") from None
+
+
+@contextmanager
+def needing(source: str, files: str, library: str, extra: str) -> Iterator[None]:
+    """Turn a failed import into a TableError that says how to install the library."""
+    try:
+        yield
+    except ImportError as error:  # also a library that is installed but does not fit this numpy
+        raise TableError(f"{source}: {files} need {library}: {how_to_install(extra)} ({error}).") from None
+
+
+def refuse_too_large(source: str, n_bytes: int) -> None:
+    """Refuse content that would fill the memory: a small file can unpack to, or claim, any size."""
+    limit = memory_limit()
+    if n_bytes > limit:
+        raise TableError(
+            f"{source} does not fit in memory: it needs more than {limit / 1e9:.3g} GB, half of the memory "
+            "of this machine."
+        )
+
+
+def unzipped_size(path: Path) -> int:
+    """Return how many bytes a zip file claims to unpack to; zipfile reads no more than that."""
+    with zipfile.ZipFile(path) as archive:
+        return sum(member.file_size for member in archive.infolist())
+
+
+def memory_limit() -> int:
+    """Return the most bytes a file may hold: half of the memory, because it is copied once."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, ValueError):  # not on Windows
+        return sys.maxsize

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from attenua import __version__
-from attenua._data.files import write_all_whole
+from attenua._files import write_all_whole
 from attenua_paper.studies.simulations.figures import (
     non_gaussian_figure,
     preserved_and_moving_figure,

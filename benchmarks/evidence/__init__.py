@@ -1,1 +1,0 @@
-"""The study on the collection: PCA, its corrections and what a person would use instead."""

@@ -1,0 +1,15 @@
+"""Strengths by name: one column for each correction, 0 where a line has none."""
+
+import pandas as pd
+
+from attenua._correct.registry import CORRECTIONS
+
+
+def with_all_strengths(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return lines with a strength for each correction.
+
+    A correction without a column is newer than the lines; one with an empty cell was not tried there. Both
+    have strength 0.
+    """
+    strengths = {name: lines[name].fillna(0.0) if name in lines else 0.0 for name in CORRECTIONS}
+    return lines.assign(**strengths)

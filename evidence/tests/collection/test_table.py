@@ -1,0 +1,65 @@
+"""Cleaning, the same for every data set."""
+
+import numpy as np
+
+from attenua_evidence.collection.readers.returns import log_returns, week
+from attenua_evidence.collection.table import Table, clean, codes
+
+NAN = np.nan
+
+
+def rows():
+    """Twenty rows: a hole in one, a column of holes, a column of fives, and a repeat of the first."""
+    x = np.column_stack([np.arange(20.0), np.full(20, NAN), np.full(20, 5.0), np.arange(20.0) ** 2])
+    x[3, 0] = NAN
+    x[7] = x[0]
+    return Table(x, np.arange(20) // 2, np.where(np.arange(20) < 10, 4, 2))
+
+
+def test_holes_constant_columns_and_repeats_go():
+    done = clean(rows(), ordered=False)
+    kept = np.delete(np.arange(20.0), [3, 7])
+    np.testing.assert_array_equal(done.X, np.column_stack([kept, kept**2]))
+    assert done.duplicates == 1
+
+
+def test_constant_columns_stay_where_columns_have_an_order():
+    assert clean(rows(), ordered=True).X.shape == (18, 3)
+
+
+def test_groups_and_labels_go_with_their_rows_and_have_no_gaps():
+    table = rows()
+    done = clean(Table(table.X, np.arange(20), table.labels), ordered=False)
+    np.testing.assert_array_equal(done.groups, np.arange(18))
+    np.testing.assert_array_equal(done.labels, np.repeat([1, 0], [8, 10]))
+
+
+def test_an_infinite_value_is_missing():
+    table = rows()
+    table.X[5, 3] = np.inf
+    assert len(clean(table, ordered=False).X) == 17
+
+
+def test_unknown_labels_stay_unknown():
+    labels = np.where(np.arange(20) < 5, -1, 7)
+    done = clean(Table(rows().X, labels=labels), ordered=False)
+    np.testing.assert_array_equal(done.labels, np.repeat([-1, 0], [4, 14]))
+
+
+def test_a_column_goes_when_it_misses_more_than_a_tenth():
+    x = np.random.default_rng(0).standard_normal((20, 3))
+    x[:2, 0] = NAN
+    x[2:5, 1] = NAN
+    np.testing.assert_array_equal(clean(Table(x), ordered=False).X, x[2:][:, [0, 2]])
+
+
+def test_codes_are_in_sorted_order_and_missing_is_minus_one():
+    np.testing.assert_array_equal(codes(["b", "a", None, NAN, "b"]), [1, 0, -1, -1, 1])
+
+
+def test_weeks_start_on_monday():
+    np.testing.assert_array_equal(np.diff(week(np.arange(12))) > 0, np.arange(1, 12) % 7 == 4)
+
+
+def test_log_returns_are_in_percent():
+    np.testing.assert_allclose(log_returns(np.exp([[0.0], [0.01], [0.03]])), [[1], [2]])

@@ -1,0 +1,81 @@
+"""What a correction is: one object that answers every question the rest of the package has about it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from attenua._data.opening import FitData
+
+
+class Limit(NamedTuple):
+    """Why a strength cannot be used on some data; `warn` if the data are at fault and a user should hear."""
+
+    why: str
+    warn: bool = False
+
+
+def _no_limit(strength: float, data: FitData, names: Any) -> Limit | None:
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correction:
+    """A way to weaken one kind of noise by a strength; 0 changes nothing.
+
+    Attributes
+    ----------
+    name : str
+        Its key everywhere, and the parameter of :class:`attenua.CorrectedPCA`.
+    kind : {"rows", "moments", "family"}
+        What it changes: the weights of rows, the moments, or the member of the matrix family
+        :math:`S - a D` that the solver decomposes. At most one correction is of rows, and one of the family.
+    strengths : tuple of float
+        Strengths that the search compares, 0 first.
+    largest : float
+        Largest strength: 1 for a fraction, infinity for the others.
+    apply : callable or None
+        For moments, ``apply(moments, strength, prepared)`` returns the corrected moments. For rows,
+        ``apply(reweighter, strengths)`` returns the reweighted splits of each strength. None for the family:
+        the solver takes the strength as it is, and `prepared` as the groups of D.
+    matrix, differential : callable or None
+        ``matrix(T, strength, prepared)`` is the correction of a whole matrix, and
+        ``differential(T, strength, E, prepared)`` its derivative at T in the direction E. The theory refuses
+        a correction without them.
+    parameter : str
+        Constructor parameter that it reads, or "".
+    needs : str
+        What to give as `parameter` where it cannot do without, or "".
+    prepare : callable
+        ``prepare(value, n_features)`` checks the value of `parameter` and returns what is `prepared` above.
+    limit : callable
+        ``limit(strength, data, names)`` returns why a strength cannot be used on some rows, or None.
+    of_variances : bool
+        Whether it moves the target only where variances differ for a reason, so that the search asks less of
+        it where sampling noise explains why they differ.
+    weakens, how, price : str
+        In words: what it weakens, how, and what that costs where it is wrong.
+    colour : str
+        Its colour in every picture.
+    """
+
+    name: str
+    kind: Literal["rows", "moments", "family"]
+    strengths: tuple[float, ...]
+    largest: float = 1.0
+    apply: Callable[..., Any] | None = None
+    matrix: Callable[..., Any] | None = None
+    differential: Callable[..., Any] | None = None
+    parameter: str = ""
+    needs: str = ""
+    prepare: Callable[[Any, int], Any] = lambda value, n_features: None
+    limit: Callable[[float, FitData, Any], Limit | None] = _no_limit
+    of_variances: bool = False
+    weakens: str = ""
+    how: str = ""
+    price: str = ""
+    colour: str = "#5a5a5a"
+
+    @property
+    def label(self) -> str:
+        """The name as people write it."""
+        return self.name.replace("_", " ")

@@ -1,0 +1,163 @@
+"""The corrections, by name. Everything outside this folder asks here, and holds strengths by name.
+
+A new correction is one file with a :class:`Correction`, one line in the table below, and a parameter of
+:class:`attenua.CorrectedPCA`.
+"""
+
+import numbers
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from attenua._correct.attenuation import ATTENUATION
+from attenua._correct.correction import Correction
+from attenua._correct.damping import DAMPING
+from attenua._correct.row_tempering import ROW_TEMPERING
+from attenua._correct.smoothing import SMOOTHING
+from attenua._correct.tempering import TEMPERING
+
+# In the order they are applied. The number is the place in the search: neighbours tell most where they are
+# given, so smoothing comes first.
+_TABLE = (
+    (2, ROW_TEMPERING),
+    (3, TEMPERING),
+    (5, DAMPING),
+    (4, ATTENUATION),
+    (1, SMOOTHING),
+)
+CORRECTIONS: dict[str, Correction] = {correction.name: correction for _, correction in _TABLE}
+SEARCH_ORDER: list[str] = [correction.name for _, correction in sorted(_TABLE, key=lambda line: line[0])]
+
+
+class Strengths(Mapping[str, float]):
+    """One strength of every correction, by name; those that are not given are 0. All 0 is ordinary PCA.
+
+    Examples
+    --------
+    >>> from attenua.theory import Strengths
+    >>> some = Strengths(damping=0.25)
+    >>> some["damping"], some.damping, some.smoothing, some.replace(damping=0) == Strengths()
+    (0.25, 0.25, 0.0, True)
+    """
+
+    __slots__ = ("_nonzero",)
+
+    def __init__(self, **strengths: float):
+        unknown = [name for name in strengths if name not in CORRECTIONS]
+        if unknown:
+            raise TypeError(
+                f"{unknown[0]!r} is not a correction; the corrections are {', '.join(CORRECTIONS)}."
+            )
+        self._nonzero = {name: float(strength) for name, strength in strengths.items() if strength}
+
+    def __getitem__(self, name: str) -> float:
+        if name not in CORRECTIONS:
+            raise KeyError(name)
+        return self._nonzero.get(name, 0.0)
+
+    def __getattr__(self, name: str) -> float:
+        if name not in CORRECTIONS:
+            raise AttributeError(f"there is no correction {name!r}")
+        return self._nonzero.get(name, 0.0)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(CORRECTIONS)
+
+    def __len__(self) -> int:
+        return len(CORRECTIONS)
+
+    def __bool__(self) -> bool:
+        return bool(self._nonzero)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Strengths) and self._nonzero == other._nonzero
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._nonzero.items()))
+
+    def __repr__(self) -> str:
+        return f"Strengths({', '.join(f'{name}={value:g}' for name, value in self.nonzero())})"
+
+    def __reduce__(self) -> Any:
+        return _unpickled, (self._nonzero,)
+
+    def nonzero(self) -> list[tuple[str, float]]:
+        """Return names and strengths of those that are not 0, in the order they are applied."""
+        return [(name, self._nonzero[name]) for name in CORRECTIONS if name in self._nonzero]
+
+    def replace(self, **changes: float) -> "Strengths":
+        """Return the same with some strengths changed."""
+        return Strengths(**(self._nonzero | changes))
+
+    def of_kind(self, kind: str) -> "Strengths":
+        """Return the strengths of one kind of correction; the others are 0."""
+        return Strengths(**{name: s for name, s in self._nonzero.items() if CORRECTIONS[name].kind == kind})
+
+
+def _unpickled(strengths: dict[str, float]) -> Strengths:
+    return Strengths(**strengths)
+
+
+def prepared(parameters: Mapping[str, Any], n_features: int) -> dict[str, Any]:
+    """Return what the corrections make of the parameters they read, by the name of the correction.
+
+    Parameters
+    ----------
+    parameters : mapping of str to any
+        Parameters of an estimator; one that is missing counts as None.
+    n_features : int
+        Number of columns.
+    """
+    return {
+        name: correction.prepare(parameters.get(correction.parameter), n_features)
+        for name, correction in CORRECTIONS.items()
+        if correction.parameter
+    }
+
+
+def parameter_is_missing(name: str, parameters: Mapping[str, Any]) -> bool:
+    """Whether a correction needs a parameter that is not given."""
+    correction = CORRECTIONS[name]
+    return bool(correction.needs) and parameters.get(correction.parameter) is None
+
+
+def checked_strength(name: str, value: Any, argument: str | None = None) -> float:
+    """Return the strength of a correction as a float, or raise an error that names the argument."""
+    largest = CORRECTIONS[name].largest
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= largest or value == np.inf:
+        expected = "a finite number of at least 0" if largest == np.inf else f"a number from 0 to {largest:g}"
+        raise ValueError(f"{argument or name} must be {expected}; got {value!r}.")
+    return float(value)
+
+
+def checked_grids(corrections: Any) -> dict[str, tuple[float, ...]]:
+    """Return the strengths to compare of each correction, 0 first.
+
+    Parameters
+    ----------
+    corrections : "auto", sequence of str, or mapping of str to sequence of float
+        All corrections, some by name, or some with their own strengths.
+    """
+    if isinstance(corrections, str) and corrections == "auto":
+        return {name: correction.strengths for name, correction in CORRECTIONS.items()}
+    if isinstance(corrections, str) or not hasattr(corrections, "__len__"):
+        raise ValueError(
+            "corrections must be 'auto', a list of names, or a dict of names and strengths; "
+            f"got {corrections!r}."
+        )
+    names = list(corrections)
+    unknown = [name for name in names if name not in [*CORRECTIONS]]
+    if unknown:
+        raise ValueError(f"corrections names {unknown[0]!r}; the corrections are {', '.join(CORRECTIONS)}.")
+    if isinstance(corrections, Mapping):
+        return {name: _checked_grid(name, corrections[name]) for name in CORRECTIONS if name in names}
+    return {name: CORRECTIONS[name].strengths for name in CORRECTIONS if name in names}
+
+
+def _checked_grid(name: str, values: Any) -> tuple[float, ...]:
+    argument = f"corrections[{name!r}]"
+    if isinstance(values, str) or not hasattr(values, "__len__"):
+        raise ValueError(f"{argument} must be a sequence of strengths; got {values!r}.")
+    return tuple(sorted({checked_strength(name, value, argument) for value in values} | {0.0}))

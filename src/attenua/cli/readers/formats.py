@@ -1,0 +1,241 @@
+"""From a path to an open file: text, npy, npz, parquet, feather and h5ad."""
+
+import io
+import sys
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from attenua.cli.readers.csv_text import UNPACKERS, CsvSource, read_text, sheet_as_csv, unpack_text
+from attenua.cli.readers.form import CsvOptions
+from attenua.cli.readers.source import (
+    NOT_NUMBERS,
+    Source,
+    TableError,
+    listed,
+    needing,
+    refuse_too_large,
+    refusing,
+    unzipped_size,
+)
+
+_TEXTS = (".csv", ".tsv", ".txt")
+_EXCEL = ".xlsx"
+
+
+def open_source(path: str | Path, options: CsvOptions, sheet: str | None) -> Source:
+    """Open a file, or standard input for ``-``."""
+    if str(path) == "-":
+        _refuse_given("standard input", "an Excel file", {"--sheet": sheet})
+        stream = sys.stdin.buffer if sys.stdin is not None else io.BytesIO()
+        return CsvSource(read_text(stream, "standard input"), "standard input", options)
+    path = Path(path)
+    if path.is_dir():
+        raise TableError(f"{path} is a folder; give the name of a file.")
+    if not path.exists():
+        raise TableError(f"{path} does not exist.")
+    try:
+        return _open(path, str(path), options, sheet)
+    except OSError as error:
+        raise TableError(f"{path} cannot be read: {error.strerror or error}.") from None
+
+
+def _open(path: Path, source: str, options: CsvOptions, sheet: str | None) -> Source:
+    ending = path.suffix.lower()
+    packed = ending in UNPACKERS
+    if ending == _EXCEL:
+        _refuse_given(source, "a CSV file", {"--decimal": options.decimal})
+        return CsvSource(sheet_as_csv(path, source, sheet), source, replace(options, decimal="."))
+    _refuse_given(source, "an Excel file", {"--sheet": sheet})
+    if packed and Path(path.stem).suffix.lower() in _TEXTS:
+        return CsvSource(unpack_text(path, source), source, options)
+    if ending in _TEXTS:
+        with path.open("rb") as stream:
+            return CsvSource(read_text(stream, source), source, options)
+    if ending not in _OPENERS:
+        raise TableError(
+            f"{path} has the ending {path.suffix!r}; supported are "
+            f"{', '.join([*_TEXTS, _EXCEL, *_OPENERS])}, and text compressed as "
+            f"{', '.join(_TEXTS[0] + ending for ending in UNPACKERS)}."
+        )
+    _refuse_given(source, "a CSV file", {"--decimal": options.decimal})
+    header = "--header" if options.header else "--no-header"
+    _refuse_given(source, "a CSV or Excel file", {header: options.header})
+    return _OPENERS[ending](path, source)
+
+
+def _refuse_given(source: str, needed: str, options: dict[str, Any]) -> None:
+    for option, value in options.items():
+        if value is not None:
+            raise TableError(f"{source}: {option} needs {needed}.")
+
+
+class MatrixSource(Source):
+    """A dense or sparse matrix, with or without names of columns and annotations of rows."""
+
+    def __init__(self, X: Any, source: str, names: list[str] | None = None, annotations: Any = None):
+        self.source, self.names, self._annotations = source, names, annotations
+        if X.ndim != 2:
+            raise TableError(f"{source} must hold a matrix, rows by columns; it has shape {X.shape}.")
+        if X.dtype.kind not in "fiub":
+            raise TableError(f"{source} must hold real numbers; its type is {X.dtype}.")
+        # Every column needs a Python int and a place in a list.
+        refuse_too_large(source, 64 * X.shape[1])
+        self._X = _as_csr(X, source) if sp.issparse(X) else X
+        self.n_columns = X.shape[1]
+
+    def numbers(self, positions: list[int]) -> Any:
+        """Return columns, without a copy if all are wanted."""
+        if positions == list(range(self.n_columns)):
+            return self._X
+        return self._X[:, positions]
+
+    def labels(self, position: int) -> NDArray[Any]:
+        """Return a column as labels."""
+        column = self._X[:, [position]]
+        return np.asarray(column.todense() if sp.issparse(column) else column).ravel()
+
+    def outside_labels(self, name: str) -> NDArray[Any] | None:
+        """Return a column of the annotations of rows."""
+        if self._annotations is None or name not in self._annotations:
+            return None
+        column = self._annotations[name]
+        return np.asarray(column if column.dtype.kind in "iuf" else column.astype(object))
+
+
+def _as_csr(X: Any, source: str) -> Any:
+    """Return a sparse matrix by rows; indices beyond its shape would read foreign memory."""
+    if hasattr(X, "check_format"):
+        X.check_format(full_check=True)
+    refuse_too_large(source, 8 * (X.shape[0] + 2 * X.nnz))
+    return X.tocsr()
+
+
+def _open_npy(path: Path, source: str) -> MatrixSource:
+    """Open an npy file without reading it into memory."""
+    with refusing(source, "npy"):
+        X = np.lib.format.open_memmap(path, mode="r")
+    return MatrixSource(X, source)
+
+
+def _open_npz(path: Path, source: str) -> MatrixSource:
+    """Open a scipy sparse matrix, or the matrix of an npz file: the only one, or the one called X."""
+    if not zipfile.is_zipfile(path):  # numpy would take it for a pickle
+        raise TableError(f"{source} cannot be read as npz: it is not a zip file.")
+    with refusing(source, "npz"), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        names = archive.files
+        if {"format", "shape", "data"} <= set(names):
+            refuse_too_large(source, unzipped_size(path))
+            return MatrixSource(sp.load_npz(path), source)
+        # Only headers are read to find the matrix, so that nothing else is unpacked.
+        matrices = [name for name in (["X"] if "X" in names else names) if _is_matrix(archive.zip, name)]
+        if len(matrices) != 1:
+            found = listed(names) or "nothing"
+            raise TableError(f"{source} must hold one matrix, or one called X; it holds {found}.")
+        refuse_too_large(source, archive.zip.getinfo(f"{matrices[0]}.npy").file_size)
+        return MatrixSource(archive[matrices[0]], source)
+
+
+def _is_matrix(archive: zipfile.ZipFile, name: str) -> bool:
+    if f"{name}.npy" not in archive.namelist():
+        return False
+    formats = np.lib.format
+    with archive.open(f"{name}.npy") as member:
+        first = formats.read_magic(member) == (1, 0)
+        read_header = formats.read_array_header_1_0 if first else formats.read_array_header_2_0
+        return len(read_header(member)[0]) == 2
+
+
+def _open_h5ad(path: Path, source: str) -> MatrixSource:
+    """Open the matrix X of annotated data; the annotations of its rows can serve as labels."""
+    with needing(source, "h5ad files", "anndata", "h5ad"):
+        import anndata
+    with refusing(source, "h5ad"):
+        data = anndata.read_h5ad(path)
+        if data.X is None:
+            raise TableError(f"{source} has no matrix X.")
+        matrix = MatrixSource(data.X, source, [str(name) for name in data.var_names], data.obs)
+        matrix.row_names = data.obs_names.name or "id", np.asarray(data.obs_names.astype(str))
+    return matrix
+
+
+class ArrowSource(Source):
+    """A parquet or feather file, by pyarrow."""
+
+    def __init__(self, path: Path, source: str):
+        self.source = source
+        with needing(source, f"{path.suffix} files", "pyarrow", "cli"):
+            import pyarrow as pa
+            from pyarrow import parquet
+        with refusing(source, path.suffix[1:]):
+            if path.suffix.lower() == ".parquet":
+                claimed = parquet.read_metadata(path)
+                refuse_too_large(source, 8 * claimed.num_rows * claimed.num_columns)
+                self._table = parquet.read_table(path)
+            else:
+                with pa.OSFile(str(path)) as file:
+                    _refuse_old_feather(file, source)
+                    self._table = pa.ipc.open_file(file).read_all()
+            # Offsets beyond the data would read foreign memory.
+            self._table.validate(full=True)
+            self._take_index()
+        self.names = [str(name) for name in self._table.column_names]
+        self.n_columns = len(self.names)
+
+    def _take_index(self) -> None:
+        """Take the index of pandas out of the columns; if it is one column, it names the rows."""
+        index = (self._table.schema.pandas_metadata or {}).get("index_columns", [])
+        stored = [name for name in index if isinstance(name, str) and name in self._table.column_names]
+        if len(stored) == 1:
+            heading = "index" if stored[0].startswith("__index_level_") else stored[0]
+            self.row_names = heading, np.asarray(self._table.column(stored[0]).to_pylist())
+        self._table = self._table.drop_columns(stored) if stored else self._table
+
+    def numbers(self, positions: list[int]) -> NDArray[np.float64]:
+        """Return columns as numbers, NaN where a cell is empty."""
+        X = np.empty((self._table.num_rows, len(positions)))
+        for place, position in enumerate(positions):
+            X[:, place] = self._column(position)
+        return X
+
+    def _column(self, position: int) -> Any:
+        import pyarrow.types as kinds
+
+        column = self._table.column(position)
+        kind = column.type
+        numeric = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal)
+        if not any(is_kind(kind) for is_kind in numeric):
+            raise TableError(
+                f"{self.source}: {self.called(position)} holds {kind}, not numbers. {NOT_NUMBERS}"
+            )
+        # An empty decimal is None, which becomes NaN.
+        return column.to_numpy().astype(float)
+
+    def labels(self, position: int) -> NDArray[Any]:
+        """Return a column as labels."""
+        column = self._table.column(position)
+        return np.array(column.to_pylist(), dtype=object if column.null_count else None)
+
+
+def _refuse_old_feather(file: Any, source: str) -> None:
+    """Refuse version 1: it is deprecated, and a damaged file can crash the process."""
+    if file.read_at(4, 0) == b"FEA1":
+        raise TableError(
+            f"{source} is feather version 1, which is no longer supported; read it with pandas and save it "
+            "again."
+        )
+
+
+_OPENERS: dict[str, Callable[[Path, str], Source]] = {
+    ".parquet": ArrowSource,
+    ".feather": ArrowSource,
+    ".npy": _open_npy,
+    ".npz": _open_npz,
+    ".h5ad": _open_h5ad,
+}

@@ -1,0 +1,211 @@
+"""What each column is for: numbers, or groups, names and colours of the rows.
+
+Columns are chosen by name, by position counted from 1, or by ranges of either.
+"""
+
+import csv
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from attenua.cli.readers.form import MISSING, counts_rows
+from attenua.cli.readers.source import Source, TableError, listed
+
+_NAMES_OF_IDS = re.compile(
+    r"(.*[_ .-])?(id|ids|index|idx|sample|sampleid|subject|row|rowid|rownames|record|obs|number|no|nr)",
+    re.IGNORECASE,
+)
+# Fewer rows than this may count up by chance.
+_LEAST_ROWS = 5
+
+
+def chosen_columns(source: Source, wanted: Sequence[str], option: str = "--columns") -> list[int]:
+    """Return the positions of the columns in some comma-separated lists, in their order.
+
+    An item is the name of a column, its position counted from 1, or a range ``first:last`` of these, where
+    either end may be missing. Names win over positions, and may be quoted as in a CSV file.
+    """
+    positions: list[int] = []
+    for item in (item for text in wanted for item in next(csv.reader([text], skipinitialspace=True), [])):
+        for position in _positions(source, item):
+            if position in positions:
+                raise TableError(f"{source.source}: {option} names {source.called(position)} twice.")
+            positions.append(position)
+    if not positions:
+        raise TableError(f"{source.source}: {option} names no column.")
+    return positions
+
+
+def _positions(source: Source, item: str) -> list[int]:
+    single = one_column(source, item)
+    if single is not None:
+        return [single]
+    # A name may contain a colon, so every colon is tried.
+    for place in (place for place, letter in enumerate(item) if letter == ":"):
+        start, end = item[:place], item[place + 1 :]
+        first = one_column(source, start) if start else 0
+        last = one_column(source, end) if end else source.n_columns - 1
+        if first is not None and last is not None:
+            if last < first:
+                raise TableError(f"{source.source}: the range {item!r} runs backwards.")
+            return list(range(first, last + 1))
+    raise TableError(f"{source.source} has no column {item!r}; {_describe_columns(source)}.")
+
+
+def one_column(source: Source, name: str) -> int | None:
+    """Return the position of a column by its name or its position counted from 1, or None."""
+    if source.names is not None and name in source.names:
+        if source.names.count(name) > 1:
+            raise TableError(
+                f"{source.source}: two columns are called {name!r}; rename one, or choose by position."
+            )
+        return source.names.index(name)
+    if name.isascii() and name.isdigit() and 1 <= int(name) <= source.n_columns:
+        return int(name) - 1
+    return None
+
+
+def fitted_columns(source: Source, names: Sequence[str]) -> list[int]:
+    """Return the positions of the columns that a model was fitted to."""
+    present = set(source.names or ())
+    for name in names:
+        if name not in present:
+            raise TableError(
+                f"{source.source} has no column {name!r}, which the model was fitted to; "
+                f"{_describe_columns(source)}."
+            )
+    return [position for name in names if (position := one_column(source, name)) is not None]
+
+
+def refuse_same_names(source: Source, positions: list[int]) -> None:
+    """Refuse two columns of numbers with one name."""
+    seen: set[str] = set()
+    for name in [source.names[position] for position in positions] if source.names is not None else []:
+        if name in seen:
+            raise TableError(
+                f"{source.source}: two columns are called {name!r}; rename one, or drop one by its position "
+                "with --drop."
+            )
+        seen.add(name)
+
+
+def _describe_columns(source: Source) -> str:
+    if source.names is None:
+        return f"it has {source.n_columns} columns without names, 1 to {source.n_columns}"
+    return f"its columns are {listed(source.names)}"
+
+
+class Labels(NamedTuple):
+    """Labels of rows: their heading, their values, and their column if they have one."""
+
+    name: str
+    values: NDArray[Any]
+    position: int | None
+
+
+def find_labels(source: Source, name: str | None, option: str) -> Labels | None:
+    """Return the labels that an option names, or None without a name."""
+    if name is None:
+        return None
+    outside = source.outside_labels(name)
+    if outside is not None:
+        return Labels(name, outside, None)
+    position = one_column(source, name)
+    if position is None:
+        raise TableError(f"{source.source} has no column {name!r} for {option}; {_describe_columns(source)}.")
+    heading = f"column_{position + 1}" if source.names is None else source.names[position]
+    return Labels(heading, source.labels(position), position)
+
+
+def refuse_as_numbers(source: Source, positions: list[int], labels: dict[str, Labels | None]) -> None:
+    """Refuse columns of labels among the numbers; the keys say what the labels do."""
+    for use, column in labels.items():
+        if column is not None and column.position in positions:
+            raise TableError(
+                f"{source.source}: {source.called(column.position)} {use}; take it out of --columns."
+            )
+
+
+def _is_empty(values: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.array([value is None or value != value or value == "" for value in values.tolist()], dtype=bool)
+
+
+def as_texts(values: NDArray[Any]) -> NDArray[np.str_]:
+    """Return labels as texts, empty where a label is missing."""
+    pairs = zip(values.tolist(), _is_empty(values), strict=True)
+    return np.array(["" if empty else str(value) for value, empty in pairs], dtype=str)
+
+
+def as_groups(source: Source, groups: Labels, kept: Any) -> NDArray[Any]:
+    """Return the group labels of the rows that are kept; a missing label is an error."""
+    values = groups.values[kept]
+    empty = np.flatnonzero(_is_empty(values))
+    if empty.size:
+        row = int(np.arange(groups.values.size)[kept][empty[0]])
+        raise TableError(f"{source.source}: {source.place(row)}, column {groups.name!r} has no group label.")
+    return as_texts(values) if values.dtype == object else values
+
+
+def as_colours(values: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers if every label is a number or missing, else texts."""
+    texts = as_texts(values)
+    try:
+        return np.where(np.isin(texts, MISSING), "nan", texts).astype(float)
+    except ValueError:
+        return texts
+
+
+def first_column_of_labels(source: Source) -> tuple[Any, str] | None:
+    """Return the row labels that pandas and R write in a first column without a name, and a note.
+
+    The labels are None if they only count the rows. Without such a column, the result is None.
+    """
+    if source.names is None or source.n_columns < 2 or source.names[0] not in ("", "Unnamed: 0"):
+        return None
+    labels = source.labels(0)
+    if counts_rows(labels):
+        return (
+            None,
+            "the first column has no name and counts the rows, so it is dropped (--columns keeps it).",
+        )
+    if any(_is_text(label) for label in labels):
+        return labels, "the first column has no name and holds text, so it is used as row names."
+    return None
+
+
+def _is_text(label: Any) -> bool:
+    try:
+        float(label)
+    except (TypeError, ValueError):
+        return bool(label)
+    return False
+
+
+# Numbers in damaged files can overflow even when they are rounded or subtracted.
+@np.errstate(over="ignore", invalid="ignore")
+def suspected_id(source: Source, X: Any, positions: list[int]) -> str | None:
+    """Return a note if exactly one column of numbers looks like IDs, by its name or because it counts."""
+    if sp.issparse(X) or X.shape[0] < _LEAST_ROWS or X.shape[1] < 2:
+        return None
+    whole = np.flatnonzero((X[:2] == np.round(X[:2])).all(axis=0) & (X[0] != X[1]))
+    found = [place for place in whole if _looks_like_id(source, X[:, place], positions[place])]
+    if len(found) != 1:
+        return None
+    called = source.called(positions[found[0]])
+    return (
+        f"{called} is used as numbers but looks like an ID; use --id-column to take it as row names, or "
+        "--drop to leave it out."
+    )
+
+
+def _looks_like_id(source: Source, column: Any, position: int) -> bool:
+    column = np.asarray(column, dtype=float)
+    if (np.diff(column) == 1).all():
+        return True
+    named = source.names is not None and _NAMES_OF_IDS.fullmatch(source.names[position].strip())
+    whole = (column == np.round(column)).all()
+    return bool(named and whole and np.unique(column).size == column.size)

@@ -1,0 +1,169 @@
+"""What fit and report share: the request of a user, and how it is read, fitted and scored."""
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import typer
+from sklearn.datasets import load_digits
+
+from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
+from attenua._data.range import OutOfRangeError, list_columns
+from attenua.cli.base import fail, warn, working
+from attenua.cli.options import Method, Reading
+from attenua.cli.readers import Table, TableError
+from attenua.cli.readers.source import shortened
+from attenua.cli.writing import column_names
+
+_SEARCHES = (Method.CORRECTED, Method.ATTENUATED)
+# Options that belong to some methods only.
+_METHODS_OF_OPTIONS = {
+    "corrections": (Method.CORRECTED,),
+    "neighbours": (Method.CORRECTED,),
+    "guard": (Method.CORRECTED,),
+    "alphas": (Method.ATTENUATED,),
+    "cv": _SEARCHES,
+    "repeats": _SEARCHES,
+    "seed": _SEARCHES,
+}
+# Arguments in messages of the library, and the options that set them.
+_OPTIONS = {
+    "n_components": "--components",
+    "n_repeats": "--repeats",
+    "cv": "--cv",
+    "neighbours": "--neighbours",
+    "image_shape": "--image-shape",
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which rows to read, and how to fit them."""
+
+    file: str | None
+    reading: Reading
+    k: int | float
+    method: Method
+    corrections: Any
+    neighbours: Any
+    guard: float
+    alphas: Any
+    cv: int
+    repeats: int
+    seed: int
+
+    @classmethod
+    def of(cls, context: typer.Context) -> Self:
+        """Return the request of a command line."""
+        given = {field.name: context.params.get(field.name) for field in fields(cls)}
+        # typer converts enumerations only on the way to the command.
+        return cls(**given | {"reading": Reading.of(context), "method": Method(given["method"])})
+
+    @property
+    def estimator_class(self) -> type:
+        """Class of the estimator."""
+        return {
+            Method.CORRECTED: CorrectedPCACV,
+            Method.ATTENUATED: AttenuatedPCACV,
+            Method.PCA: CorrectedPCA,
+        }[self.method]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of the estimator, except the number of components."""
+        common = {"cv": self.cv, "n_repeats": self.repeats, "random_state": self.seed}
+        search = {"corrections": self.corrections, "neighbours": self.neighbours, "guard": self.guard}
+        return {
+            Method.CORRECTED: search | common,
+            Method.ATTENUATED: {"alphas": self.alphas} | common,
+            Method.PCA: {},
+        }[self.method]
+
+
+def in_options(sentence: str) -> str:
+    """Return a message of the library with options in place of arguments.
+
+    >>> in_options("n_components=9 must be between 1 and 3.")
+    '--components 9 must be between 1 and 3.'
+    """
+    # These are everyday words too, so only at the start of a sentence are they arguments.
+    sentence = re.sub(r"^(corrections|guard)\b", r"--\1", sentence)
+    # In quotes they are names of columns.
+    arguments = rf"(?<!['-])\b({'|'.join(_OPTIONS)})\b(?!')(=?)"
+    sentence = re.sub(arguments, lambda found: _OPTIONS[found[1]] + " " * len(found[2]), sentence)
+    return re.sub(r"\bn_samples=(\d+)", r"\1 rows", sentence)
+
+
+def refuse_options_of_other_methods(context: typer.Context, method: Method) -> None:
+    """Refuse an option that the method does not have."""
+    for name, methods in _METHODS_OF_OPTIONS.items():
+        if _is_given(context, name) and method not in methods:
+            raise typer.BadParameter(
+                f"it belongs to --method {' or '.join(methods)}, but this is --method {method}.",
+                param_hint=f"--{name}",
+            )
+
+
+def refuse_options_of_a_fit(context: typer.Context) -> None:
+    """Refuse an option that changes the fit of a model that is already fitted."""
+    for name in ("k", "method", *_METHODS_OF_OPTIONS):
+        if _is_given(context, name):
+            flag = "-k" if name == "k" else f"--{name}"
+            fail(f"{flag} has no effect with --model, which is already fitted; leave out one of them.")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    # By name: the enumeration is click's, or a copy of it in newer versions of typer.
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def load_rows(request: Request, names: Sequence[str] | None = None) -> Table:
+    """Read the rows of a request, with the columns of these names if given, or fail with a sentence."""
+    try:
+        if request.file is not None:
+            return request.reading.read(request.file, names=names)
+    except TableError as error:
+        fail(str(error))
+    if request.reading.given:
+        fail(f"{request.reading.as_options()[0]} needs a file; it does not apply to the built-in digits.")
+    digits = load_digits()
+    return Table(digits.data, list(digits.feature_names), None, "the built-in digits")
+
+
+def fit_rows(table: Table, request: Request) -> Any:
+    """Fit the rows, or fail with a sentence; warnings of the fit are printed as notes."""
+    model = request.estimator_class(request.k, **request.parameters)
+    # PCA holds no rows out, so groups make no difference.
+    groups = {} if request.method is Method.PCA else {"groups": table.groups}
+    with working("Fitting"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            model.fit(table.X, **groups)
+        except OutOfRangeError as error:
+            names = column_names(table)
+            listed = list_columns([shortened(names[position]) for position in error.positions])
+            fail(f"{table.source} holds {error.sentence.format(where=listed)}")
+        except ValueError as error:
+            fail(f"{table.source}: {in_options(str(error))}")
+        except MemoryError:
+            fail(f"{table.source}: there is not enough memory to fit these rows.")
+    for warning in caught:
+        warn(in_options(str(warning.message)))
+    if table.names is not None:
+        model.feature_names_in_ = np.array(table.names, dtype=object)
+    return model
+
+
+def scores_of(model: Any, table: Table) -> Any:
+    """Return the scores of rows whose columns already match the model's."""
+    with warnings.catch_warnings():
+        # Names were compared when the table was read; its matrix has none.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        try:
+            return model.transform(table.X)
+        except OutOfRangeError as error:
+            fail(f"{table.source} holds {error.sentence.format(where=f'row {error.positions[0] + 1}')}")

@@ -1,0 +1,192 @@
+"""The answer of a fitted estimator in words, above scikit-learn's diagram and inside a pipeline's."""
+
+import itertools
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_html_repr
+
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, load_model, save_model
+from attenua._estimate.words import (
+    NO_TURN,
+    Evidence,
+    choices_in_words,
+    counted,
+    listed,
+    percent_of,
+    recommend,
+)
+from tests.helpers import spiked_rows
+
+X = spiked_rows(40, 6)
+# Unequal noise: here held-out rows choose a correction.
+NOISY = np.random.default_rng(3).standard_normal((40, 1)) + np.random.default_rng(4).standard_normal((40, 8))
+
+
+def shown(estimator):
+    """Return the title and the facts above the diagram."""
+    above = estimator._repr_mimebundle_()["text/html"].partition("<style>")[0]
+    tree = ElementTree.fromstring(f"<div>{above}</div>")
+    return tree.findtext(".//strong"), {row[0].text: row[1].text for row in tree.findall(".//tr")}
+
+
+def test_a_search_shows_its_strengths_and_how_sure_the_gain_is():
+    model = CorrectedPCACV(1, guard=0).fit(NOISY)
+    assert model.gain_ > 0, "the rows are made so that a correction is taken"
+    title, facts = shown(model)
+    assert title == model.verdict_
+    assert facts["strengths"] == choices_in_words(model.choices_)
+    place = model.candidates_.index(model.corrections_)
+    differences = model.cv_risk_folds_[:, place] - model.cv_risk_folds_[:, 0]
+    # Nadeau and Bengio: 1/5 for five splits, and 1/4 for held-out over training rows.
+    error = np.sqrt((1 / 5 + 1 / 4) * differences.var(ddof=1)) / model.cv_risk_folds_[:, 0].mean()
+    assert facts["gain"] == f"{model.gain_:.2%} of PCA's held-out risk, standard error {error:.2%}"
+    assert facts["to expect of new rows"].startswith(f"{model.left_out_gain_:.2%} of PCA's")
+    assert facts["fitted"].endswith("40 rows, 8 columns")
+
+
+def test_one_step_has_the_standard_error_of_its_step():
+    model = CorrectedPCACV(1, corrections=["attenuation"], guard=0).fit(NOISY)
+    (step,) = model.steps_
+    assert step.taken
+    assert shown(model)[1]["gain"].endswith(f"standard error {step.standard_error:.2%}")
+
+
+def test_a_strength_chosen_by_the_paper_shows_its_gain():
+    model = AttenuatedPCACV(1).fit(NOISY)
+    assert model.alpha_ > 0
+    title, facts = shown(model)
+    assert title == model.verdict_
+    assert facts["gain"].startswith(f"{model.gain_:.2%} of PCA's held-out risk, standard error ")
+    assert "to expect of new rows" in facts
+
+
+def test_one_split_says_that_it_has_no_error_and_expects_nothing():
+    cv = [(np.arange(30), np.arange(30, 40))]
+    for model in (CorrectedPCACV(1, cv=cv, guard=0).fit(NOISY), AttenuatedPCACV(1, cv=cv).fit(NOISY)):
+        assert model.gain_ > 0
+        _, facts = shown(model)
+        assert facts["gain"].endswith("one split has no standard error")
+        assert "to expect of new rows" not in facts
+
+
+@pytest.mark.parametrize(
+    ("model", "title"),
+    [
+        (CorrectedPCA(2, damping=0.25, row_tempering=0.5), "Row tempering 0.5, damping 0.25, as given"),
+        (CorrectedPCA(2), "Ordinary PCA, as given"),
+        (AttenuatedPCA(2, alpha=0.5), "Attenuation 0.5, as given"),
+    ],
+)
+def test_given_strengths_are_shown_as_given(model, title):
+    shown_title, facts = shown(model.fit(X))
+    assert shown_title == title
+    assert facts["gain"].startswith(f"not measured; {type(model).__name__}CV")
+    assert facts["fitted"].startswith("2 components, ")
+
+
+def test_pca_as_the_answer_is_said():
+    model = CorrectedPCACV(2, corrections={"damping": [0]}).fit(X)
+    title, facts = shown(model)
+    assert title.startswith("PCA: ")
+    assert list(facts) == ["fitted"]
+
+
+@pytest.mark.parametrize("kind", [CorrectedPCA, CorrectedPCACV, AttenuatedPCA, AttenuatedPCACV])
+def test_without_a_fit_nothing_is_added(kind):
+    model = kind(2)
+    assert model._repr_mimebundle_()["text/html"].startswith("<style>")
+    assert model._repr_html_().startswith("<style>")
+    assert repr(model) == str(model) == f"{kind.__name__}(n_components=2)"
+    fitted = model.fit(X)
+    assert repr(fitted) == f"{kind.__name__}(n_components=2)"
+    assert fitted._repr_html_().startswith("<div><strong>")
+
+
+def test_batches_show_an_answer_once_there_can_be_one():
+    model = CorrectedPCACV(2, corrections=["damping"]).partial_fit(X[:2])
+    assert model._repr_html_().startswith("<style>")
+    assert shown(model.partial_fit(X[2:]))[0] == model.verdict_
+
+
+def test_text_display_stays_text():
+    with config_context(display="text"):
+        assert "text/html" not in CorrectedPCA(2).fit(X)._repr_mimebundle_()
+
+
+def test_a_pipeline_shows_the_answer_under_the_name():
+    pipeline = make_pipeline(StandardScaler(), CorrectedPCA(2, damping=0.25))
+    assert "damping 0.25" not in estimator_html_repr(pipeline).partition("<body>")[2].replace(
+        "damping=0.25", ""
+    )
+    html = estimator_html_repr(pipeline.fit(X))
+    assert '<div>CorrectedPCA</div><div class="caption">damping 0.25</div>' in html
+
+
+def test_choices_are_counted_the_most_frequent_first():
+    choices = [{"damping": 0.5}, {"row_tempering": 1.0}, {"damping": 0.5}, {"damping": 0.0}]
+    assert (
+        choices_in_words(choices) == "damping 0.5 (2 of 4); row tempering 1 (1 of 4); ordinary PCA (1 of 4)"
+    )
+    assert choices_in_words(choices[:1]) == "damping 0.5"
+
+
+def test_a_loaded_model_shows_the_same(tmp_path):
+    model = CorrectedPCACV(1, guard=0).fit(NOISY)
+    save_model(model, tmp_path / "model.zip")
+    assert shown(load_model(tmp_path / "model.zip")) == shown(model)
+
+
+def test_a_small_gain_does_not_read_as_none_and_one_component_is_one():
+    assert [percent_of(gain) for gain in (0.0, 0.0004, 0.0005, 0.058)] == ["0.0%", "0.04%", "0.1%", "5.8%"]
+    _, facts = shown(CorrectedPCA(1).fit(X))
+    assert facts["fitted"].startswith("1 component, ")
+
+
+CLEAR = Evidence("It removes 5%.", is_pca=False, turn=20.0, gain=0.05, expected=0.04, is_clear=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({}, "Yes"),
+        ({"turn": NO_TURN}, "Yes"),
+        ({"turn": np.nextafter(NO_TURN, 0)}, "It makes no difference"),
+        ({"turn": 0.0}, "It makes no difference"),
+        ({"is_pca": True}, "No: use ordinary PCA"),
+        ({"is_clear": False}, "Perhaps"),
+        ({"gain": -0.05}, "No"),
+        ({"gain": -0.05, "expected": -0.05}, "No"),
+        ({"gain": 0.0}, "Perhaps not"),
+        ({"gain": 0.0, "expected": 0.0}, "Perhaps not"),
+        ({"expected": 0.0}, "Perhaps not"),
+        ({"expected": -1e-9}, "Perhaps not"),
+        ({"expected": float("nan")}, "Perhaps not"),
+        ({"expected": None}, "Perhaps"),
+        ({"expected": None, "gain": 0.0}, "Perhaps not"),
+        ({"chosen_otherwise": True}, "Held-out rows choose otherwise"),
+    ],
+)
+def test_each_border_has_its_word(change, word):
+    assert recommend(CLEAR._replace(**change)).word == word
+
+
+def test_yes_is_said_only_where_nothing_speaks_against_it():
+    cases = itertools.product(
+        [False, True], [0.0, 0.04, 5.0], [-0.1, 0.0, 0.1], [-0.1, 0.0, 0.1], [False, True]
+    )
+    for is_pca, turn, gain, expected, is_clear in cases:
+        answer = recommend(Evidence("Said.", is_pca, turn, gain, expected, is_clear))
+        all_for_it = not is_pca and f"{turn:.1f}" != "0.0" and gain > 0 and expected > 0 and is_clear
+        assert (answer.word == "Yes") == (answer.kind == "clear") == all_for_it
+        if f"{turn:.1f}" == "0.0":
+            assert answer.kind == "pca"
+
+
+def test_lists_and_counts_in_words():
+    assert [listed(list("abc")[:k]) for k in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
+    assert [counted(number, "row") for number in (0, 1, 1000)] == ["0 rows", "1 row", "1,000 rows"]
