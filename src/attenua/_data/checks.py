@@ -39,14 +39,8 @@ def matrix_requirements() -> dict[str, Any]:
 def real_numbers(values: Any, expected: str, *, booleans: bool = False) -> Array:
     """Return an array of doubles, or raise where values are complex, text or objects that are no numbers.
 
-    Parameters
-    ----------
-    values : array-like
-        Numbers.
-    expected : str
-        The first half of the error: the argument and what it must be.
-    booleans : bool
-        Whether True and False count as 1 and 0, which they do in data.
+    The error starts with `expected`: the argument and what it must be. With `booleans`, True and False count
+    as 1 and 0, as they do in data.
     """
     try:
         given = np.asarray(values)

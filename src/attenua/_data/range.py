@@ -49,14 +49,7 @@ class OutOfRangeError(ValueError):
 def check_range(moments: Moments, dtype: type, names: Any = None) -> None:
     """Raise if the variances of all rows are too large or too small to be given in the data's own units.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of all rows.
-    dtype : type
-        ``numpy.float32`` or ``numpy.float64``: the type that the variances will have.
-    names : sequence of str, optional
-        Names of the columns.
+    The variances will have the type `dtype`: ``numpy.float32`` or ``numpy.float64``.
     """
     check_not_too_large(moments, dtype, names)
     spreads = _spreads(moments)

@@ -138,15 +138,7 @@ def laplacian_root(L: Array, shares: Array) -> Array:
 
 
 class Reweighting(ABC):
-    """Rows that can be read again.
-
-    Attributes
-    ----------
-    n_samples : int
-        Number of rows.
-    weight : float
-        Sum of their weights.
-    """
+    """Rows that can be read again: their number, and the sum of their weights."""
 
     n_samples: int
     weight: float
@@ -174,15 +166,7 @@ class Reweighting(ABC):
 
 
 class RowsInMemory(Reweighting):
-    """Rows in memory or on a device. Their weighted splits read them when they are first used.
-
-    Parameters
-    ----------
-    rows : HostRows or DeviceRows
-        The rows.
-    plain : SplitMoments
-        Their splits.
-    """
+    """Rows in memory or on a device, with their splits; weighted splits read them when first used."""
 
     def __init__(self, rows: Any, plain: SplitMoments):
         self.n_samples, self.weight = rows.n_samples, rows.weight
@@ -249,16 +233,8 @@ def factored(sample_weight: Array | None, rows: Any, factors: Callable[[Any], Ar
 class RowsOfStream(Reweighting):
     """Rows in batches or partitions that can be read again.
 
-    Parameters
-    ----------
-    first : RowStream
-        Their sums, of the first reading.
-    plain : Splits
-        Their splits.
-    read : callable
-        Reads the rows again, once for several factors, and returns a stream for each.
-    gather : callable
-        Returns all rows, in parts.
+    `first` and `plain` are their sums and splits of the first reading. `read` reads the rows again, once for
+    several factors, and returns a stream for each; `gather` returns all rows, in parts.
     """
 
     def __init__(

@@ -102,11 +102,9 @@ class FoldMoments(Splits):
 
     def _read(self) -> Iterator[SplitPair]:
         unit = common_unit(self._folds)
-        for number, training in _all_but_each(self.n_splits, self._sum):
-            yield SplitPair(number, training.in_unit(unit), self._folds[number].in_unit(unit))
-
-    def _sum(self, start: int, stop: int) -> ScatterMoments:
-        return ScatterMoments.sum(self._folds[start:stop])
+        folds = self._folds
+        for number, training in _all_but_each(len(folds), lambda i, j: ScatterMoments.sum(folds[i:j])):
+            yield SplitPair(number, training.in_unit(unit), folds[number].in_unit(unit))
 
 
 class SplitMoments(Splits):
