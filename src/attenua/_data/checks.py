@@ -156,7 +156,7 @@ def check_names(estimator: Any, names: list[str], *, reset: bool) -> None:
 
 
 def checked_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
-    """Return an integer of at least `least`, and at most `most` where that is given."""
+    """Return an integer of at least `least`, and at most `most` if that is given."""
     is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not is_whole or int(value) < least or (most is not None and int(value) > most):
         span = f"of at least {least}" if most is None else f"from {least} to {most}"
@@ -292,7 +292,7 @@ def _promises_numbers(dtype: Any) -> bool:
 
 
 def _described(X: Any, number: int) -> str:
-    """Return the name of a column, or its number where it has none, with a value of it."""
+    """Return the name of a column, or its number if it has none, with one of its values."""
     name = X.columns[number] if hasattr(X, "columns") else number
     return f"{name!r} ({shown(_first_text(_column(X, number)))}, ...)"
 

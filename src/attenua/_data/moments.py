@@ -352,7 +352,7 @@ class ScatterMoments(Moments):
         return with_diagonal(S, variances)
 
     def image(self, V: Any) -> Any:
-        """Return ``S @ V``, by the scatter where the covariance was not formed."""
+        """Return ``S @ V``, by the scatter if the covariance is not formed."""
         if self._scatter is None or "covariance" in vars(self):
             return self.covariance @ V
         product = self._scatter @ V

@@ -130,7 +130,7 @@ def laplacian(weights: Array) -> Array:
 def laplacian_root(L: Array, shares: Array) -> Array:
     r"""Return M with :math:`M^\top M = L` on vectors whose mean by shares is 0, for a Laplacian L."""
     try:
-        # Such vectors do not see the added matrix, which makes L positive definite where all are connected.
+        # The added matrix is 0 on such vectors, and makes L positive definite if all rows are connected.
         return np.linalg.cholesky(L + L.trace() * np.outer(shares, shares)).T
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(L)
@@ -214,7 +214,7 @@ def joined(parts: Sequence[Gathered]) -> Gathered:
     rows, groups, weights = zip(*parts, strict=True)
     is_sparse = any(sp.issparse(batch) for batch in rows)
     stacked = sp.vstack(rows, format="csr") if is_sparse else np.vstack(rows)
-    # Numbers and texts in one array would all be texts, which are other labels.
+    # Numbers and texts in one array would all become texts, and so other labels.
     labels = [label for some in groups if some is not None for label in np.asarray(some).tolist()]
     return Gathered(
         stacked,
@@ -224,7 +224,7 @@ def joined(parts: Sequence[Gathered]) -> Gathered:
 
 
 def factored(sample_weight: Array | None, rows: Any, factors: Callable[[Any], Array] | None) -> Array | None:
-    """Return the weights of rows times factors; None where there are neither."""
+    """Return the weights of rows times factors; None if there are neither."""
     if factors is None:
         return sample_weight
     return factors(rows) if sample_weight is None else sample_weight * factors(rows)

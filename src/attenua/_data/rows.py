@@ -107,7 +107,7 @@ class HostRows:
 
     @cached_property
     def _products(self) -> Array | None:
-        """Inner products of the kept rows, made once, where they are few."""
+        """Inner products of the kept rows, made once, if they are few."""
         return inner_products(self._kept_rows) if has_few_rows(self._kept_rows) else None
 
     def _in_frame(self, X: Any) -> Array:

@@ -66,7 +66,7 @@ class Splits(ABC):
         """Yield the moments of both sides of every split, all in one unit."""
 
     def keep_pairs(self) -> Self:
-        """Keep the moments of the splits from now on, where they are small: for more than one pass."""
+        """Keep the moments of the splits from now on if they are small: for more than one pass."""
         self._keeps_pairs = 8 * self.n_splits * self.pair_entries <= _KEPT_BYTES
         return self
 

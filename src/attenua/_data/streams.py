@@ -347,7 +347,7 @@ class RowStream:
         ]
 
     def moments(self) -> FoldMoments:
-        """Return the moments of every fold; raise where they do not exist yet."""
+        """Return the moments of every fold; raise if there are too few rows."""
         n = self.n_rows + self.n_left_out
         if n < 2:
             raise ValueError(f"Found {n} sample(s) in all batches, but at least 2 are required.")

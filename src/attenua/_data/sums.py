@@ -59,7 +59,7 @@ class ChosenRows:
 
 
 def counted_rows(X: Any, sample_weight: Array | None) -> tuple[Any, Any]:
-    """Leave out rows of weight zero, which must not choose the frame either; without copying dense ones."""
+    """Leave out rows of weight zero, without copying dense ones; they must not influence the frame either."""
     if sample_weight is None or sample_weight.all():
         return X, sample_weight
     numbers = np.flatnonzero(sample_weight)
@@ -67,7 +67,7 @@ def counted_rows(X: Any, sample_weight: Array | None) -> tuple[Any, Any]:
 
 
 def squared_lengths(X: Any, mean: Array, unit: float) -> Array:
-    """Return the squared distances of rows from a mean, which is given in a unit; in that unit."""
+    """Return the squared distances of rows from a mean; both in the given unit."""
     parts = []
     for block in row_blocks(*X.shape):
         rows = X[block].astype(float) / unit
@@ -419,7 +419,7 @@ def _doubles(B: NDArray[Any], workspace: local) -> Array:
 
 
 def _buffer(workspace: local, shape: tuple[int, int]) -> Array:
-    """Return an array to overwrite, the thread's last one where it fits."""
+    """Return an array to overwrite, the thread's last one if it fits."""
     last: Array | None = getattr(workspace, "buffer", None)
     if last is None or len(last) < shape[0]:
         last = workspace.buffer = np.empty(shape)
