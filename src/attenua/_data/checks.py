@@ -39,14 +39,8 @@ def matrix_requirements() -> dict[str, Any]:
 def real_numbers(values: Any, expected: str, *, booleans: bool = False) -> Array:
     """Return an array of doubles, or raise where values are complex, text or objects that are no numbers.
 
-    Parameters
-    ----------
-    values : array-like
-        Numbers.
-    expected : str
-        The first half of the error: the argument and what it must be.
-    booleans : bool
-        Whether True and False count as 1 and 0, which they do in data.
+    The error starts with `expected`: the argument and what it must be. With `booleans`, True and False count
+    as 1 and 0, as they do in data.
     """
     try:
         given = np.asarray(values)
@@ -162,7 +156,7 @@ def check_names(estimator: Any, names: list[str], *, reset: bool) -> None:
 
 
 def checked_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
-    """Return an integer of at least `least`, and at most `most` where that is given."""
+    """Return an integer of at least `least`, and at most `most` if that is given."""
     is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not is_whole or int(value) < least or (most is not None and int(value) > most):
         span = f"of at least {least}" if most is None else f"from {least} to {most}"
@@ -298,7 +292,7 @@ def _promises_numbers(dtype: Any) -> bool:
 
 
 def _described(X: Any, number: int) -> str:
-    """Return the name of a column, or its number where it has none, with a value of it."""
+    """Return the name of a column, or its number if it has none, with one of its values."""
     name = X.columns[number] if hasattr(X, "columns") else number
     return f"{name!r} ({shown(_first_text(_column(X, number)))}, ...)"
 

@@ -33,7 +33,7 @@ _SPLIT_EVERY = 4
 
 
 class DaskRows:
-    """The rows of a dask collection, in partitions, with what belongs to them. Its columns are noted.
+    """The rows of a dask collection, in partitions, with their labels and weights. Its columns are noted.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _note_columns(estimator: Any, X: Any, *, reset: bool) -> None:
     if named == {True}:
         check_names(estimator, names, reset=reset)
         return
-    # Names of which none is text are none, and names of which some are text are refused: as in scikit-learn.
+    # As in scikit-learn, names without any text do not count as names, and a mixture is refused.
     if named == {True, False}:
         raise TypeError("X has columns of which only some have text as a name; all of them or none must.")
     if reset:

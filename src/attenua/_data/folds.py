@@ -97,18 +97,7 @@ def repeated_splits(
 ) -> list[Split]:
     """Return folds of consecutive rows, and after them shuffled ones: fewer repetitions are a part of more.
 
-    Parameters
-    ----------
-    n_folds : int
-        Folds of one repetition.
-    n_samples : int
-        Number of rows.
-    groups : array-like of shape (n_samples,), optional
-        Label of every row.
-    n_repeats : int
-        Repetitions, the consecutive folds among them.
-    random_state : int, RandomState or None
-        Shuffles the others.
+    The consecutive folds count as one of the repetitions.
     """
     splits = make_splits(KFold(n_folds) if groups is None else n_folds, n_samples, groups=groups)
     random = checked_random(random_state)
@@ -160,13 +149,6 @@ def folds_by_group(groups: ArrayLike, n_folds: int) -> NDArray[np.intp]:
 
     The hash depends on the label alone: not on the batch, the order, the process or the machine, nor on how
     whole numbers are stored (1, 1.0 and True are one label, "1" is another).
-
-    Parameters
-    ----------
-    groups : array-like of shape (n_samples,)
-        Labels: numbers, strings or anything with a fixed ``str``.
-    n_folds : int
-        Number of folds.
 
     Examples
     --------

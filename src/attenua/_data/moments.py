@@ -307,7 +307,7 @@ class ScatterMoments(Moments):
         """Whether all rows lie at the origin."""
         return not bool(self.xp.any(self._squares != 0))
 
-    @property
+    @cached_property
     def _offset(self) -> Any:
         return self._total / self.weight
 
@@ -352,7 +352,7 @@ class ScatterMoments(Moments):
         return with_diagonal(S, variances)
 
     def image(self, V: Any) -> Any:
-        """Return ``S @ V``, by the scatter where the covariance was not formed."""
+        """Return ``S @ V``, by the scatter if the covariance is not formed."""
         if self._scatter is None or "covariance" in vars(self):
             return self.covariance @ V
         product = self._scatter @ V
@@ -367,15 +367,7 @@ class ScatterMoments(Moments):
 
 
 class ScaledMoments(Moments):
-    r"""Moments of columns that are each multiplied by a factor: the covariance is :math:`G S G`.
-
-    Parameters
-    ----------
-    base : Moments
-        Moments of the columns as they are.
-    factors : array of shape (n_features,)
-        Diagonal of G.
-    """
+    r"""Moments of columns that are each multiplied by a factor: the covariance is :math:`G S G`."""
 
     def __init__(self, base: Moments, factors: Any):
         self.weight = base.weight

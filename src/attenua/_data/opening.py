@@ -121,7 +121,7 @@ def _device_weights(X: Any, sample_weight: Any) -> Any:
 
 
 def open_for_fit(estimator: Any, X: Any, sample_weight: Any = None) -> FitData:
-    """Open rows of which none are held out."""
+    """Open rows for a fit that holds none out."""
     if is_dask(X):
         return _dask_data(DaskRows(estimator, X, 1, sample_weight=sample_weight))
     if is_batches(X):

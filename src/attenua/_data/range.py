@@ -49,14 +49,7 @@ class OutOfRangeError(ValueError):
 def check_range(moments: Moments, dtype: type, names: Any = None) -> None:
     """Raise if the variances of all rows are too large or too small to be given in the data's own units.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of all rows.
-    dtype : type
-        ``numpy.float32`` or ``numpy.float64``: the type that the variances will have.
-    names : sequence of str, optional
-        Names of the columns.
+    The variances will have the type `dtype`: ``numpy.float32`` or ``numpy.float64``.
     """
     check_not_too_large(moments, dtype, names)
     spreads = _spreads(moments)
@@ -75,10 +68,11 @@ def check_range(moments: Moments, dtype: type, names: Any = None) -> None:
 
 
 def check_not_too_large(moments: Moments, dtype: type, names: Any = None) -> None:
-    """Raise if the variances of some rows, which others may join, are too large."""
+    """Raise if the variances of the rows so far are too large."""
     spreads = _spreads(moments)
-    # Risks and sums of squares are doubles, whatever the data are.
-    most = min(_root(dtype, 2.0), _root(np.float64, _ROOM * moments.weight)) / moments.unit
+    # Risks and sums of squares are doubles, whatever the type of the data; they need room for sums.
+    largest = min(float(np.finfo(dtype).max) / 2, np.finfo(float).max / (_ROOM * moments.weight))
+    most = np.sqrt(largest) / moments.unit
     if np.linalg.norm(spreads) > most:
         _refuse("large", "divide", spreads > most / np.sqrt(len(spreads)), moments, dtype, names)
 
@@ -123,11 +117,6 @@ def _spreads(moments: Moments) -> NDArray[np.float64]:
     """Return the standard deviations, in the unit of the moments."""
     spreads: NDArray[np.float64] = np.sqrt(to_host(moments.variances))
     return spreads
-
-
-def _root(dtype: type, room: float) -> float:
-    """Return the root of the largest number of a type, with room for sums."""
-    return float(np.sqrt(float(np.finfo(dtype).max) / room))
 
 
 def check_scores(values: Any, method: str) -> Any:

@@ -130,7 +130,7 @@ def laplacian(weights: Array) -> Array:
 def laplacian_root(L: Array, shares: Array) -> Array:
     r"""Return M with :math:`M^\top M = L` on vectors whose mean by shares is 0, for a Laplacian L."""
     try:
-        # Such vectors do not see the added matrix, which makes L positive definite where all are connected.
+        # The added matrix is 0 on such vectors, and makes L positive definite if all rows are connected.
         return np.linalg.cholesky(L + L.trace() * np.outer(shares, shares)).T
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(L)
@@ -138,15 +138,7 @@ def laplacian_root(L: Array, shares: Array) -> Array:
 
 
 class Reweighting(ABC):
-    """Rows that can be read again.
-
-    Attributes
-    ----------
-    n_samples : int
-        Number of rows.
-    weight : float
-        Sum of their weights.
-    """
+    """Rows that can be read again: their number, and the sum of their weights."""
 
     n_samples: int
     weight: float
@@ -174,15 +166,7 @@ class Reweighting(ABC):
 
 
 class RowsInMemory(Reweighting):
-    """Rows in memory or on a device. Their weighted splits read them when they are first used.
-
-    Parameters
-    ----------
-    rows : HostRows or DeviceRows
-        The rows.
-    plain : SplitMoments
-        Their splits.
-    """
+    """Rows in memory or on a device, with their splits; weighted splits read them when first used."""
 
     def __init__(self, rows: Any, plain: SplitMoments):
         self.n_samples, self.weight = rows.n_samples, rows.weight
@@ -230,7 +214,7 @@ def joined(parts: Sequence[Gathered]) -> Gathered:
     rows, groups, weights = zip(*parts, strict=True)
     is_sparse = any(sp.issparse(batch) for batch in rows)
     stacked = sp.vstack(rows, format="csr") if is_sparse else np.vstack(rows)
-    # Numbers and texts in one array would all be texts, which are other labels.
+    # Numbers and texts in one array would all become texts, and so other labels.
     labels = [label for some in groups if some is not None for label in np.asarray(some).tolist()]
     return Gathered(
         stacked,
@@ -240,7 +224,7 @@ def joined(parts: Sequence[Gathered]) -> Gathered:
 
 
 def factored(sample_weight: Array | None, rows: Any, factors: Callable[[Any], Array] | None) -> Array | None:
-    """Return the weights of rows times factors; None where there are neither."""
+    """Return the weights of rows times factors; None if there are neither."""
     if factors is None:
         return sample_weight
     return factors(rows) if sample_weight is None else sample_weight * factors(rows)
@@ -249,16 +233,8 @@ def factored(sample_weight: Array | None, rows: Any, factors: Callable[[Any], Ar
 class RowsOfStream(Reweighting):
     """Rows in batches or partitions that can be read again.
 
-    Parameters
-    ----------
-    first : RowStream
-        Their sums, of the first reading.
-    plain : Splits
-        Their splits.
-    read : callable
-        Reads the rows again, once for several factors, and returns a stream for each.
-    gather : callable
-        Returns all rows, in parts.
+    `first` and `plain` are their sums and splits of the first reading. `read` reads the rows again, once for
+    several factors, and returns a stream for each; `gather` returns all rows, in parts.
     """
 
     def __init__(

@@ -117,7 +117,7 @@ class RowMoments(Moments):
 
     @property
     def row_weights(self) -> Any:
-        """Weights of all rows, also of those that do not count."""
+        """Weights of all rows, zeros included."""
         return self._all_weights
 
     def squared_distances(self) -> Array:
@@ -154,7 +154,7 @@ class RowMoments(Moments):
 
     @cached_property
     def _positions(self) -> slice | Any:
-        """Rows that count; all of them where few are left out, since copying costs more than multiplying."""
+        """Rows that count; all rows if few are left out, since a copy costs more than the extra products."""
         xp = array_namespace(self._all_weights)
         counted = xp.nonzero(self._all_weights)[0]
         is_most = 2 * counted.shape[0] > self._all_weights.shape[0]

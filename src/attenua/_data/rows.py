@@ -107,7 +107,7 @@ class HostRows:
 
     @cached_property
     def _products(self) -> Array | None:
-        """Inner products of the kept rows, made once, where they are few."""
+        """Inner products of the kept rows, made once, if they are few."""
         return inner_products(self._kept_rows) if has_few_rows(self._kept_rows) else None
 
     def _in_frame(self, X: Any) -> Array:
@@ -182,17 +182,7 @@ def scatter_moments(sums: FoldSums, *, owned: bool = False) -> list[ScatterMomen
 
 
 class DeviceRows:
-    """All rows of one array in a common frame, from which the moments of any subset are taken.
-
-    Parameters
-    ----------
-    xp : namespace
-        Of X.
-    X : array of shape (n_samples, n_features)
-        Real numbers.
-    sample_weight : array of shape (n_samples,), optional
-        Frequencies, float64, on the device of X.
-    """
+    """The same for an array of the namespace `xp`, with weights as float64 on the device of X."""
 
     def __init__(self, xp: Any, X: Any, sample_weight: Any = None):
         check_float64(xp, X)

@@ -66,7 +66,7 @@ class Splits(ABC):
         """Yield the moments of both sides of every split, all in one unit."""
 
     def keep_pairs(self) -> Self:
-        """Keep the moments of the splits from now on, where they are small: for more than one pass."""
+        """Keep the moments of the splits from now on if they are small: for more than one pass."""
         self._keeps_pairs = 8 * self.n_splits * self.pair_entries <= _KEPT_BYTES
         return self
 
@@ -102,11 +102,9 @@ class FoldMoments(Splits):
 
     def _read(self) -> Iterator[SplitPair]:
         unit = common_unit(self._folds)
-        for number, training in _all_but_each(self.n_splits, self._sum):
-            yield SplitPair(number, training.in_unit(unit), self._folds[number].in_unit(unit))
-
-    def _sum(self, start: int, stop: int) -> ScatterMoments:
-        return ScatterMoments.sum(self._folds[start:stop])
+        folds = self._folds
+        for number, training in _all_but_each(len(folds), lambda i, j: ScatterMoments.sum(folds[i:j])):
+            yield SplitPair(number, training.in_unit(unit), folds[number].in_unit(unit))
 
 
 class SplitMoments(Splits):

@@ -26,17 +26,7 @@ Array = NDArray[np.float64]
 
 
 class Batch(NamedTuple):
-    """Some rows, and what belongs to them.
-
-    Attributes
-    ----------
-    rows : ndarray, sparse matrix or data frame
-        The rows.
-    labels : array-like or None
-        One label (or weight) for every row.
-    names : list of str or None
-        Names of the columns, if the rows have none themselves.
-    """
+    """Rows with a label (or weight) each, and the names of the columns if the rows have none themselves."""
 
     rows: Any
     labels: Any = None
@@ -96,14 +86,8 @@ def one_batch(X: Any) -> Batch:
 def iter_batches(X: Any, labels: Any, argument: str) -> Iterator[Batch]:
     """Yield the batches of X with the labels of their rows.
 
-    Parameters
-    ----------
-    X : iterable of batches, or Arrow table, reader or dataset
-        Rows.
-    labels : None, number, array-like of shape (n_samples,), iterable of arrays, or str
-        For all rows; or for every batch; or the name of an Arrow column, which is then not a feature.
-    argument : str
-        What an error calls the labels.
+    Labels are given for all rows, or for every batch, or as the name of an Arrow column, which is then not a
+    feature. An error calls them by the name of their argument.
     """
     if is_arrow(X):
         column = labels if isinstance(labels, str) else None
@@ -264,17 +248,7 @@ class RowStream:
         return int(self.counts.sum())
 
     def add(self, X: Any, *, groups: ArrayLike | None = None, sample_weight: Array | None = None) -> None:
-        """Add a batch, or raise before anything is added.
-
-        Parameters
-        ----------
-        X : ndarray or csr_matrix of shape (n_samples, n_features)
-            Rows.
-        groups : array-like of shape (n_samples,), optional
-            Labels: for all batches or for none.
-        sample_weight : ndarray of shape (n_samples,), optional
-            Frequencies. A row of weight zero is left out as if it had not come.
-        """
+        """Add a batch, or raise before anything is added. Rows of weight zero are left out."""
         n = X.shape[0]
         if self.has_groups not in (None, groups is not None):
             raise ValueError("groups must be given with every batch or with none.")
@@ -373,7 +347,7 @@ class RowStream:
         ]
 
     def moments(self) -> FoldMoments:
-        """Return the moments of every fold; raise where they do not exist yet."""
+        """Return the moments of every fold; raise if there are too few rows."""
         n = self.n_rows + self.n_left_out
         if n < 2:
             raise ValueError(f"Found {n} sample(s) in all batches, but at least 2 are required.")

@@ -59,7 +59,7 @@ class ChosenRows:
 
 
 def counted_rows(X: Any, sample_weight: Array | None) -> tuple[Any, Any]:
-    """Leave out rows of weight zero, which must not choose the frame either; without copying dense ones."""
+    """Leave out rows of weight zero, without copying dense ones; they must not influence the frame either."""
     if sample_weight is None or sample_weight.all():
         return X, sample_weight
     numbers = np.flatnonzero(sample_weight)
@@ -67,7 +67,7 @@ def counted_rows(X: Any, sample_weight: Array | None) -> tuple[Any, Any]:
 
 
 def squared_lengths(X: Any, mean: Array, unit: float) -> Array:
-    """Return the squared distances of rows from a mean, which is given in a unit; in that unit."""
+    """Return the squared distances of rows from a mean; both in the given unit."""
     parts = []
     for block in row_blocks(*X.shape):
         rows = X[block].astype(float) / unit
@@ -163,16 +163,9 @@ def not_finite(where: str, is_nan: bool) -> str:
 
 
 class Frame(NamedTuple):
-    """Where rows are counted from, and in which unit.
+    """What is subtracted from rows, in a unit that is a power of two.
 
-    Attributes
-    ----------
-    origin : ndarray of shape (n_features,)
-        In this unit.
-    unit : float
-        A power of two.
-    largest : float
-        Largest magnitude, in the data's own units, that the unit was chosen for.
+    The unit was chosen for numbers up to `largest`, in the data's own units.
     """
 
     origin: Array
@@ -311,18 +304,9 @@ class FoldSums:
         sample_weight: Array | None = None,
         largest: float | None = None,
     ) -> None:
-        """Add rows of X to folds.
+        """Add rows of X to folds: `parts` are pairs of a fold and rows, each multiplied at once.
 
-        Parameters
-        ----------
-        X : ndarray, memory map or csr_matrix
-            Rows.
-        parts : iterable of (int, slice or ndarray)
-            Fold and row numbers; each part is multiplied at once.
-        sample_weight : ndarray of shape (n_samples,), optional
-            Weights of the rows of X.
-        largest : float, optional
-            Magnitude of X, if it was checked already; otherwise the rows are checked as they are read.
+        `largest` is the magnitude of X, if it was checked; otherwise rows are checked as they are read.
         """
         if largest is not None:
             self.cover(self.frame.covering(largest))
@@ -435,7 +419,7 @@ def _doubles(B: NDArray[Any], workspace: local) -> Array:
 
 
 def _buffer(workspace: local, shape: tuple[int, int]) -> Array:
-    """Return an array to overwrite, the thread's last one where it fits."""
+    """Return an array to overwrite, the thread's last one if it fits."""
     last: Array | None = getattr(workspace, "buffer", None)
     if last is None or len(last) < shape[0]:
         last = workspace.buffer = np.empty(shape)
