@@ -7,8 +7,8 @@ import pytest
 from designs import balanced, moving
 from scipy.optimize import brentq
 
+from attenua._correct.registry import CORRECTIONS
 from attenua.theory import LATENT_LAWS, Gaussian, Population, Rows, Strengths, StudentT, draw_rows, when
-from attenua.theory.corrected_map import compared_strengths, used_strengths
 from attenua.theory.expectations import WORTH
 from attenua.theory.samples import blended_covariance, fitted_risks, simulated_gain, tail_law
 
@@ -50,7 +50,7 @@ def test_parts_are_those_of_the_population(found, population):
     law = StudentT(8)
     pca = population.excess_risk(N, law=law)
     for e in found:
-        strengths = used_strengths(e.strengths)
+        strengths = e.strengths
         np.testing.assert_allclose(e.bias, population.bias(law=law, **strengths), atol=1e-12)
         np.testing.assert_allclose(e.sampling * N, population.sampling_coefficient(law=law, **strengths))
         np.testing.assert_allclose(
@@ -64,7 +64,7 @@ def test_the_best_strength_is_the_oracle_to_the_accuracy_of_the_grid(name):
     population = Population(MOVING, 2, neighbours="line")
     e = when(MOVING, 2, N, neighbours="line", corrections=[name], n_simulations=0)[name]
     oracle = population.oracle(N, [name])
-    least = population.excess_risk(N, **used_strengths(oracle))
+    least = population.excess_risk(N, **oracle)
     assert least <= (e.bias + e.sampling) * (1 + 1e-9)
     assert e.bias + e.sampling <= least * 1.005
 
@@ -72,11 +72,11 @@ def test_the_best_strength_is_the_oracle_to_the_accuracy_of_the_grid(name):
 @pytest.mark.filterwarnings("ignore:.* of the correlations are smaller")
 def test_together_is_no_worse_than_any_alone_and_no_better_than_all_combinations():
     names = ["attenuation", "tempering", "damping"]
-    grids = {name: compared_strengths(name) for name in names}
+    grids = {name: CORRECTIONS[name].strengths for name in names}
     found = when(MOVING, 2, N, corrections=grids, n_simulations=0)
     assert found["together"].gain >= max(found[name].gain for name in names)
     population = Population(MOVING, 2)
-    least = population.excess_risk(N, **used_strengths(population.oracle(N, grids)))
+    least = population.excess_risk(N, **population.oracle(N, grids))
     assert found["together"].bias + found["together"].sampling >= least * (1 - 1e-9)
 
 
@@ -150,7 +150,7 @@ def test_a_failing_expansion_is_noticed_and_the_simulation_chooses():
     found = when(covariance, 1, 30, corrections=["damping"], n_simulations=100, random_state=0)
     damping = found["damping"]
     assert not damping.is_sound
-    assert damping.strengths.damping in compared_strengths("damping")
+    assert damping.strengths.damping in CORRECTIONS["damping"].strengths
     assert "The expansion does not hold for damping" in found.trust
     assert "of the correlations are smaller than their errors" in found.trust
     unchecked = when(covariance, 1, 30, corrections=["damping"], n_simulations=0)
@@ -166,7 +166,7 @@ def test_damping_of_uncorrelated_columns():
     assert damping.worth_until == np.inf
     assert damping.gain == 1
     assert not damping.is_sound
-    assert damping.strengths.damping == max(compared_strengths("damping"))
+    assert damping.strengths.damping == max(CORRECTIONS["damping"].strengths)
     assert 0.5 < damping.simulated_gain < 1
 
 

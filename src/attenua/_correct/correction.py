@@ -39,8 +39,8 @@ class Correction:
         the solver takes the strength as it is, and `prepared` as the groups of D.
     matrix, differential : callable or None
         ``matrix(T, strength, prepared)`` is the correction of a whole matrix, and
-        ``differential(T, strength, E, prepared)`` its derivative at T in the direction E. The theory refuses
-        a correction without them.
+        ``differential(T, strength, E, prepared)`` its derivative at T in the direction E. The theory reads
+        them, and refuses corrections that its formulas do not cover (`theory/corrected_map.py`).
     parameter : str
         Constructor parameter that it reads, or "".
     needs : str

@@ -20,6 +20,11 @@ def library_of(X: Any) -> str:
     return type(X).__module__.split(".")[0]
 
 
+def is_dask(X: Any) -> bool:
+    """Whether X is a dask array or data frame."""
+    return library_of(X) in ("dask", "dask_expr") and hasattr(X, "to_delayed")
+
+
 def namespace_of(X: Any) -> Any:
     """Return the array namespace that X is to be computed in, or None where it becomes a numpy array.
 

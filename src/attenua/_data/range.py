@@ -1,7 +1,7 @@
-"""Whether numbers are of a size that can be squared: what is fitted are variances, which doubles must hold.
+"""Whether numbers can be squared: variances are fitted, and doubles must be able to hold them.
 
-Inside, rows are counted in a unit of their own, so that nothing overflows there. What a user sees is in the
-data's units: of values such as 1e200 no variance can be given, and no risk compared with another.
+Inside, rows have a unit of their own, so that nothing overflows there. Users see the data's units: values
+such as 1e200 have no variance there, and their risks cannot be compared.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ from attenua._data.namespace import array_namespace, to_host
 _ROOM = 8.0
 # Squares of variances are formed too, for standard errors of risks and for the norms that solvers compare
 # with, in the unit of the largest numbers. Those of spreads below 1e-77 of it vanish, and a search chooses by
-# nothing; from here on, differences of risks by a rounding error are kept. Where all spreads have vanished,
-# only a huge unit tells them from columns that are constant.
+# nothing; from here on, differences of risks by a rounding error are kept. If all spreads have vanished, only
+# a huge unit distinguishes them from constant columns.
 _LOST = 1e-70
 _HUGE = 2.0**400
 # A held-out risk is a total less what is explained of it, and rounds at some eps of the total. Below this
@@ -36,7 +36,7 @@ class OutOfRangeError(ValueError):
     sentence : str
         What ``X holds``, with ``{where}`` for the columns or rows.
     positions : sequence of int
-        These columns or rows, counted from 0: who calls them something else can say the sentence again.
+        These columns or rows, counted from 0, for callers that have other names for them.
     where : str
         What they are called in the message.
     """
@@ -64,8 +64,8 @@ def check_range(moments: Moments, dtype: type, names: Any = None) -> None:
     if spread < _LOST and (spread > 0 or moments.unit > _HUGE):
         columns = np.flatnonzero(np.abs(to_host(moments.mean)) > np.sqrt(_LOST)).tolist()
         raise OutOfRangeError(
-            "numbers too large in {where}: they hardly vary, and beside them the spread of all others is "
-            "lost. Look for wrong values, or leave these columns out.",
+            "numbers too large in {where}: they hardly vary, and compared with them the spread of all others "
+            "is lost. Look for wrong values, or leave these columns out.",
             columns,
             list_columns(_called(columns, names)),
         )
@@ -90,7 +90,7 @@ def vanishing_columns(moments: Moments, names: Any = None) -> tuple[list[int], s
 
 
 def overshadowing_columns(moments: Moments, rank: int, names: Any = None) -> str:
-    """Return in words the columns beside which the held-out risk is lost to rounding; empty if none are.
+    """Return in words the columns that vary so much that the held-out risk is lost to rounding; or "".
 
     PCA leaves at most the variances of the p - rank columns that vary least.
     """
@@ -107,8 +107,9 @@ def check_not_vanishing(moments: Moments, names: Any = None) -> None:
     columns, listed = vanishing_columns(moments, names)
     if columns:
         raise OutOfRangeError(
-            "numbers in {where} that are too small beside the others: the variance is lost, so that nothing "
-            "can be divided by its root. Look for wrong values, or multiply these columns by a constant.",
+            "numbers in {where} that are too small compared with the others: the variance is lost, so that "
+            "nothing can be divided by its root. Look for wrong values, or multiply these columns by a "
+            "constant.",
             columns,
             listed,
         )

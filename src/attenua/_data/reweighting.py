@@ -1,8 +1,8 @@
 """Rows that are read again with weights: on the rows, or on pairs of them.
 
-The first reading gives the means of all training sets. A second one can then weigh a row by how far it lies
-from the mean; or, where rows are few, every pair of rows by how far apart they are. What the weights are is
-the caller's business. Rows that are held out are never weighed.
+The first reading gives the means of all training sets. A second one can then weigh a row by its distance from
+the mean; or, if rows are few, every pair of rows by their distance. The caller chooses the weights. Rows that
+are held out are never weighed.
 """
 
 from abc import ABC, abstractmethod
@@ -15,13 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua._data.blocks import squared_lengths
-from attenua._data.moments import Moments, ScatterMoments
+from attenua._data.moments import Moments
 from attenua._data.namespace import asarray_like, to_host
 from attenua._data.row_moments import RowMoments
 from attenua._data.rows import HostRows
-from attenua._data.splits import FoldMoments, SplitMoments, SplitPair, Splits
+from attenua._data.splits import SplitMoments, SplitPair, Splits
 from attenua._data.streams import RowStream
+from attenua._data.sums import squared_lengths
 
 Array = NDArray[np.float64]
 # Squared lengths or distances, as parts of the total variance, to weights.
@@ -57,15 +57,11 @@ class RowWeightedSplits(WeightedSplits):
     @cached_property
     def total(self) -> Moments:
         """Moments of all rows, about their plain mean."""
-        return self._about(self._weighted.total, self._plain.total)
+        return self._weighted.total.about_mean(self._plain.total)
 
     def _read(self) -> Iterator[SplitPair]:
         for pair, weighted in zip(self._plain.pairs(), self._weighted.pairs(), strict=True):
-            yield pair._replace(training=self._about(weighted.training, pair.training))
-
-    @staticmethod
-    def _about(weighted: Any, plain: Moments) -> Moments:
-        return _varying_with(weighted.in_unit(plain.unit).about(plain.mean), plain)
+            yield pair._replace(training=weighted.training.about_mean(pair.training))
 
 
 class PairWeightedSplits(WeightedSplits):
@@ -118,16 +114,12 @@ class PairWeightedSplits(WeightedSplits):
         shares = counts / counts.sum()
         L = laplacian(self._weights * shares[:, None] * shares)
         if self._rows.forms_scatter and not kept.has_few_rows:
-            return _varying_with(kept.summed(asarray_like(kept.mean, L)), plain)
+            return kept.summed(asarray_like(kept.mean, L), plain.varies)
         used = np.flatnonzero(counts)
         mixing = np.zeros((len(used), len(counts)))
         mixing[:, used] = laplacian_root(L[np.ix_(used, used)], shares[used])
         trace = float(shares @ self._weighted_squares @ shares) / 2
         return kept.mixed(asarray_like(kept.mean, mixing), trace)
-
-
-def _varying_with(weighted: Moments, plain: Moments) -> Moments:
-    return weighted.varying_with(plain) if isinstance(weighted, ScatterMoments) else weighted
 
 
 def laplacian(weights: Array) -> Array:
@@ -210,18 +202,9 @@ class RowsInMemory(Reweighting):
 
 @dataclass(frozen=True)
 class RowFactors:
-    """Factors of the weights of rows, by their distance from a mean; a worker can be sent this.
+    """Factors of the weights of rows, by their distance from a mean; it can be sent to a worker.
 
-    Parameters
-    ----------
-    weigh : callable
-        Squared lengths, as parts of the total variance, to weights.
-    mean : ndarray of shape (n_features,)
-        The mean of all rows, in a unit.
-    unit : float
-        The unit.
-    total_variance : float
-        In that unit.
+    The mean and the total variance are in the unit.
     """
 
     weigh: Weighing
@@ -270,7 +253,7 @@ class RowsOfStream(Reweighting):
     ----------
     first : RowStream
         Their sums, of the first reading.
-    plain : FoldMoments
+    plain : Splits
         Their splits.
     read : callable
         Reads the rows again, once for several factors, and returns a stream for each.
@@ -281,7 +264,7 @@ class RowsOfStream(Reweighting):
     def __init__(
         self,
         first: RowStream,
-        plain: FoldMoments,
+        plain: Splits,
         read: Callable[[Sequence[RowFactors]], Sequence[RowStream]],
         gather: Callable[[], Sequence[Gathered]],
     ):

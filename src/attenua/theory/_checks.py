@@ -73,13 +73,6 @@ def as_sample_size(n: Any, name: str = "n") -> float:
     return float(n)
 
 
-def as_mask_rate(mask_rate: Any) -> float:
-    """Return a mask rate m with 0 < m < 1, the range of the masked objectives."""
-    if not isinstance(mask_rate, Real) or isinstance(mask_rate, bool) or not 0 < float(mask_rate) < 1:
-        raise ValueError(f"mask_rate must be a number strictly between 0 and 1; got {mask_rate!r}.")
-    return float(mask_rate)
-
-
 def as_rows(X: ArrayLike, n_features: int | None = None, name: str = "X") -> NDArray[np.float64]:
     """Return a finite matrix of rows, with `n_features` columns if that is given."""
     rows = real_numbers(X, f"{name} must hold rows of real numbers", booleans=True)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attenua._correct.registry import Strengths
 from attenua._data.checks import real_numbers
 from attenua._estimate.html import result_html
-from attenua.theory.corrected_map import Strengths, in_words, used_strengths
+from attenua.theory.corrected_map import in_words
 from attenua.theory.cutoff import Array
 from attenua.theory.laws import Law
 from attenua.theory.population import MANY_SMALL, Population
@@ -67,7 +68,7 @@ class Expectation:
     @property
     def is_pca(self) -> bool:
         """Whether all strengths are 0: no strength helps."""
-        return not used_strengths(self.strengths)
+        return not self.strengths
 
     @property
     def title(self) -> str:
@@ -110,7 +111,7 @@ class Expectation:
         low, high = np.quantile(self.plug_in_gains, [0.1, 0.9]) if self.plug_in_gains.size else (np.nan,) * 2
         return {
             "correction": self.correction,
-            "strengths": used_strengths(self.strengths),
+            "strengths": dict(self.strengths.nonzero()),
             "gain": self.gain,
             "bias": self.bias,
             "sampling": self.sampling,

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attenua._correct.registry import Strengths
 from attenua._data.checks import checked_random
 from attenua._estimate.html import result_html
 from attenua.theory._checks import as_rank, as_rows, as_strengths
-from attenua.theory.corrected_map import Strengths
 from attenua.theory.cutoff import Array, excess_risk, threads_for
 from attenua.theory.geometry import default_strengths, upper_end
 from attenua.theory.laws import as_law

@@ -10,18 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
+from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, Strengths
 from attenua.theory import risk
 from attenua.theory._checks import PRESERVATION_TOLERANCE, as_answer, as_sample_size, as_strengths
 from attenua.theory.balanced import BalancedConstants, PairMoments, balanced_constants, pair_moments
-from attenua.theory.corrected_map import (
-    SEARCH_ORDER,
-    Strengths,
-    as_candidates,
-    compared_strengths,
-    in_words,
-    offered_strengths,
-    with_strength,
-)
+from attenua.theory.corrected_map import as_candidates, in_words, offered_strengths
 from attenua.theory.cutoff import Cutoff, cut, excess_risk, threads_for
 from attenua.theory.geometry import Corrected, Geometry, NoGapError, upper_end
 from attenua.theory.laws import Law, as_law
@@ -224,15 +217,6 @@ class Population(Geometry):
         strengths, c = as_strengths(alpha), self.constants
         return as_answer(np.asarray(c.G0 - 2 * strengths * c.C + strengths**2 * c.V))
 
-    def require_balance(self, what: str) -> None:
-        """Raise an error that says what needs balanced marginals, if they are not balanced."""
-        if not self.is_balanced:
-            variances = self.path.variances * self.unit
-            raise ValueError(
-                f"{what} needs balanced marginals: the variances on covariance's diagonal must be equal; "
-                f"they run from {variances.min():g} to {variances.max():g}."
-            )
-
     def excess_risk(self, n: float, *, law: Any = "gaussian", **strengths: ArrayLike) -> Any:
         r"""Return :math:`B_{pop} + K/n`, the expected excess risk to order 1/n.
 
@@ -433,19 +417,19 @@ def _best_along(
     risk: Callable[[Strengths], float], best: Strengths, least: float, name: str
 ) -> tuple[Strengths, float]:
     """Return the best strength of one correction, with the others as they are, and its risk."""
-    grid = np.linspace(0, max(compared_strengths(name)), _POINTS)
-    values = [risk(with_strength(best, name, strength)) for strength in grid]
+    grid = np.linspace(0, max(CORRECTIONS[name].strengths), _POINTS)
+    values = [risk(best.replace(**{name: strength})) for strength in grid]
     lowest = int(np.argmin(values))
     if values[lowest] < least:
-        best, least = with_strength(best, name, grid[lowest]), values[lowest]
+        best, least = best.replace(**{name: grid[lowest]}), values[lowest]
     bounds = grid[max(lowest - 1, 0)], grid[min(lowest + 1, _POINTS - 1)]
     polished = minimize_scalar(
-        lambda strength: risk(with_strength(best, name, strength)),
+        lambda strength: risk(best.replace(**{name: strength})),
         bounds=bounds,
         method="bounded",
         options={"xatol": 1e-7 * grid[-1]},
     )
     # The bounded search never evaluates its end points, where a monotone curve has its minimum.
     if polished.fun < least:
-        best, least = with_strength(best, name, polished.x), float(polished.fun)
+        best, least = best.replace(**{name: polished.x}), float(polished.fun)
     return best, least

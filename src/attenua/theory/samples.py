@@ -11,9 +11,10 @@ from scipy.optimize import brentq
 from scipy.spatial.distance import pdist, squareform
 from scipy.special import polygamma
 
+from attenua._correct.registry import Strengths
 from attenua._correct.row_tempering import pair_weights, row_weights
 from attenua._data.reweighting import laplacian
-from attenua.theory.corrected_map import CorrectionMap, Strengths
+from attenua.theory.corrected_map import CorrectionMap
 from attenua.theory.cutoff import Array, excess_risk
 from attenua.theory.laws import Gaussian, Law, StudentT
 from attenua.theory.population import Population

@@ -9,16 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, Strengths
 from attenua._data.checks import checked_random
 from attenua._data.reweighting import FEW_ROWS
 from attenua.theory._checks import INPUT_TOLERANCE, as_rank, as_rows, as_sample_size
-from attenua.theory.corrected_map import (
-    SEARCH_ORDER,
-    Strengths,
-    compared_strengths,
-    used_strengths,
-    with_strength,
-)
 from attenua.theory.cutoff import Array, threads_for
 from attenua.theory.expectations import Expectation, Expectations
 from attenua.theory.geometry import NoGapError
@@ -113,7 +107,7 @@ def when(
     the combination with it does.
 
     The covariance and the law that stand for a sample were chosen by how well they predict gains on known
-    populations; ``benchmarks/when_plug_in.py`` compares them with others and prints their errors.
+    populations. The guide has their errors, in the page on theory.
 
     Time is of order :math:`d p^3`, and :math:`d^2 p^3` for damping, for each of up to 45 strengths of a
     correction.
@@ -271,9 +265,9 @@ class _Search:
     def _together(self, names: Sequence[str]) -> Expectation:
         for size in _SIZES:
             self._sweep(names, self.n * size)
-        used = [c for c in self._parts if used_strengths(c).keys() <= set(names)]
+        used = [c for c in self._parts if dict(c.nonzero()).keys() <= set(names)]
         # Ties go to the smaller strengths.
-        return self._best("together", sorted(used, key=lambda c: sum(used_strengths(c).values())))
+        return self._best("together", sorted(used, key=lambda c: sum(c.values())))
 
     def _sweep(self, names: Sequence[str], n: float) -> None:
         """Go through the strengths that the estimators compare until no correction gains any more."""
@@ -282,9 +276,9 @@ class _Search:
         for _ in range(_SWEEPS):
             before = best
             for name in (name for name in SEARCH_ORDER if name in names):
-                compared = np.intersect1d(self.grids[name], compared_strengths(name))
+                compared = np.intersect1d(self.grids[name], CORRECTIONS[name].strengths)
                 strengths = compared if compared.size else self.grids[name]
-                tried = [best, *(with_strength(best, name, s) for s in strengths)]
+                tried = [best, *(best.replace(**{name: s}) for s in strengths)]
                 best = min(tried, key=lambda candidate: self.risk(candidate, n))
             if best == before:
                 break
@@ -319,7 +313,7 @@ class _Search:
 
     def _by_simulation(self, off: Expectation, seeds: Sequence[int]) -> Expectation:
         """Choose among the strengths that the estimators compare by their simulated risk."""
-        compared = compared_strengths(off.correction)
+        compared = CORRECTIONS[off.correction].strengths
         candidates = off.candidates
         if len(candidates) > len(compared):
             candidates = tuple(self._candidates(off.correction, compared))
