@@ -391,8 +391,8 @@ class SubspaceTransformer(RowsTransformer):
         answer = self._answer_if_fitted()
         return "" if answer is None else facts_html(answer.title, answer.facts)
 
-    # scikit-learn's hooks: the answer goes above its diagram, and under the name in that of a pipeline. Notebooks
-    # use the bundle, other pages the text. Displaying the estimator triggers any pending computation.
+    # scikit-learn's hooks: the answer goes above its diagram, and under the name in that of a pipeline.
+    # Notebooks use the bundle, other pages the text. Displaying the estimator triggers pending computation.
     def _repr_html_inner(self) -> str:
         return f"{self._answer_html()}{super()._repr_html_inner()}"
 
