@@ -168,7 +168,7 @@ def _only_step(model: AttenuatedPCACV, paired: PairedGain) -> Step:
     gains, alphas = _gains(model), to_host(model.alphas_)
     taken, best = bool(model.alpha_ > 0), int(np.argmax(gains))
     if taken:
-        best, why = int(np.flatnonzero(alphas == model.alpha_)[0]), "its held-out risk is the least"
+        best, why = int(np.flatnonzero(alphas == model.alpha_)[0]), "least risk"
     elif gains[best] > _ROUNDING:
         why = "on all rows it gives PCA's subspace"
     else:
