@@ -35,7 +35,7 @@ lint: .venv/lint  ## ruff and mypy on the code, zizmor and their schema on the w
 # passes there, with nothing looked up.
 audit: .venv/audit  ## Known weaknesses of all that a user installs; needs the network.
 	$(PYTHON) -m venv --clear .venv-audit
-	.venv-audit/bin/python -m pip install -q -e '.[plot,cli,excel,dask,array-api,report]' -e ./paper
+	.venv-audit/bin/python -m pip install -q -e '.[cli,excel,dask,array-api]' -e ./paper
 	.venv-audit/bin/python -m pip freeze --exclude-editable > .venv-audit/requirements.txt
 	$(BIN)/pip-audit --strict --vulnerability-service osv --timeout 15 --progress-spinner off \
 		--no-deps --disable-pip --requirement .venv-audit/requirements.txt

@@ -8,17 +8,18 @@ from numpy.typing import ArrayLike, NDArray
 from attenua._correct.registry import checked_strength
 from attenua._correct.strengths import checked_strengths
 from attenua._data.folds import checked_stream_folds
-from attenua._estimate.answer import (
-    Answer,
-    gain_in_words,
-    given_answer,
-    percent_of,
-    size_of_fit,
-    strengths_in_words,
-)
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
 from attenua._estimate.options import Alphas, FeatureGroups, Folds, RandomState
+from attenua._estimate.words import (
+    Answer,
+    chosen_answer,
+    given_answer,
+    paired_facts,
+    size_of_fit,
+    strengths_in_words,
+    verdict,
+)
 from attenua._select.comparison import CrossValidation
 from attenua._select.rule import CorrectedRule, attenuation_rule
 from attenua.paired import paired_gain
@@ -282,7 +283,7 @@ class AttenuatedPCACV(CrossValidated):
     >>> round(pca.alpha_, 2), pca.cv_risk_.shape
     (0.05, (22,))
     >>> print(AttenuatedPCACV(3).fit(load_digits().data[:100]).verdict_)
-    Attenuation 1 removes 0.33% of PCA's held-out risk.
+    Attenuation 1 removes 0.3% of PCA's held-out risk.
     """
 
     alpha_: float
@@ -369,38 +370,21 @@ class AttenuatedPCACV(CrossValidated):
         return checked_strengths(self.alphas)
 
     def _answer(self) -> Answer:
-        words, size = strengths_in_words({"attenuation": self.alpha_}), size_of_fit(self)
+        words = strengths_in_words({"attenuation": self.alpha_})
         if not self.alpha_:
-            return Answer(words, self.verdict_, (size,))
-        paired = paired_gain(self)
-        facts = [("gain", gain_in_words(paired.gain, paired.standard_error))]
-        if paired.n_splits > 1:
-            expected = gain_in_words(paired.crossed_gain, paired.crossed_error)
-            facts.append(("to expect of new rows", expected))
-        return Answer(f"{words}, gain {percent_of(self.gain_)}", self.verdict_, (*facts, size))
+            return Answer(words, self.verdict_, (size_of_fit(self),))
+        return chosen_answer(self, words, paired_facts(paired_gain(self)))
 
     def _rule(self, n_features: int) -> CorrectedRule:
         return attenuation_rule(self._alphas(), n_features, self.feature_groups)
 
     def _choice(self, result: CrossValidation, taken: int) -> dict[str, Any]:
         alphas = self._alphas()
+        chosen = {"attenuation": float(alphas[result.best])}
         return {
             "alpha_": alphas[taken],
             "alphas_": alphas,
             "cv_risk_": result.risk,
             "cv_risk_folds_": result.risk_folds,
-            "verdict_": _verdict(result, alphas, taken),
+            "verdict_": verdict(chosen, [chosen], result.gains[taken], gives_pca=not taken),
         }
-
-
-def _verdict(result: CrossValidation, alphas: Array, taken: int) -> str:
-    """Say what came out, in a sentence."""
-    strength = f"{alphas[result.best]:g}"
-    if taken:
-        return f"Attenuation {strength} removes {100 * result.gains[taken]:.2g}% of PCA's held-out risk."
-    if result.best:
-        return (
-            f"PCA: the strength {strength} reconstructs held-out rows better, but on all rows it gives PCA's "
-            "subspace (as where all columns have the same variance)."
-        )
-    return "PCA: no strength reconstructs held-out rows better."

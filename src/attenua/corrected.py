@@ -19,21 +19,22 @@ from attenua._data.folds import checked_stream_folds
 from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
 from attenua._data.opening import FitData
-from attenua._estimate.answer import (
-    Answer,
-    choices_in_words,
-    gain_in_words,
-    given_answer,
-    percent_of,
-    size_of_fit,
-    strengths_in_words,
-)
 from attenua._estimate.fitted import Kind, store
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
 from attenua._estimate.options import Corrections, FeatureGroups, Folds, Neighbours, RandomState
+from attenua._estimate.words import (
+    Answer,
+    choices_in_words,
+    chosen_answer,
+    gain_in_words,
+    given_answer,
+    size_of_fit,
+    strengths_in_words,
+    verdict,
+)
 from attenua._select.noise import gain_error, variance_noise
 from attenua._select.rule import PCA, CorrectedRule, mean_subspace, pca_subspace, same_subspace
-from attenua._select.search import SearchResult, StepSearch
+from attenua._select.search import StepSearch
 from attenua._select.steps import Steps
 
 
@@ -479,15 +480,14 @@ class CorrectedPCACV(CrossValidated):
             for choice in counts
         }
         subspace = mean_subspace(list(fitted.values()), list(counts.values()))
-        is_pca = set(counts) == {PCA}
         pca = fitted[PCA] if PCA in fitted else pca_subspace(total, rank)
-        gives_pca = is_pca or same_subspace(subspace.basis, pca.basis)
+        gives_pca = set(counts) == {PCA} or same_subspace(subspace.basis, pca.basis)
         self._store(total, pca if gives_pca else subspace, data.n_samples, data.dtype)
         outcome = {
             "corrections_": PCA if gives_pca else result.chosen,
             "choices_": [PCA if gives_pca else choice for choice in result.choices],
             "steps_": result.steps,
-            "verdict_": _verdict(result, is_pca, gives_pca),
+            "verdict_": verdict(result.chosen, result.choices, result.gain, gives_pca),
             "gain_": 0.0 if gives_pca else result.gain,
             "left_out_gain_": 0.0 if gives_pca else result.left_out_gain,
             "candidates_": result.candidates,
@@ -500,9 +500,9 @@ class CorrectedPCACV(CrossValidated):
 
     def _answer(self) -> Answer:
         """Return what was chosen and how sure its gain is."""
-        words, size = strengths_in_words(self.corrections_), size_of_fit(self)
+        words = strengths_in_words(self.corrections_)
         if not any(strength for choice in self.choices_ for strength in choice.values()):
-            return Answer(words, self.verdict_, (size,))
+            return Answer(words, self.verdict_, (size_of_fit(self),))
         if not any(self.corrections_.values()):
             words = "PCA averaged with corrections"
         gain_se, left_out_se = self._gain_errors()
@@ -513,7 +513,7 @@ class CorrectedPCACV(CrossValidated):
         # A single choice was made by all splits: none was left out, so none tells what to expect.
         if len(self.choices_) > 1:
             facts.append(("to expect of new rows", gain_in_words(self.left_out_gain_, left_out_se)))
-        return Answer(f"{words}, gain {percent_of(self.gain_)}", self.verdict_, (*facts, size))
+        return chosen_answer(self, words, facts)
 
     def _gain_errors(self) -> list[float]:
         """Return the standard errors of ``gain_`` and ``left_out_gain_``."""
@@ -531,29 +531,3 @@ class CorrectedPCACV(CrossValidated):
 def _needed(name: str) -> str:
     correction = CORRECTIONS[name]
     return f"{correction.parameter}: {correction.needs}"
-
-
-def _verdict(result: SearchResult, is_pca: bool, gives_pca: bool) -> str:
-    """Return what came out, in a sentence or two."""
-    if is_pca:
-        return "PCA: no correction reconstructs held-out rows clearly better."
-    if gives_pca:
-        return (
-            "PCA: some strengths reconstruct held-out rows better, but on all rows they give PCA's subspace "
-            "(as attenuation does where all columns have the same variance)."
-        )
-    taken = [f"{CORRECTIONS[name].label} {strength:g}" for name, strength in result.chosen.nonzero()]
-    if taken:
-        verb = "removes" if len(taken) == 1 else "remove"
-        sentence = f"{_listed(taken).capitalize()} {verb} {percent_of(result.gain)} of PCA's held-out risk."
-    else:
-        sentence = "By all splits no correction is clearly better than PCA."
-    differing = sum(choice != result.chosen for choice in result.choices)
-    if differing:
-        verb = "differs" if differing == 1 else "differ"
-        sentence += f" {differing} of the {len(result.choices)} choices that are averaged {verb} from this."
-    return sentence
-
-
-def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

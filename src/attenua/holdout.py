@@ -15,11 +15,10 @@ from attenua._data.checks import real_numbers
 from attenua._data.moments import in_data_units
 from attenua._data.namespace import asarray_like, to_host
 from attenua._data.opening import open_for_fit
-from attenua._estimate.columns import ColumnsSeen
 from attenua._estimate.html import result_html
 from attenua._select.comparison import reconstruction_errors, smallest_strength_at_minimum
 from attenua._solve.subspace import Subspace
-from attenua.path import AttenuationPath
+from attenua.path import AttenuationPath, ColumnsSeen
 
 Array = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from attenua._data.folds import folds_per_repetition
 from attenua._data.namespace import to_host
-from attenua._estimate.answer import gain_in_words
 from attenua._estimate.html import facts_html
+from attenua._estimate.words import ADVICE, paired_facts
 from attenua._select.noise import gain_error
 
 Array = NDArray[np.float64]
@@ -73,25 +73,13 @@ class PairedGain:
     @property
     def advice(self) -> str:
         """The verdict in a sentence."""
-        return {
-            "pca": "Ordinary PCA: strength 0 gains and loses nothing.",
-            "clear": "The gain stands clear of its noise.",
-            "unclear": "The gain does not stand clear of its noise; ordinary PCA may serve as well here.",
-        }[self.verdict]
+        return ADVICE[self.verdict]
 
     def _repr_html_(self) -> str:
         """Show the gain in a notebook."""
         if self.alpha == 0:
             return facts_html(self.advice, [("held-out parts", f"{self.n_splits}")])
-        facts = [("strength", f"{self.alpha:g}"), ("gain", gain_in_words(self.gain, self.standard_error))]
-        if self.n_splits > 1:
-            low, high = self.interval
-            facts += [
-                ("95% interval", f"{low:.2%} to {high:.2%}"),
-                ("chosen elsewhere", gain_in_words(self.crossed_gain, self.crossed_error)),
-            ]
-        better = f"better in {self.n_better} of {self.n_splits}, worse in {self.n_worse}"
-        return facts_html(self.advice, [*facts, ("held-out parts", better)])
+        return facts_html(self.advice, paired_facts(self))
 
 
 def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:

@@ -5,19 +5,29 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
 from attenua._correct.strengths import checked_strengths
 from attenua._data.moments import in_data_units
 from attenua._data.namespace import array_namespace, to_host
 from attenua._data.opening import open_for_fit
 from attenua._estimate.axes import principal_axes, warn_of_tie
-from attenua._estimate.columns import ColumnsSeen
 from attenua._estimate.html import result_html
 from attenua._estimate.options import Alphas, FeatureGroups
 from attenua._select.rank import resolve_rank
 from attenua._select.rule import attenuation_rule
 
 Array = NDArray[np.float64]
+
+
+class ColumnsSeen(BaseEstimator):  # type: ignore[misc]
+    """Has ``n_features_in_``, and ``feature_names_in_`` where columns have names, once rows are opened."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.array_api_support = True
+        return tags
 
 
 @dataclass(frozen=True)

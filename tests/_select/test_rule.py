@@ -6,6 +6,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua._estimate.words import percent_of
 from attenua._select.rule import mean_subspace, same_subspace
 from attenua._solve.subspace import Subspace
 from tests.helpers import leading, sine, spiked_rows
@@ -91,8 +92,8 @@ def test_standardised_columns_leave_nothing_to_attenuate(shape):
     model = AttenuatedPCACV(2).fit(X)
     assert model.cv_risk_.min() < model.cv_risk_[0]
     assert (model.alpha_, model.gain_) == (0, 0)
-    assert model.verdict_.startswith("PCA: the strength ")
-    assert "on all rows it gives PCA's subspace" in model.verdict_
+    assert model.verdict_.startswith("PCA: some strengths ")
+    assert "on all rows they give PCA's subspace" in model.verdict_
     assert sine(model.components_, PCA(2).fit(X).components_) < 1e-6
 
 
@@ -100,7 +101,7 @@ def test_the_verdict_names_the_strength_and_the_gain():
     X = spiked_rows(40, 8)
     model = AttenuatedPCACV(3).fit(X)
     assert model.alpha_ > 0
-    expected = f"Attenuation {model.alpha_:g} removes {100 * model.gain_:.2g}% of PCA's held-out risk."
+    expected = f"Attenuation {model.alpha_:g} removes {percent_of(model.gain_)} of PCA's held-out risk."
     assert model.verdict_ == expected
     refit = AttenuatedPCA(3, alpha=model.alpha_).fit(X)
     np.testing.assert_allclose(model.components_, refit.components_, atol=1e-9)

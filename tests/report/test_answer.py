@@ -1,57 +1,16 @@
 """The answer: one word for every state of the evidence, and none that its own figures contradict."""
 
-import itertools
 import re
 from html import unescape
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, paired_gain
+from attenua._estimate.words import described
 from attenua.report import report
-from attenua.report.answer import NO_TURN, Evidence, answer_from
 from tests.helpers import spiked_rows
 from tests.report.conftest import word_of
-
-CLEAR = Evidence("It removes 5%.", is_pca=False, turn=20.0, gain=0.05, expected=0.04, is_clear=True)
-
-
-@pytest.mark.parametrize(
-    ("change", "word"),
-    [
-        ({}, "Yes"),
-        ({"turn": NO_TURN}, "Yes"),
-        ({"turn": np.nextafter(NO_TURN, 0)}, "It makes no difference"),
-        ({"turn": 0.0}, "It makes no difference"),
-        ({"is_pca": True}, "No: use ordinary PCA"),
-        ({"is_clear": False}, "Perhaps"),
-        ({"gain": -0.05}, "No"),
-        ({"gain": -0.05, "expected": -0.05}, "No"),
-        ({"gain": 0.0}, "Perhaps not"),
-        ({"gain": 0.0, "expected": 0.0}, "Perhaps not"),
-        ({"expected": 0.0}, "Perhaps not"),
-        ({"expected": -1e-9}, "Perhaps not"),
-        ({"expected": float("nan")}, "Perhaps not"),
-        ({"expected": None}, "Perhaps"),
-        ({"expected": None, "gain": 0.0}, "Perhaps not"),
-        ({"chosen_otherwise": True}, "Held-out rows choose otherwise"),
-    ],
-)
-def test_each_border_has_its_word(change, word):
-    assert answer_from(CLEAR._replace(**change)).word == word
-
-
-def test_yes_is_said_only_where_nothing_speaks_against_it():
-    cases = itertools.product(
-        [False, True], [0.0, 0.04, 5.0], [-0.1, 0.0, 0.1], [-0.1, 0.0, 0.1], [False, True]
-    )
-    for is_pca, turn, gain, expected, is_clear in cases:
-        answer = answer_from(Evidence("Said.", is_pca, turn, gain, expected, is_clear))
-        all_for_it = not is_pca and f"{turn:.1f}" != "0.0" and gain > 0 and expected > 0 and is_clear
-        assert (answer.word == "Yes") == (answer.kind == "clear") == all_for_it
-        if f"{turn:.1f}" == "0.0":
-            assert answer.kind == "pca"
 
 
 def test_a_fit_whose_subspace_is_that_of_pca_is_not_recommended():
@@ -90,29 +49,40 @@ def sentence_of(page):
     return unescape(re.search(r'class="word">[^<]+</p>\s*<p>([^<]+)<', page.html)[1])
 
 
+ONE_PART = [(np.arange(40), np.arange(40, 60))]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("estimator", [AttenuatedPCACV, CorrectedPCACV])
-@pytest.mark.parametrize("kind", ["clearly", "by a hair", "not at all"])
-@pytest.mark.parametrize("cv", [5, 2, [(np.arange(40), np.arange(40, 60))]], ids=["five", "two", "one"])
+@pytest.mark.parametrize(
+    ("estimator", "kind", "cv"),
+    [
+        (AttenuatedPCACV, "clearly", 5),
+        (AttenuatedPCACV, "by a hair", 2),
+        (AttenuatedPCACV, "not at all", ONE_PART),
+        (CorrectedPCACV, "clearly", ONE_PART),
+        (CorrectedPCACV, "by a hair", 5),
+        (CorrectedPCACV, "not at all", 2),
+    ],
+)
 def test_page_shell_notebook_and_verdict_agree(estimator, kind, cv):
-    words = pytest.importorskip("attenua.cli.words", reason="the shell needs typer")
-    for seed in range(3):
+    for seed in range(2):
         rows = rows_of(kind, seed)
         model = estimator(1, cv=cv).fit(rows)
         page = report(model, rows)
-        shell = words.describe(SimpleNamespace(X=rows, source="x.csv"), model)
+        shell = described("x.csv", model)
         # All of them say the sentence of the fit, and the page alone adds whether to use it.
         assert sentence_of(page).startswith(model.verdict_)
         assert model._answer().title == model.verdict_
         uses_pca = model.verdict_.startswith("PCA:")
         assert (word_of(page) == "No: use ordinary PCA") == uses_pca
-        assert ("PCA:" in shell) == uses_pca
+        assert model.verdict_ in shell
         assert "nan" not in shell
         assert "nan" not in re.sub(r"<script.*?</script>", "", page.html, flags=re.DOTALL)
         is_measured = len(model.cv_risk_folds_) > (1 if estimator is AttenuatedPCACV else 2)
         if not is_measured:
             assert word_of(page) != "Yes"
-            assert "chosen on the others" not in shell + page.html
-            assert "choice made without it" not in shell + page.html
+            assert "o expect of new rows:" not in shell
+            assert "too few parts to say" in page.html or uses_pca
+            assert "choice made without it" not in page.html
         if estimator is AttenuatedPCACV and word_of(page) == "Yes":
             assert paired_gain(model).advice == "The gain stands clear of its noise."

@@ -1,4 +1,4 @@
-"""What the page says, against direct computation."""
+"""What the page shows of attenuation alone, against direct computation."""
 
 from dataclasses import replace
 
@@ -10,9 +10,9 @@ from scipy.linalg import subspace_angles
 from attenua import AttenuatedPCA, AttenuatedPCACV
 from attenua._data.rows import HostRows
 from attenua.paired import paired_gain
-from attenua.report.attenuated import find
-from attenua.report.attenuated_charts import all_charts
-from attenua.report.leakage import leakage
+from attenua.report.charts import all_charts
+from attenua.report.findings import find
+from attenua.report.why import leakage
 from attenua.theory import Population
 from tests.helpers import covariance, exact_components, spiked_rows, within
 
@@ -63,13 +63,13 @@ def test_spectra_angles_and_components_are_those_of_the_two_matrices():
     model = AttenuatedPCA(2, alpha=0.6).fit(X)
     found = find(model, X)
     S = covariance(X) * 60 / 59
-    np.testing.assert_allclose(found.spectrum_before, np.linalg.eigvalsh(S)[::-1])
+    np.testing.assert_allclose(found.why.before, np.linalg.eigvalsh(S)[::-1])
     after = np.linalg.eigvalsh(S - 0.6 * np.diag(np.diag(S)))[::-1]
-    np.testing.assert_allclose(found.spectrum_after, after)
+    np.testing.assert_allclose(found.why.after, after)
     pca, attenuated = exact_components(S, 0, 2), exact_components(S, 0.6, 2)
     np.testing.assert_allclose(found.angles, np.degrees(subspace_angles(pca.T, attenuated.T)), atol=1e-6)
-    np.testing.assert_allclose(np.abs(found.attenuated.components), np.abs(model.components_))
-    assert (np.einsum("ij,ij->i", found.pca.components, found.attenuated.components) > 0).all()
+    np.testing.assert_allclose(found.other, model.loadings_.T)
+    assert (np.einsum("ij,ij->i", found.pca, found.other) > 0).all()
     np.testing.assert_allclose(found.variances, np.diag(S))
 
 
@@ -77,11 +77,11 @@ def test_spectra_angles_and_components_are_those_of_the_two_matrices():
 def test_a_given_strength_is_judged_by_a_cross_validation_of_its_own():
     found = find(AttenuatedPCA(2, alpha=0.33).fit(X), X)
     assert not found.chosen_by_cv
-    assert 0.33 in found.validation.alphas_
+    assert 0.33 in found.search.steps[0].strengths
     expected = AttenuatedPCACV(2, alphas=[0, 0.33]).fit(X)
-    assert found.paired.gain == pytest.approx(1 - expected.cv_risk_[1] / expected.cv_risk_[0])
-    assert found.paired.crossed_gain == pytest.approx(-found.paired.differences.mean(axis=0)[
-        list(found.validation.alphas_).index(0.33)])  # fmt: skip
+    assert found.search.paired.gain == pytest.approx(1 - expected.cv_risk_[1] / expected.cv_risk_[0])
+    place = found.search.steps[0].strengths.index(0.33)
+    assert found.search.expected == pytest.approx(-found.search.paired.differences.mean(axis=0)[place])
 
 
 def test_where_pca_is_chosen_the_best_of_the_others_is_shown():
@@ -90,9 +90,11 @@ def test_where_pca_is_chosen_the_best_of_the_others_is_shown():
     model = AttenuatedPCACV(2).fit(strong)
     assert model.alpha_ == 0
     found = find(model, strong)
-    assert (found.alpha, found.paired.verdict) == (0, "pca")
-    assert found.shown == model.alphas_[1 + np.argmin(model.cv_risk_[1:])]
-    assert found.cost_of_shown > 0
+    assert found.is_pca
+    assert found.search.expected == 0
+    place = 1 + int(np.argmin(model.cv_risk_[1:]))
+    assert found.compared == {"attenuation": model.alphas_[place]}
+    assert found.moves[-1].gain == pytest.approx(1 - model.cv_risk_[place] / model.cv_risk_[0])
 
 
 @pytest.mark.slow
@@ -114,10 +116,11 @@ def test_examples_are_reconstructed_by_fits_that_did_not_see_them():
 def test_the_curve_is_that_of_the_fit():
     model = AttenuatedPCACV(3, alphas="mask", cv=4).fit(X)
     found = find(model, X)
-    assert found.validation is model
-    assert found.paired.gain == paired_gain(model).gain
-    np.testing.assert_array_equal(found.theory.alphas, model.alphas_)
-    assert found.theory.bootstrap is not None
+    assert found.search.gain == paired_gain(model).gain
+    assert found.search.steps[0].strengths == tuple(model.alphas_)
+    assert found.search.steps[0].risks == tuple(model.cv_risk_)
+    np.testing.assert_array_equal(found.why.theory.alphas, model.alphas_)
+    assert found.why.theory.bootstrap is not None
 
 
 @pytest.mark.parametrize(
@@ -131,8 +134,8 @@ def test_the_curve_is_that_of_the_fit():
 )
 def test_the_theory_says_why_it_is_left_out(rows, options, note):
     found = find(AttenuatedPCACV(2, **options).fit(rows), rows)
-    assert note in found.theory_note
-    assert (found.theory is None) == ("Without a band" not in note)
+    assert note in found.why.theory_note
+    assert (found.why.theory is None) == ("Without a band" not in note)
 
 
 def test_other_rows_and_other_estimators_are_refused():
@@ -150,10 +153,11 @@ def test_other_rows_and_other_estimators_are_refused():
 @pytest.mark.slow
 def test_an_open_end_of_the_band_is_told_as_open():
     found = find(AttenuatedPCACV(2).fit(X), X)
-    curves = found.theory.bootstrap.curves.copy()
+    theory = found.why.theory
+    curves = theory.bootstrap.curves.copy()
     curves[:, 3] = -1.0
-    broken = replace(found.theory, bootstrap=replace(found.theory.bootstrap, curves=curves))
-    chart = all_charts(replace(found, theory=broken))["theory"]
+    broken = replace(theory, bootstrap=replace(theory.bootstrap, curves=curves))
+    chart = all_charts(replace(found, why=replace(found.why, theory=broken)), in_order=False)["theory"]
     band = next(series for series in chart.views[0]["series"] if series["kind"] == "band")
     assert band["hi"][3] is None
     assert band["hi"][2] == pytest.approx(broken.band[1][2], rel=1e-4)

@@ -55,13 +55,21 @@ def point_at(tab, key, across=0.5, down=0.4):
     tab.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
 def test_all_charts_render_within_the_width(visit, address, viewport, scheme):
     tab = visit(address, viewport, color_scheme=scheme)
-    charts = tab.locator("figure[data-chart]")
-    assert charts.count() == 7
-    for key in ("validation", "profiles", "theory", "leakage", "spectrum", "loadings", "variance"):
+    charts = [
+        "profiles",
+        "theory",
+        "leakage",
+        "spectrum",
+        "loadings",
+        "variance",
+        "moves",
+        "step-attenuation",
+    ]
+    assert tab.locator("figure[data-chart]").count() == len(charts)
+    for key in charts:
         box = plot(tab, key).bounding_box()
         assert box["width"] > 250
         assert box["height"] > 150
@@ -90,8 +98,9 @@ def test_colours_follow_the_scheme_and_stand_out(visit, address, scheme, dark):
         assert abs(shade - paper) > 90
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("key", ["validation", "profiles", "theory", "leakage", "spectrum", "loadings"])
+@pytest.mark.parametrize(
+    ("key", "viewport"), [("step-attenuation", WIDE), ("leakage", PHONE), ("loadings", WIDE)]
+)
 def test_hovering_shows_values(visit, address, viewport, key):
     tab = visit(address, viewport)
     tip = tab.locator(f"figure[data-chart={key}] .tip")
@@ -111,15 +120,14 @@ def test_hovering_shows_values(visit, address, viewport, key):
 
 def test_the_tip_tells_the_values_of_the_fit(visit, address, model):
     tab = visit(address)
-    point_at(tab, "validation", across=0.999)
-    said = tab.locator("figure[data-chart=validation] .tip").inner_text()
+    point_at(tab, "step-attenuation", across=0.999)
+    said = tab.locator("figure[data-chart=step-attenuation] .tip").inner_text()
     change = 100 * (model.cv_risk_[-1] / model.cv_risk_[0] - 1)
-    assert "attenuation strength α 1" in said
-    assert "all held-out rows: " + f"{change:.4g}".replace("-", "−") in said
+    assert "strength of attenuation 1" in said
+    assert "held-out risk: " + f"{change:.4g}".replace("-", "−") in said
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("key", ["validation", "leakage"])
+@pytest.mark.parametrize(("key", "viewport"), [("step-attenuation", WIDE), ("leakage", PHONE)])
 def test_buttons_zoom_and_reset(visit, address, viewport, key):
     tab = visit(address, viewport)
     figure, before = tab.locator(f"figure[data-chart={key}]"), ends(tab, key)
@@ -140,32 +148,32 @@ def test_buttons_zoom_and_reset(visit, address, viewport, key):
 
 def test_dragging_zooms_to_what_was_marked_and_a_double_click_resets(visit, address):
     tab = visit(address)
-    before = ends(tab, "validation")
-    point_at(tab, "validation", 0.4)
+    before = ends(tab, "step-attenuation")
+    point_at(tab, "step-attenuation", 0.4)
     tab.mouse.down()
-    point_at(tab, "validation", 0.7)
-    expect(plot(tab, "validation").locator(".brush")).to_be_visible()
+    point_at(tab, "step-attenuation", 0.7)
+    expect(plot(tab, "step-attenuation").locator(".brush")).to_be_visible()
     tab.mouse.up()
-    low, high = ends(tab, "validation")
+    low, high = ends(tab, "step-attenuation")
     assert before[0] < low < high < before[1]
     assert high - low == pytest.approx(0.33, abs=0.05)
-    plot(tab, "validation").dblclick()
-    assert ends(tab, "validation") == before
+    plot(tab, "step-attenuation").dblclick()
+    assert ends(tab, "step-attenuation") == before
 
 
 def test_the_keyboard_reaches_every_value(visit, address):
     tab = visit(address)
-    svg, tip = plot(tab, "validation"), tab.locator("figure[data-chart=validation] .tip")
+    svg, tip = plot(tab, "step-attenuation"), tab.locator("figure[data-chart=step-attenuation] .tip")
     svg.focus()
     tab.keyboard.press("ArrowRight")
-    expect(tip).to_contain_text("attenuation strength α 0")
+    expect(tip).to_contain_text("strength of attenuation 0")
     tab.keyboard.press("ArrowRight")
-    expect(tip).to_contain_text("attenuation strength α 0.05")
-    before = ends(tab, "validation")
+    expect(tip).to_contain_text("strength of attenuation 0.05")
+    before = ends(tab, "step-attenuation")
     tab.keyboard.press("+")
-    assert ends(tab, "validation") != before
+    assert ends(tab, "step-attenuation") != before
     tab.keyboard.press("0")
-    assert ends(tab, "validation") == before
+    assert ends(tab, "step-attenuation") == before
     tab.keyboard.press("Escape")
     expect(tip).to_be_hidden()
     assert len(svg.get_attribute("aria-label")) > 40
@@ -204,24 +212,21 @@ def test_names_are_shown_as_they_are(visit, address):
 
 def test_charts_follow_the_width_of_the_window(visit, address):
     tab = visit(address)
-    wide = plot(tab, "validation").bounding_box()["width"]
+    wide = plot(tab, "step-attenuation").bounding_box()["width"]
     tab.set_viewport_size(PHONE)
-    expect(plot(tab, "validation")).not_to_have_attribute("viewBox", f"0 0 {wide:g} 340")
-    assert plot(tab, "validation").bounding_box()["width"] < PHONE["width"]
+    expect(plot(tab, "step-attenuation")).not_to_have_attribute("viewBox", f"0 0 {wide:g} 340")
+    assert plot(tab, "step-attenuation").bounding_box()["width"] < PHONE["width"]
     assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
-def test_pictures_are_decoded_and_fit(visit, pixels_address, viewport):
-    tab = visit(pixels_address, viewport)
-    images = tab.locator("img")
-    assert images.count() == 6 * 3 + 3 * 2
+def test_pictures_are_decoded_and_fit(visit, pixels_address):
+    tab = visit(pixels_address, PHONE)
+    assert tab.locator("img").count() == 6 * 3 + 3 * 2
     assert tab.evaluate("[...document.images].every((i) => i.complete && i.naturalWidth === 4)")
-    assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+    assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
 def test_the_page_of_a_search_fits_and_its_steps_react(
     visit, corrected_address, corrected_model, viewport, scheme
 ):
@@ -357,14 +362,13 @@ def test_scores_and_loadings_are_saved_and_no_name_is_a_formula(visit, scores_ad
     np.testing.assert_allclose(loadings, model.loadings_, rtol=1e-7)
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
-def test_a_scale_colours_one_component_against_the_rows(visit, tmp_path, viewport):
+def test_a_scale_colours_one_component_against_the_rows(visit, tmp_path):
     rows = spiked_rows(40, 6)
     values = np.where(np.arange(40) == 3, np.nan, rows[:, 0])
     report(CorrectedPCA(1).fit(rows), rows, tmp_path / "one.html", colour_by=values, colour_name="first")
-    tab = visit((tmp_path / "one.html").as_uri(), viewport)
+    tab = visit((tmp_path / "one.html").as_uri(), PHONE)
     assert scatter(tab).locator(".point[fill^=rgb]").count() == 39
     assert scatter(tab).locator(".kind-none").count() == 1
     expect(scatter(tab).locator(".xname")).to_have_text("row")
     expect(tab.locator("figure[data-scatter] .legend")).to_contain_text("missing")
-    assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+    assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]

@@ -13,15 +13,15 @@ from attenua import CorrectedPCA, CorrectedPCACV
 from attenua._correct.registry import CORRECTIONS
 from attenua._select.steps import Step, Steps
 from attenua.report import report
-from attenua.report.corrected import find_search
-from attenua.report.corrected_charts import search_charts
+from attenua.report.charts import all_charts
+from attenua.report.findings import find
 from tests.helpers import spiked_rows
 from tests.report.conftest import HOSTILE, word_of
 
 
 @pytest.fixture(scope="module")
 def found(corrected_model, unequal_frame):
-    return find_search(corrected_model, unequal_frame)
+    return find(corrected_model, unequal_frame)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_the_error_of_what_to_expect_is_that_of_the_choices_made_elsewhere(found
     folds = corrected_model.cv_risk_folds_
     differences = folds[range(5), places] - folds[:, 0]
     expected = np.sqrt(1 / 5 + 1 / 4) * differences.std(ddof=1) / folds[:, 0].mean()
-    assert found.left_out_error == pytest.approx(expected)
+    assert found.search.expected_error == pytest.approx(expected)
     assert corrected_model.left_out_gain_ == pytest.approx(-differences.mean() / folds[:, 0].mean())
 
 
@@ -75,7 +75,7 @@ def test_every_step_is_explained(corrected_page, corrected_model):
 
 
 def test_the_chart_of_a_step_holds_its_risks_and_marks_the_choice(found, corrected_model):
-    charts = search_charts(found)
+    charts = all_charts(found, in_order=True)
     for step in corrected_model.steps_:
         view = charts[f"step-{step.correction}"].views[0]
         drawn = {series["name"].split(":")[0]: series for series in view["series"]}
@@ -113,7 +113,7 @@ def test_pca_as_the_answer_is_said_plainly(pca_rows):
     assert "What PCA as the answer means" in said
     assert "Left out: neighbours is not given." in said
     assert "If the columns have an order" in said
-    assert "Rows it has not seen" not in said
+    assert "compares it with" in said
     assert "If the columns have an order" not in text_of(
         report(CorrectedPCACV(5, neighbours=(8, 8)).fit(pca_rows), pca_rows)
     )
@@ -138,7 +138,7 @@ def test_the_answer_follows_what_to_expect(corrected_model, unequal_frame, monke
     assert word_of(report(corrected_model, unequal_frame)) == word
 
 
-def test_given_strengths_are_set_beside_those_that_rows_choose(unequal_frame, corrected_model, pca_rows):
+def test_given_strengths_are_judged_by_those_that_rows_choose(unequal_frame, corrected_model, pca_rows):
     given = CorrectedPCA(1, damping=0.7, neighbours="line").fit(unequal_frame)
     page = report(given, unequal_frame)
     assert word_of(page) == "Held-out rows choose otherwise"
@@ -167,8 +167,6 @@ def test_a_grid_of_neighbours_gives_pictures():
     rows = spiked_rows(40, 12)
     model = CorrectedPCA(2, smoothing=0.8, neighbours=(3, 4)).fit(rows)
     assert report(model, rows).html.count("data:image/png") == 6 * 3 + 2 * 2
-    plain = CorrectedPCA(2, neighbours=(3, 4)).fit(rows)
-    assert report(plain, rows).html.count("data:image/png") == 2
 
 
 def test_the_code_on_the_page_makes_the_page_again(tmp_path, monkeypatch):
@@ -190,21 +188,3 @@ def test_steps_that_were_left_out_have_no_chart(corrected_model, unequal_frame, 
     page = report(corrected_model, unequal_frame)
     assert "Left out: too many columns." in text_of(page)
     assert 'data-chart="step-damping"' not in page.html
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "rows",
-    [
-        spiked_rows(12, 300),
-        np.random.default_rng(0).poisson(0.3, (40, 500)).astype(float),
-        np.hstack([spiked_rows(40, 5), np.ones((40, 1))]),
-        1e-9 * spiked_rows(40, 6),
-        1e9 * spiked_rows(40, 6),
-        spiked_rows(40, 6).astype(np.float32),
-    ],
-)
-def test_data_of_all_kinds_have_a_page(rows):
-    page = report(CorrectedPCACV(2).fit(rows), rows)
-    assert word_of(page) in ("Yes", "Perhaps", "Perhaps not", "No: use ordinary PCA")
-    assert "nan" not in text_of(page).split("Settings, versions")[0].lower()

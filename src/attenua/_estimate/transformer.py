@@ -20,9 +20,9 @@ from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import array_namespace, asarray_like, check_same_place, clipped, namespace_of
 from attenua._data.opening import FitData, checked_magnitude, checked_rows, stream_data, with_batch
 from attenua._data.range import check_scores
-from attenua._estimate.answer import AnswerFirst
 from attenua._estimate.axes import principal_axes, unbiased_total, warn_of_tie
 from attenua._estimate.fitted import SUBSPACE, Kind, all_or_nothing, forget, store
+from attenua._estimate.html import AnswerFirst
 from attenua._solve.subspace import Convergence, Subspace
 
 

@@ -5,10 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
+from attenua._estimate.words import described
 from attenua.cli import options
 from attenua.cli.base import EXIT_CODES, app, print_plain
+from attenua.cli.record import as_record, dump
 from attenua.cli.request import Request, fit_rows, load_rows, refuse_options_of_other_methods, scores_of
-from attenua.cli.words import as_record, describe, dump
 from attenua.cli.writing import check_targets, components_csv, refuse_file, scores_csv, write_files
 from attenua.model_files import model_bytes
 
@@ -85,5 +86,5 @@ def fit(
     if as_json:
         print_plain(dump(as_record(table, model) | {"files": [str(path) for path in targets]}))
     else:
-        print_plain(describe(table, model))
+        print_plain(described(table.source, model))
         print_plain("Written: " + ", ".join(str(path) for path in targets))

@@ -6,10 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from attenua._estimate.words import described
 from attenua.cli import options
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain, working
 from attenua.cli.options import Method
 from attenua.cli.readers import Table
+from attenua.cli.record import as_record, dump
 from attenua.cli.request import (
     Request,
     fit_rows,
@@ -18,7 +20,6 @@ from attenua.cli.request import (
     refuse_options_of_a_fit,
     refuse_options_of_other_methods,
 )
-from attenua.cli.words import as_record, describe, dump
 from attenua.cli.writing import check_targets, write_files
 from attenua.model_files import ModelFileError, load_model
 
@@ -90,7 +91,7 @@ def report(
     if as_json:
         print_plain(dump(as_record(table, fitted) | {"files": [str(out)]}))
     else:
-        print_plain(describe(table, fitted))
+        print_plain(described(table.source, fitted))
         print_plain(f"Written: {out}")
 
 

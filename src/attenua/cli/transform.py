@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from attenua._data.words import counted
+from attenua._estimate.words import counted
 from attenua.cli import options
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain
 from attenua.cli.readers import TableError
+from attenua.cli.record import dump
 from attenua.cli.request import scores_of
-from attenua.cli.words import dump
 from attenua.cli.writing import check_targets, scores_csv, scores_npy, write_files
 from attenua.model_files import ModelFileError, load_model
 

@@ -6,17 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attenua.display.common import ACCENT, SHADES, axes_or_new, open_frame
+from attenua._correct.registry import CORRECTIONS
+from attenua._estimate.words import spoken
+from attenua.display.common import SHADES, axes_or_new, open_frame
 from attenua.theory import Expectation, Expectations, when
 
-_COLOURS = {
-    "together": SHADES[0],
-    "attenuation": ACCENT,
-    "tempering": SHADES[1],
-    "damping": "#8a5a9e",
-    "row_tempering": SHADES[2],
-    "smoothing": "#b8952f",
-}
 # The range of n, as multiples of the n asked for.
 _FROM, _TO, _POINTS = 1 / 4, 64, 121
 
@@ -110,17 +104,12 @@ class ExpectationsDisplay:
         return cls.from_expectations(found, sample_sizes=sample_sizes, ax=ax)
 
     def plot(self, ax: Any = None) -> "ExpectationsDisplay":
-        """Draw the lines.
+        """Draw the lines, and return this display with the artists as attributes.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
-
-        Returns
-        -------
-        ExpectationsDisplay
-            This display, with the artists as attributes.
         """
         ax = axes_or_new(ax)
         self.ax_, self.figure_, n = ax, ax.figure, self.expectations.n
@@ -134,7 +123,7 @@ class ExpectationsDisplay:
         for expectation in ordered:
             self._draw_line(expectation)
         for place, expectation in enumerate(simulated):
-            # Error bars of several corrections stand beside each other.
+            # Error bars of several corrections stand side by side.
             self._draw_error_bar(expectation, n * 1.08 ** (place - (len(simulated) - 1) / 2))
         self._finish(ordered)
         return self
@@ -144,7 +133,7 @@ class ExpectationsDisplay:
         (self.lines_[e.correction],) = self.ax_.plot(
             self.sample_sizes,
             100 * e.gain_at(self.sample_sizes),
-            color=_COLOURS[e.correction],
+            color=_colour(e),
             ls="-" if e.is_sound else (0, (3, 2)),
             lw=3.2 if together else 1.8,
             alpha=0.45 if together else 1.0,
@@ -159,7 +148,7 @@ class ExpectationsDisplay:
             100 * e.simulated_error,
             fmt="o",
             ms=5,
-            color=_COLOURS[e.correction],
+            color=_colour(e),
             mec="white",
             mew=0.7,
             lw=1.4,
@@ -193,8 +182,12 @@ def _shown_gain(e: Expectation) -> float:
     return e.gain if e.is_sound else e.simulated_gain
 
 
+def _colour(e: Expectation) -> str:
+    return SHADES[0] if e.correction == "together" else CORRECTIONS[e.correction].colour
+
+
 def _label(e: Expectation) -> str:
-    name = e.correction.replace("_", " ")
+    name = spoken(e.correction)
     if e.is_pca:
         return f"{name}: none"
     at = "" if e.correction == "together" else f" {getattr(e.strengths, e.correction):.2g}"

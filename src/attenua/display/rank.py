@@ -14,7 +14,7 @@ _NOISE = {"parallel": "shuffled columns, 95%", "threshold": "threshold"}
 
 
 class RankDisplay:
-    """Held-out error by rank, or eigenvalues beside what they have to exceed, and the rank that was chosen.
+    """Held-out error by rank, or eigenvalues and what they have to exceed, and the rank that was chosen.
 
     Made by `from_choice` rather than directly.
 
@@ -69,17 +69,12 @@ class RankDisplay:
         return cls(choice=choice).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> "RankDisplay":
-        """Draw the choice.
+        """Draw the choice, and return this display with the artists as attributes.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
-
-        Returns
-        -------
-        RankDisplay
-            This display, with the artists as attributes.
         """
         self.ax_ = axes_or_new(ax)
         self.figure_ = self.ax_.figure

@@ -121,7 +121,7 @@ class RiskCurveDisplay:
     def plot(
         self, ax: Any = None, *, parts: bool | None = None, relative: bool | None = None
     ) -> "RiskCurveDisplay":
-        """Draw the curves.
+        """Draw the curves, and return this display with the artists as attributes.
 
         Parameters
         ----------
@@ -132,11 +132,6 @@ class RiskCurveDisplay:
         relative : bool, default=None
             Whether to divide every curve by PCA's risk at its sample size; by default when there are several,
             whose risks are too far apart for one axis.
-
-        Returns
-        -------
-        RiskCurveDisplay
-            This display, with the artists as attributes.
         """
         several = len(self.sample_sizes) > 1
         parts = not several if parts is None else parts

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from attenua._data.namespace import to_host
+from attenua._estimate.words import spoken
 from attenua._select.steps import Step, Steps
 from attenua.corrected import CorrectedPCACV
 from attenua.display.common import ACCENT, SHADES, checked_kind, open_frame, panels
@@ -67,18 +68,13 @@ class StepsDisplay:
         return cls(steps=estimator.steps_, pca_risk=float(to_host(estimator.cv_risk_)[0])).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> "StepsDisplay":
-        """Draw the steps.
+        """Draw the steps, and return this display with the artists as attributes.
 
         Parameters
         ----------
         ax : matplotlib Axes or sequence of them, default=None
             One subplot, which is divided, or one for every step that compared strengths; a new figure by
             default.
-
-        Returns
-        -------
-        StepsDisplay
-            This display, with the artists as attributes.
         """
         compared = [step for step in self.steps if step.strengths]
         if not compared:
@@ -109,6 +105,6 @@ class StepsDisplay:
         )  # fmt: skip
         title = f"taken at {step.best:g}" if step.taken else "not taken"
         ax.set_title(title, fontsize="medium", color=colour, fontweight="bold" if step.taken else "normal")
-        ax.set_xlabel(step.correction.replace("_", " "))
+        ax.set_xlabel(spoken(step.correction))
         open_frame(ax)
         return line, marker, bar

@@ -128,7 +128,7 @@ class ValidationCurveDisplay:
         return cls.from_estimator(model, ax=ax, folds=folds)
 
     def plot(self, ax: Any = None, *, folds: bool = True) -> "ValidationCurveDisplay":
-        """Draw the curve.
+        """Draw the curve, and return this display with the artists as attributes.
 
         Parameters
         ----------
@@ -136,11 +136,6 @@ class ValidationCurveDisplay:
             Where to draw; a new figure by default.
         folds : bool, default=True
             Whether to draw the curve of every split, thinly.
-
-        Returns
-        -------
-        ValidationCurveDisplay
-            This display, with the artists as attributes.
         """
         ax = axes_or_new(ax)
         self.ax_, self.figure_ = ax, ax.figure

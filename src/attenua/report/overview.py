@@ -1,4 +1,4 @@
-"""What every user of PCA looks at, computed: scores with names and colours, and explained variance."""
+"""What every user of PCA looks at: scores with names and colours, explained variance, and files of both."""
 
 import warnings
 from collections import Counter
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua._data.namespace import to_host
+from attenua.report.charts import Chart, numbers, series, short, xy
 
 Array = NDArray[np.float64]
 
@@ -16,6 +17,10 @@ Array = NDArray[np.float64]
 MOST_POINTS, MOST_VALUES = 3000, 300_000
 # Colours that can be told apart; rarer labels share a grey.
 MOST_LABELS = 10
+# Columns that are drawn as arrows among the scores, and rows of scores that the table shows.
+_MOST_ARROWS, _MOST_ROWS = 12, 20
+# More figures than a float32 has.
+_FIGURES = 8
 _MISSING = ("nan", "NaN", "None", "<NA>", "NaT")
 
 
@@ -155,3 +160,96 @@ def _is_number(text: str) -> bool:
         return bool(np.isfinite(float(text)))
     except ValueError:
         return False
+
+
+def variance_chart(found: Overview, kind: str) -> Chart:
+    """Return the variance that the components of the fit and of PCA explain, each and together."""
+    places = np.arange(1, len(found.ratio) + 1)
+    curves = {"PCA": ("pca", 100 * found.pca_ratio), kind: ("att", 100 * found.ratio)}
+    if np.allclose(found.ratio, found.pca_ratio, rtol=1e-6):
+        curves = {"this fit": ("att", 100 * found.ratio)}
+    views = []
+    for label, change in (("Each component", np.array), ("Components together", np.cumsum)):
+        drawn = [
+            series(name, "line", role, places, change(values), dots=True)
+            for name, (role, values) in curves.items()
+        ]
+        more = {"label": label, "small": True, "whole": True, "zero": True}
+        views.append(xy("component", "explained variance, %", drawn, **more))
+    who = "1 component explains" if len(places) == 1 else f"{len(places)} components explain"
+    summary = f"{who} {short(100 * found.ratio.sum(), 4)}% of the variance of these rows."
+    if len(curves) > 1:
+        summary = (
+            f"{summary[:-1]}; those of PCA {short(100 * found.pca_ratio.sum(), 4)}%. No other components "
+            "explain more of the rows they were fitted to than PCA's; what counts is rows not seen."
+        )
+    table = {"component": places.astype(str).tolist()}
+    for name, (_, values) in curves.items():
+        table[f"{name}, %"] = [short(value, 4) for value in values]
+        table[f"{name}, together, %"] = [short(value, 4) for value in np.cumsum(values)]
+    return Chart("variance", summary, views, table)
+
+
+def scores_chart(found: Overview) -> Chart:
+    """Return the scores as a chart that the page draws from its table of scores."""
+    n, shown = len(found.scores), len(found.drawn)
+    which = "All rows" if shown == n else f"{shown:,} of the {n:,} rows, drawn at random,"
+    summary = f"{which} in the components of this fit; similar rows lie close together."
+    if found.colour is not None:
+        summary += f" Coloured by {found.colour.name}."
+    if _has_arrows(found):
+        summary += " Arrows are the loadings of the columns, on a scale of their own."
+    names = found.row_names or [f"row {row + 1}" for row in range(n)]
+    table = {"row": names[:_MOST_ROWS]}
+    for name, column in zip(_component_names(found), found.scores[:_MOST_ROWS].T, strict=True):
+        table[name] = [short(value, 4) for value in column]
+    return Chart("scores", summary, [], table)
+
+
+def _component_names(found: Overview) -> list[str]:
+    return [f"component {number}" for number in range(1, len(found.ratio) + 1)]
+
+
+def scores_table(found: Overview, names: list[str]) -> dict[str, Any]:
+    """Return the scores for the chart and the file: of all rows, or of those drawn where all are too many."""
+    kept = np.arange(len(found.scores)) if found.scores_fit else found.drawn
+    table: dict[str, Any] = {
+        "columns": _component_names(found),
+        "shares": [f"{short(100 * part)}%" for part in found.ratio],
+        "values": [numbers(column, _FIGURES) for column in found.scores[kept].T],
+        "rows": (kept + 1).tolist(),
+        "drawn": np.searchsorted(kept, found.drawn).tolist(),
+        "names": None if found.row_names is None else [found.row_names[row] for row in kept],
+        "colour": _colour(found.colour, kept),
+        "arrows": None,
+    }
+    if _has_arrows(found):
+        table["arrows"] = {"names": names, "values": [numbers(column) for column in found.loadings.T]}
+    return table
+
+
+def _has_arrows(found: Overview) -> bool:
+    n_columns, n_components = found.loadings.shape
+    return n_columns <= _MOST_ARROWS and n_components > 1
+
+
+def loadings_table(found: Overview, names: list[str]) -> dict[str, Any]:
+    """Return the loadings for the file."""
+    return {
+        "columns": _component_names(found),
+        "names": names,
+        "values": [numbers(column, _FIGURES) for column in found.loadings.T],
+    }
+
+
+def _colour(colour: Labels | Scale | None, kept: Any) -> dict[str, Any] | None:
+    if colour is None:
+        return None
+    if isinstance(colour, Scale):
+        return {"name": colour.name, "values": numbers(colour.values[kept])}
+    return {
+        "name": colour.name,
+        "labels": colour.labels,
+        "codes": colour.codes[kept].tolist(),
+        "others": colour.others,
+    }

@@ -10,32 +10,38 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from numbers import Integral
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy
 import sklearn
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 import attenua
-from attenua import CorrectedPCA, CorrectedPCACV
+from attenua._correct.registry import CORRECTIONS
 from attenua._data.checks import checked_count
+from attenua._estimate.words import (
+    capitalised,
+    counted,
+    outcome_of_step,
+    spoken,
+    strengths_in_words,
+)
 from attenua._extras import how_to_install
 from attenua._files import write_all_whole
-from attenua.report.answer import Answer, Evidence, answer_from
-from attenua.report.attenuated import Findings, find
-from attenua.report.attenuated_charts import all_charts
-from attenua.report.charts import change_of, short
-from attenua.report.compared import Examples
-from attenua.report.corrected import SearchFindings, find_search
-from attenua.report.corrected_charts import search_charts
-from attenua.report.corrected_words import search_context
+from attenua.report.charts import all_charts, change_of, percent, short
+from attenua.report.findings import Findings, find
 from attenua.report.images import grey_image, shape_from_names, signed_image
-from attenua.report.overview import Overview, colour_of, find_overview
-from attenua.report.overview_charts import loadings_table, scores_chart, scores_table, variance_chart
+from attenua.report.overview import (
+    Overview,
+    colour_of,
+    find_overview,
+    loadings_table,
+    scores_chart,
+    scores_table,
+    variance_chart,
+)
 from attenua.theory.cutoff import threads_for
-
-Array = NDArray[np.float64]
 
 _SCRIPTS = ("draw.js", "charts.js", "scatter.js", "files.js", "start.js")
 
@@ -126,13 +132,13 @@ def report(
     if path is not None:
         _checked_path(path)
     with threads_for(getattr(estimator, "n_features_in_", 0)):
-        part = _main_part(estimator, X, feature_names=feature_names, groups=groups, random_state=random_state)
+        found = find(estimator, X, feature_names=feature_names, groups=groups, random_state=random_state)
         overview = find_overview(
             estimator,
             X,
-            part.pca_ratio,
+            found.pca_ratio,
             row_names=row_names,
-            colour=colour_of(colour_by, colour_name, groups, part.found.n_rows),
+            colour=colour_of(colour_by, colour_name, groups, found.n_rows),
             random_state=random_state,
         )
     about_rows = {
@@ -142,69 +148,34 @@ def report(
         "row_names": row_names,
     }
     given = [argument for argument, value in about_rows.items() if value is not None]
-    shape = _image_shape(image_shape, part.found.names, getattr(estimator, "neighbours", None))
-    page = environment.get_template(part.template).render(
-        found=part.found,
+    neighbours = getattr(estimator, "neighbours", None)
+    page = environment.get_template("page.html").render(
+        found=found,
+        search=found.search,
+        answer=found.recommendation,
         overview=overview,
-        label=part.label,
-        pictures=None if shape is None else _pictures(part.found.examples, *part.compared, part.label, shape),
+        correction_words=CORRECTIONS,
+        pictures=_pictures(found, _image_shape(image_shape, found.names, neighbours)),
         source=source,
-        settings=_settings(estimator, part.found),
+        settings=_settings(estimator, found),
         versions=_versions(),
-        code=_code(estimator, part.found, given) if code is None else code,
-        **part.context,
-        **_drawn(part, overview),
+        code=_code(estimator, found, given) if code is None else code,
+        **_drawn(found, overview, in_order=isinstance(neighbours, str)),
         **_script_and_style(),
     )
-    # A name may hold half of a surrogate pair, as names of files do that are no UTF-8; no file can hold it.
+    # A name may hold half of a surrogate pair, as names of files do that are not UTF-8; no file can hold it.
     result = Report(page.encode(errors="replace").decode())
     if path is not None:
         result.save(path, force=force)
     return result
 
 
-class _MainPart(NamedTuple):
-    """What the pages of the two kinds of estimators have each in their own way."""
-
-    template: str
-    label: str
-    found: SearchFindings | Findings
-    charts: dict[str, Any]
-    context: dict[str, Any]
-    compared: tuple[Array, Array | None]
-    pca_ratio: Array
-
-
-def _main_part(estimator: Any, X: Any, **about: Any) -> _MainPart:
-    if isinstance(estimator, CorrectedPCA | CorrectedPCACV):
-        searched = find_search(estimator, X, **about)
-        return _MainPart(
-            "corrected.html",
-            "corrected",
-            searched,
-            search_charts(searched),
-            search_context(searched),
-            (searched.pca, None if searched.is_pca else searched.other),
-            searched.pca_ratio,
-        )
-    found = find(estimator, X, **about)
-    return _MainPart(
-        "attenuated.html",
-        "attenuated",
-        found,
-        all_charts(found),
-        _attenuated_context(found),
-        found.loadings,
-        found.pca.explained_variance_ratio,
-    )
-
-
-def _drawn(part: _MainPart, overview: Overview) -> dict[str, Any]:
+def _drawn(found: Findings, overview: Overview, in_order: bool) -> dict[str, Any]:
     """Return the charts, and what the script needs to draw them and to save tables."""
-    charts = part.charts | {"variance": variance_chart(overview, part.label)}
-    tables = {"scores": scores_table(overview, part.found.names)}
+    charts = all_charts(found, in_order) | {"variance": variance_chart(overview, found.kind)}
+    tables = {"scores": scores_table(overview, found.names)}
     if overview.loadings_fit:
-        tables["loadings"] = loadings_table(overview, part.found.names)
+        tables["loadings"] = loadings_table(overview, found.names)
     views = {key: chart.views for key, chart in charts.items()}
     # The scores are drawn from their table.
     return {
@@ -229,7 +200,9 @@ def _environment() -> Any:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, loader=FunctionLoader(_asset)
     )
-    environment.filters["short"] = short
+    filters = (short, percent, counted, spoken, capitalised)
+    environment.filters |= {some.__name__: some for some in filters}
+    environment.filters |= {"in_words": strengths_in_words, "outcome": outcome_of_step}
     return environment
 
 
@@ -269,38 +242,15 @@ def _image_shape(given: tuple[int, int] | None, names: list[str], neighbours: An
     return height, width
 
 
-def _attenuated_context(found: Findings) -> dict[str, Any]:
-    return {"title": "Attenuated PCA", "paired": found.paired, "answer": _attenuated_answer(found)}
-
-
-def _attenuated_answer(found: Findings) -> Answer:
-    paired = found.paired
-    if found.chosen_by_cv:
-        said = found.validation.verdict_
-    elif found.alpha == 0:
-        said = "Strength 0, which was given, is ordinary PCA."
-    else:
-        said = f"Attenuation {found.alpha:g} removes {100 * paired.gain:.2g}% of PCA's held-out risk."
-    return answer_from(
-        Evidence(
-            said=said,
-            is_pca=found.alpha == 0,
-            turn=found.angles[0],
-            gain=paired.gain,
-            expected=paired.crossed_gain if paired.n_splits > 1 else None,
-            is_clear=paired.verdict == "clear",
-        )
-    )
-
-
-def _pictures(
-    examples: Examples | None, pca: Array, other: Array | None, label: str, shape: tuple[int, int]
-) -> dict[str, Any]:
+def _pictures(found: Findings, shape: tuple[int, int] | None) -> dict[str, Any] | None:
     """Return rows, their reconstructions and loadings as images, each with what it is called."""
+    if shape is None:
+        return None
+    examples = found.examples
     rows = []
     if examples is not None:
         low, high = float(examples.original.min()), float(examples.original.max())
-        kinds = {"itself": examples.original, "by PCA": examples.pca, label: examples.other}
+        kinds = {"itself": examples.original, "by PCA": examples.pca, found.label: examples.other}
         rows = [
             {
                 "row": int(row),
@@ -311,7 +261,7 @@ def _pictures(
             }
             for k, row in enumerate(examples.rows)
         ]
-    sides = {"PCA": pca} if other is None else {"PCA": pca, label: other}
+    sides = {"PCA": found.pca} if found.other is None else {"PCA": found.pca, found.label: found.other}
     loadings = []
     for weights in zip(*sides.values(), strict=True):
         largest = float(np.abs(weights).max())
@@ -320,14 +270,14 @@ def _pictures(
     return {"rows": rows, "loadings": loadings, "height": shape[0], "width": shape[1]}
 
 
-def _settings(estimator: Any, found: Findings | SearchFindings) -> list[tuple[str, str]]:
+def _settings(estimator: Any, found: Findings) -> list[tuple[str, str]]:
     shown = {key: _brief(value) for key, value in _parameters(estimator).items()}
     return [
         ("estimator", type(estimator).__name__),
         *shown.items(),
         ("rows", f"{found.n_rows:,}" + (", in groups" if found.grouped else "")),
         ("columns", f"{len(found.names):,}"),
-        ("held-out parts", str(found.n_splits)),
+        ("held-out parts", str(found.search.n_splits)),
     ]
 
 
@@ -347,7 +297,7 @@ def _versions() -> list[tuple[str, str]]:
     ]
 
 
-def _code(estimator: Any, found: Findings | SearchFindings, given: Sequence[str]) -> str:
+def _code(estimator: Any, found: Findings, given: Sequence[str]) -> str:
     groups = ", groups=groups" if found.grouped and found.chosen_by_cv else ""
     arguments = "".join(f", {argument}={argument}" for argument in given)
     name = type(estimator).__name__

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._data.words import counted
+from attenua._estimate.words import counted
 from attenua.cli.readers.form import MISSING, CsvOptions, find_form, is_missing, is_number
 from attenua.cli.readers.source import (
     NOT_NUMBERS,

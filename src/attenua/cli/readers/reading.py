@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._data.words import counted
+from attenua._estimate.words import counted
 from attenua.cli.readers.form import CsvOptions
 from attenua.cli.readers.formats import open_source
 from attenua.cli.readers.roles import (

@@ -114,7 +114,7 @@ class Scatter {
       const marks = [shape(this.svg, "line", { class: "arrow", x1: px(0), y1: py(0), x2: x, y2: y }), shape(this.svg, "circle", { class: "arrowhead", cx: x, cy: y, r: 3 })];
       for (const mark of marks) shape(mark, "title", {}, name);
     }
-    // Long arrows are named first, beside their ends, on the far side if possible. A name that would cover another
+    // Long arrows are named first, next to their ends, on the far side if possible. A name that would cover another
     // name or end is left to the title and to the loadings below.
     const length = ({ x, y }) => Math.hypot(x - px(0), y - py(0));
     const taken = arrows.map(({ x, y }) => ({ left: x - 4, right: x + 4, top: y - 4, bottom: y + 4 }));

@@ -1,5 +1,6 @@
-"""A fitted estimator shows its answer in a notebook, above scikit-learn's diagram and inside a pipeline's."""
+"""The answer of a fitted estimator in words, above scikit-learn's diagram and inside a pipeline's."""
 
+import itertools
 from xml.etree import ElementTree
 
 import numpy as np
@@ -10,7 +11,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, load_model, save_model
-from attenua._estimate.answer import choices_in_words, percent_of
+from attenua._estimate.words import (
+    NO_TURN,
+    Evidence,
+    choices_in_words,
+    counted,
+    listed,
+    percent_of,
+    recommend,
+)
 from tests.helpers import spiked_rows
 
 X = spiked_rows(40, 6)
@@ -136,3 +145,48 @@ def test_a_small_gain_does_not_read_as_none_and_one_component_is_one():
     assert [percent_of(gain) for gain in (0.0, 0.0004, 0.0005, 0.058)] == ["0.0%", "0.04%", "0.1%", "5.8%"]
     _, facts = shown(CorrectedPCA(1).fit(X))
     assert facts["fitted"].startswith("1 component, ")
+
+
+CLEAR = Evidence("It removes 5%.", is_pca=False, turn=20.0, gain=0.05, expected=0.04, is_clear=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({}, "Yes"),
+        ({"turn": NO_TURN}, "Yes"),
+        ({"turn": np.nextafter(NO_TURN, 0)}, "It makes no difference"),
+        ({"turn": 0.0}, "It makes no difference"),
+        ({"is_pca": True}, "No: use ordinary PCA"),
+        ({"is_clear": False}, "Perhaps"),
+        ({"gain": -0.05}, "No"),
+        ({"gain": -0.05, "expected": -0.05}, "No"),
+        ({"gain": 0.0}, "Perhaps not"),
+        ({"gain": 0.0, "expected": 0.0}, "Perhaps not"),
+        ({"expected": 0.0}, "Perhaps not"),
+        ({"expected": -1e-9}, "Perhaps not"),
+        ({"expected": float("nan")}, "Perhaps not"),
+        ({"expected": None}, "Perhaps"),
+        ({"expected": None, "gain": 0.0}, "Perhaps not"),
+        ({"chosen_otherwise": True}, "Held-out rows choose otherwise"),
+    ],
+)
+def test_each_border_has_its_word(change, word):
+    assert recommend(CLEAR._replace(**change)).word == word
+
+
+def test_yes_is_said_only_where_nothing_speaks_against_it():
+    cases = itertools.product(
+        [False, True], [0.0, 0.04, 5.0], [-0.1, 0.0, 0.1], [-0.1, 0.0, 0.1], [False, True]
+    )
+    for is_pca, turn, gain, expected, is_clear in cases:
+        answer = recommend(Evidence("Said.", is_pca, turn, gain, expected, is_clear))
+        all_for_it = not is_pca and f"{turn:.1f}" != "0.0" and gain > 0 and expected > 0 and is_clear
+        assert (answer.word == "Yes") == (answer.kind == "clear") == all_for_it
+        if f"{turn:.1f}" == "0.0":
+            assert answer.kind == "pca"
+
+
+def test_lists_and_counts_in_words():
+    assert [listed(list("abc")[:k]) for k in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
+    assert [counted(number, "row") for number in (0, 1, 1000)] == ["0 rows", "1 row", "1,000 rows"]

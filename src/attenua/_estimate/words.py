@@ -1,0 +1,265 @@
+"""Results in words: the sentences that estimators, notebooks, the shell and the page print."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, NamedTuple
+
+from attenua._select.steps import Step
+
+# What a paired gain says of itself.
+ADVICE = {
+    "pca": "Ordinary PCA: strength 0 gains and loses nothing.",
+    "clear": "The gain stands clear of its noise.",
+    "unclear": "The gain does not stand clear of its noise; ordinary PCA may serve as well here.",
+}
+# A turn that the page shows as 0.0 degrees.
+NO_TURN = 0.05
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came out of a fit.
+
+    Attributes
+    ----------
+    caption : str
+        In a few words, for a box of a pipeline's diagram.
+    title : str
+        In a sentence.
+    facts : tuple of (str, str)
+        Names and values.
+    """
+
+    caption: str
+    title: str
+    facts: tuple[tuple[str, str], ...]
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things: 1 row, 1,000 rows."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return a list in words: a, b and c."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def spoken(correction: str) -> str:
+    """Return what a correction is called in a sentence."""
+    return correction.replace("_", " ")
+
+
+def capitalised(sentence: str) -> str:
+    """Return a sentence with a capital first letter."""
+    return sentence[:1].upper() + sentence[1:]
+
+
+def taken_in_words(strengths: Mapping[str, float]) -> list[str]:
+    """Return the corrections of strength above 0, each with its strength."""
+    return [f"{spoken(name)} {strength:g}" for name, strength in strengths.items() if strength]
+
+
+def strengths_in_words(strengths: Mapping[str, float]) -> str:
+    """Return the strengths above 0 as a text; without any, PCA."""
+    return ", ".join(taken_in_words(strengths)) or "ordinary PCA"
+
+
+def choices_in_words(choices: Sequence[Mapping[str, float]]) -> str:
+    """Return the choices that are averaged, the most frequent first."""
+    counts = Counter(strengths_in_words(choice) for choice in choices)
+    if len(counts) == 1:
+        return next(iter(counts))
+    return "; ".join(f"{words} ({count} of {len(choices)})" for words, count in counts.most_common())
+
+
+def percent_of(gain: float) -> str:
+    """Return a gain in percent with one decimal, or more where that would read as nothing."""
+    return f"{gain:.1%}" if abs(gain) >= 0.0005 or gain == 0 else f"{100 * gain:.1g}%"
+
+
+def gain_in_words(gain: float, error: float) -> str:
+    """Return a part of PCA's held-out risk in percent, with its standard error where there is one."""
+    sure = f"standard error {error:.2%}" if isfinite(error) else "one split has no standard error"
+    return f"{gain:.2%} of PCA's held-out risk, {sure}"
+
+
+def verdict(
+    chosen: Mapping[str, float], choices: Sequence[Mapping[str, float]], gain: float, gives_pca: bool
+) -> str:
+    """Return what came out of a search, in a sentence or two.
+
+    Parameters
+    ----------
+    chosen : mapping
+        Strengths that all splits chose.
+    choices : sequence of mappings
+        Strengths whose subspaces are averaged.
+    gain : float
+        Part of PCA's held-out risk that the chosen strengths remove.
+    gives_pca : bool
+        Whether the subspace of all rows is PCA's.
+    """
+    if not any(strength for choice in choices for strength in choice.values()):
+        return "PCA: no correction reconstructs held-out rows clearly better."
+    if gives_pca:
+        return (
+            "PCA: some strengths reconstruct held-out rows better, but on all rows they give PCA's subspace "
+            "(as attenuation does where all columns have the same variance)."
+        )
+    taken = taken_in_words(chosen)
+    if taken:
+        verb = "removes" if len(taken) == 1 else "remove"
+        sentence = f"{capitalised(listed(taken))} {verb} {percent_of(gain)} of PCA's held-out risk."
+    else:
+        sentence = "By all splits no correction is clearly better than PCA."
+    differing = sum(choice != chosen for choice in choices)
+    if differing:
+        verb = "differs" if differing == 1 else "differ"
+        sentence += f" {differing} of the {len(choices)} choices that are averaged {verb} from this."
+    return sentence
+
+
+def size_of_fit(estimator: Any) -> tuple[str, str]:
+    """Return the fact that says what was fitted to what."""
+    share = float(estimator.explained_variance_ratio_.sum())
+    return "fitted", (
+        f"{counted(estimator.n_components_, 'component')}, {share:.1%} of the variance of "
+        f"{counted(estimator.n_samples_, 'row')}, {counted(estimator.n_features_in_, 'column')}"
+    )
+
+
+def given_answer(estimator: Any, strengths: Mapping[str, float]) -> Answer:
+    """Return the answer of an estimator whose strengths were given."""
+    words, name = strengths_in_words(strengths), type(estimator).__name__
+    return Answer(
+        words,
+        f"{capitalised(words)}, as given",
+        (("gain", f"not measured; {name}CV holds rows out and measures it"), size_of_fit(estimator)),
+    )
+
+
+def chosen_answer(estimator: Any, chosen: str, facts: Sequence[tuple[str, str]]) -> Answer:
+    """Return the answer of an estimator whose search took corrections.
+
+    Parameters
+    ----------
+    estimator : fitted estimator with ``verdict_`` and ``gain_``
+        What was fitted.
+    chosen : str
+        The strengths in words.
+    facts : sequence of (str, str)
+        How large the gain is, and how sure.
+    """
+    caption = f"{chosen}, gain {percent_of(estimator.gain_)}"
+    return Answer(caption, estimator.verdict_, (*facts, size_of_fit(estimator)))
+
+
+def paired_facts(paired: Any) -> list[tuple[str, str]]:
+    """Return what a :class:`attenua.paired.PairedGain` says about a strength above 0."""
+    compared = paired.differences.shape[1]
+    facts = [
+        ("strength", f"{paired.alpha:g}, of {compared} compared"),
+        ("gain", gain_in_words(paired.gain, paired.standard_error)),
+    ]
+    if paired.n_splits > 1:
+        low, high = paired.interval
+        facts += [
+            ("95% interval", f"{low:.2%} to {high:.2%}"),
+            ("to expect of new rows", gain_in_words(paired.crossed_gain, paired.crossed_error)),
+            ("how sure", paired.advice),
+        ]
+    better = f"better in {paired.n_better} of {paired.n_splits}, worse in {paired.n_worse}"
+    return [*facts, ("held-out parts", better)]
+
+
+def described(source: str, estimator: Any) -> str:
+    """Return the answer of a fitted estimator in a few lines, for the shell."""
+    answer = estimator._answer()
+    facts = [f"{capitalised(name)}: {value}" for name, value in answer.facts]
+    # The rows and columns come first: a wrong reading of a file shows there.
+    lines = [f"{source}: {dict(answer.facts)['fitted']}.", answer.title]
+    steps = getattr(estimator, "steps_", None)
+    if steps is not None:
+        lines += ["", repr(steps), ""]
+    return "\n".join([*lines, *facts[:-1]]).rstrip()
+
+
+def outcome_of_step(step: Step) -> str:
+    """Return what came of a step of a search, and why, in a sentence or two."""
+    if not step.strengths:
+        return f"{capitalised(step.why)}."
+    if step.best == 0:
+        return f"Not taken: {step.why}."
+    error = f" ± {100 * step.standard_error:.2g}" if isfinite(step.standard_error) else ""
+    gain = f"Strength {step.best:g} removes {100 * step.gain:.2f}%{error} of PCA's held-out risk"
+    needed = f", and had to remove more than {100 * step.needed:.2f}%" if step.needed else ""
+    return f"{gain}{needed}. {'Taken' if step.taken else 'Not taken'}: {step.why}."
+
+
+class Evidence(NamedTuple):
+    """What a recommendation rests on.
+
+    Attributes
+    ----------
+    said : str
+        What came out of the fit, in a sentence.
+    is_pca : bool
+        Whether no correction is in the fit.
+    turn : float
+        Largest principal angle between the fit and PCA, in degrees.
+    gain : float
+        Part of PCA's held-out risk that the fit removes.
+    expected : float
+        The same, judged by choices that did not see the rows they are judged on; None where there are none.
+    is_clear : bool
+        Whether the gain stands clear of its noise.
+    chosen_otherwise : bool
+        Whether the strengths were given, and held-out rows choose others.
+    """
+
+    said: str
+    is_pca: bool
+    turn: float
+    gain: float
+    expected: float | None
+    is_clear: bool
+    chosen_otherwise: bool = False
+
+
+class Recommendation(NamedTuple):
+    """Whether to use a fit: its kind ("pca", "clear" or "unclear"), a word or two, and sentences."""
+
+    kind: str
+    word: str
+    sentence: str
+
+
+def recommend(seen: Evidence) -> Recommendation:
+    """Return whether to use a fit on its data, from all evidence at once, so that nothing contradicts it."""
+    if seen.chosen_otherwise:
+        return Recommendation("unclear", "Held-out rows choose otherwise", seen.said)
+    if seen.is_pca:
+        return Recommendation("pca", "No: use ordinary PCA", seen.said)
+    if seen.turn < NO_TURN:
+        sentence = (
+            f"{seen.said} On all rows the fit turns PCA's subspace by less than {NO_TURN:g} degrees, which "
+            "nobody would notice: ordinary PCA serves as well."
+        )
+        return Recommendation("pca", "It makes no difference", sentence)
+    if seen.gain < 0:
+        return Recommendation("pca", "No", "Held-out rows are reconstructed worse than by PCA.")
+    if seen.expected is not None and not seen.expected > 0:
+        doubt = "Judged by choices that did not see them, held-out rows gain nothing."
+        return Recommendation("unclear", "Perhaps not", f"{seen.said} {doubt}")
+    if seen.gain == 0:
+        # Choices without single parts differ from PCA and are averaged; the choice by all parts is PCA.
+        return Recommendation("unclear", "Perhaps not", seen.said)
+    if seen.expected is None:
+        doubt = "Too few parts were held out to say what to expect of new rows."
+        return Recommendation("unclear", "Perhaps", f"{seen.said} {doubt}")
+    if seen.is_clear:
+        return Recommendation("clear", "Yes", seen.said)
+    return Recommendation("unclear", "Perhaps", f"{seen.said} {ADVICE['unclear']}")

@@ -1,0 +1,69 @@
+"""What is known about a fit, as data for ``--json``."""
+
+import json
+import math
+from typing import Any
+
+from attenua import AttenuatedPCACV, CorrectedPCACV, paired_gain
+from attenua.cli.readers import Table
+
+
+def as_record(table: Table, model: Any) -> dict[str, Any]:
+    """Return what was fitted, what it gains and how sure that is."""
+    n, p = table.X.shape
+    record = {
+        "data": table.source,
+        "estimator": type(model).__name__,
+        "n_rows": n,
+        "n_columns": p,
+        "n_components": model.n_components_,
+        "explained_variance_ratio": model.explained_variance_ratio_.tolist(),
+        "notes": list(table.notes),
+    }
+    if not isinstance(model, CorrectedPCACV | AttenuatedPCACV):
+        return record
+    settings = {"cv": model.cv, "repeats": model.n_repeats, "seed": model.random_state}
+    found = _search_record(model) if isinstance(model, CorrectedPCACV) else _strength_record(model)
+    return record | found | {"settings": settings | {"grouped": table.groups is not None}}
+
+
+def dump(record: dict[str, Any]) -> str:
+    """Return a record as JSON text."""
+    return json.dumps(record, indent=2, allow_nan=False)
+
+
+def _search_record(model: CorrectedPCACV) -> dict[str, Any]:
+    steps = [
+        record | {"standard_error": _number(record["standard_error"])} for record in model.steps_.to_records()
+    ]
+    return {
+        "corrections": model.corrections_,
+        "choices": model.choices_,
+        "steps": steps,
+        "gain": model.gain_,
+        "left_out_gain": model.left_out_gain_,
+        "verdict": model.verdict_,
+        "folds": model.folds_,
+    }
+
+
+def _strength_record(model: AttenuatedPCACV) -> dict[str, Any]:
+    paired = paired_gain(model)
+    return {
+        "alpha": model.alpha_,
+        "gain": paired.gain,
+        "gain_standard_error": _number(paired.standard_error),
+        "gain_interval_95": [_number(end) for end in paired.interval],
+        "gain_strength_chosen_elsewhere": paired.crossed_gain,
+        "gain_strength_chosen_elsewhere_standard_error": _number(paired.crossed_error),
+        "verdict": paired.verdict,
+        "n_splits": paired.n_splits,
+        "n_splits_better": paired.n_better,
+        "n_splits_worse": paired.n_worse,
+        "alphas": model.alphas_.tolist(),
+        "cv_risk": model.cv_risk_.tolist(),
+    }
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,190 @@
+"""What held-out rows chose, of either kind of estimator: the paper's is a search of one step."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, paired_gain
+from attenua._correct.strengths import NAMED_STRENGTHS
+from attenua._data.namespace import to_host
+from attenua._estimate.words import verdict
+from attenua._select.steps import Step, Steps
+from attenua.paired import PairedGain
+
+Array = NDArray[np.float64]
+Strengths = dict[str, float]
+
+# Gains below this are rounding errors.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Search:
+    """What held-out rows chose: in the fit or, where strengths were given, in a search made for the page.
+
+    Attributes
+    ----------
+    chosen, judged : dict
+        The strengths that were chosen, and those that the gain is of.
+    choices : list of dict
+        Choices that are averaged; empty where the strengths of least risk are taken as they are.
+    steps : Steps
+        What each step compared.
+    verdict : str
+        What came out, in a sentence.
+    gain, gain_error : float
+        Part of PCA's held-out risk that the judged strengths remove, and its standard error.
+    expected, expected_error : float
+        The same of choices that did not see the rows they are judged on; None where too few parts were held
+        out.
+    is_clear : bool
+        Whether the gain stands clear of its noise.
+    candidates, gains : list of dict, ndarray
+        All strengths that were compared, and the gain of each.
+    pca_risk : float
+        Held-out risk of PCA.
+    n_splits, folds : int, str
+        The number of held-out parts, and what they are.
+    paired : PairedGain or None
+        Differences to PCA of every strength of attenuation, where that is all that was compared.
+    """
+
+    chosen: Strengths
+    judged: Strengths
+    choices: list[Strengths]
+    steps: Steps
+    verdict: str
+    gain: float
+    gain_error: float
+    expected: float | None
+    expected_error: float
+    is_clear: bool
+    candidates: list[Strengths]
+    gains: Array
+    pca_risk: float
+    n_splits: int
+    folds: str
+    paired: PairedGain | None = None
+
+    def gain_of(self, strengths: Strengths) -> float:
+        """Return the gain of some strengths; NaN where they were not compared."""
+        wanted = _above_zero(strengths)
+        places = [k for k, candidate in enumerate(self.candidates) if _above_zero(candidate) == wanted]
+        return float(self.gains[places[0]]) if places else float("nan")
+
+    @property
+    def best_but_pca(self) -> Strengths | None:
+        """The best candidate other than PCA, where there is one."""
+        places = [k for k, candidate in enumerate(self.candidates) if any(candidate.values())]
+        return self.candidates[max(places, key=lambda k: self.gains[k])] if places else None
+
+
+def strengths_of(estimator: Any) -> Strengths:
+    """Return the strengths that an estimator chose or was given."""
+    if isinstance(estimator, CorrectedPCACV):
+        return dict(estimator.corrections_)
+    if isinstance(estimator, CorrectedPCA):
+        return dict(estimator._strengths())
+    alpha = estimator.alpha_ if isinstance(estimator, AttenuatedPCACV) else estimator.alpha
+    return {"attenuation": float(alpha)}
+
+
+def search_of(estimator: Any, X: Any, groups: Any) -> Search:
+    """Return the search of a fitted estimator or, where its strengths were given, one for the same rows."""
+    rank = int(estimator.n_components_)
+    if isinstance(estimator, AttenuatedPCACV):
+        return _search_of_one_step(estimator)
+    if isinstance(estimator, CorrectedPCACV):
+        return _search_of_steps(estimator)
+    columns = {"feature_groups": estimator.feature_groups}
+    if isinstance(estimator, AttenuatedPCA):
+        alphas = np.append(NAMED_STRENGTHS["direct"], estimator.alpha)
+        model = AttenuatedPCACV(rank, alphas=alphas, **columns).fit(X, groups=groups)
+        # A strength above 0 that was given is judged itself.
+        return _search_of_one_step(model, estimator.alpha or None)
+    search = CorrectedPCACV(rank, neighbours=estimator.neighbours, **columns)
+    return _search_of_steps(search.fit(X, groups=groups))
+
+
+def _search_of_steps(model: CorrectedPCACV) -> Search:
+    gain_error, expected_error = model._gain_errors()
+    judged = len(model.choices_) > 1 or not any(model.corrections_.values())
+    return Search(
+        chosen=dict(model.corrections_),
+        judged=dict(model.corrections_),
+        choices=model.choices_,
+        steps=model.steps_,
+        verdict=model.verdict_,
+        gain=model.gain_,
+        gain_error=gain_error,
+        expected=model.left_out_gain_ if judged else None,
+        expected_error=expected_error,
+        is_clear=model.left_out_gain_ > 2 * expected_error,
+        candidates=model.candidates_,
+        gains=_gains(model),
+        pca_risk=float(model.cv_risk_[0]),
+        n_splits=len(model.cv_risk_folds_),
+        folds=model.folds_,
+    )
+
+
+def _search_of_one_step(model: AttenuatedPCACV, given: float | None = None) -> Search:
+    paired = paired_gain(model, given)
+    judged = {"attenuation": paired.alpha}
+    said = model.verdict_ if given is None else verdict(judged, [judged], paired.gain, gives_pca=False)
+    alphas = to_host(model.alphas_).tolist()
+    # PCA itself neither gains nor loses, whatever single parts would choose.
+    expected = paired.crossed_gain if paired.alpha else 0.0
+    return Search(
+        chosen=strengths_of(model),
+        judged=judged,
+        choices=[],
+        steps=Steps([_only_step(model, paired)]),
+        verdict=said,
+        gain=paired.gain,
+        gain_error=paired.standard_error,
+        expected=expected if paired.n_splits > 1 else None,
+        expected_error=paired.crossed_error,
+        is_clear=paired.verdict == "clear",
+        candidates=[{"attenuation": alpha} for alpha in alphas],
+        gains=_gains(model),
+        pca_risk=float(model.cv_risk_[0]),
+        n_splits=paired.n_splits,
+        folds=model.folds_,
+        paired=paired,
+    )
+
+
+def _only_step(model: AttenuatedPCACV, paired: PairedGain) -> Step:
+    """Return the choice of a strength of least risk as a step: any gain is enough."""
+    gains, alphas = _gains(model), to_host(model.alphas_)
+    taken, best = bool(model.alpha_ > 0), int(np.argmax(gains))
+    if taken:
+        best, why = int(np.flatnonzero(alphas == model.alpha_)[0]), "its held-out risk is the least"
+    elif gains[best] > _ROUNDING:
+        why = "on all rows it gives PCA's subspace"
+    else:
+        best, why = 0, "no strength lowers the risk"
+    return Step(
+        "attenuation",
+        tuple(alphas.tolist()),
+        tuple(to_host(model.cv_risk_).tolist()),
+        float(alphas[best]),
+        float(gains[best]),
+        float(paired.errors[best]),
+        0.0,
+        taken,
+        why,
+    )
+
+
+def _gains(model: Any) -> Array:
+    """Return the part of PCA's held-out risk that each candidate removes."""
+    risk = np.asarray(to_host(model.cv_risk_), dtype=float)
+    return 1 - risk / risk[0] if risk[0] > 0 else np.zeros_like(risk)
+
+
+def _above_zero(strengths: Strengths) -> Strengths:
+    return {name: strength for name, strength in strengths.items() if strength}

@@ -1,0 +1,302 @@
+"""What the page shows, computed: the search of a fit, what its corrections did, and PCA next to it."""
+
+import warnings
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import polar
+from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
+from sklearn.utils.validation import check_is_fitted
+
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
+from attenua._correct.registry import SEARCH_ORDER
+from attenua._data.checks import checked_matrix
+from attenua._data.moments import Moments, in_data_units
+from attenua._data.namespace import to_host
+from attenua._data.rows import HostRows
+from attenua._estimate.words import Evidence, Recommendation, recommend, strengths_in_words
+from attenua.report.choice import Search, search_of, strengths_of
+from attenua.report.why import Why, find_why
+
+Array = NDArray[np.float64]
+
+# Held-out rows that are shown.
+_EXAMPLES = 6
+
+
+@dataclass(frozen=True)
+class Move:
+    """What one correction did to the subspace of all rows.
+
+    Attributes
+    ----------
+    correction : str
+        The correction.
+    strength : float
+        Its strength.
+    angle : float
+        Largest principal angle, in degrees, to the subspace before it.
+    gain : float
+        Part of PCA's held-out risk that it and those before it remove; NaN where they were not compared.
+    changes : ndarray of shape (n_features,)
+        How far the weights of each column moved, after the components are turned to fit those before.
+    """
+
+    correction: str
+    strength: float
+    angle: float
+    gain: float
+    changes: Array
+
+    def most_moved(self, names: Sequence[str], count: int = 4) -> list[str]:
+        """Return the names of the columns that moved most."""
+        return [names[i] for i in np.argsort(-self.changes, kind="stable")[:count]]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Held-out rows and their reconstructions by fits that did not see them: PCA, and another."""
+
+    rows: NDArray[np.intp]
+    original: Array
+    pca: Array
+    other: Array
+    pca_error: Array
+    other_error: Array
+    n_held_out: int
+    n_better: int
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything the page shows.
+
+    ``strengths`` are those of the fit. ``compared`` are the strengths that the page sets next to PCA: those
+    of the fit or, where it is PCA, those of the best other candidate. ``pca`` and ``other`` are the loadings
+    of both, a row for each component, in the signs of the fit's; ``other`` is None where there is nothing to
+    compare. ``why`` is there for attenuation alone.
+    """
+
+    kind: str
+    search: Search
+    strengths: dict[str, float]
+    compared: dict[str, float]
+    chosen_by_cv: bool
+    is_pca: bool
+    names: list[str]
+    n_rows: int
+    n_components: int
+    grouped: bool
+    pca: Array
+    pca_ratio: Array
+    other: Array | None
+    angles: Array
+    moves: list[Move]
+    variances: Array
+    examples: Examples | None
+    why: Why | None
+
+    @property
+    def label(self) -> str:
+        """What the subspace next to PCA's is called."""
+        return strengths_in_words(self.compared) if self.is_pca else self.kind
+
+    @property
+    def choices(self) -> list[tuple[str, list[int]]]:
+        """Different choices in words, and the held-out parts (from 1) without which each was made."""
+        parts = defaultdict(list)
+        for number, choice in enumerate(self.search.choices, start=1):
+            parts[strengths_in_words(choice)].append(number)
+        return sorted(parts.items(), key=lambda item: (-len(item[1]), item[1]))
+
+    @property
+    def recommendation(self) -> Recommendation:
+        """Whether to use the fit on these data."""
+        search = self.search
+        return recommend(
+            Evidence(
+                said=search.verdict,
+                is_pca=self.is_pca,
+                turn=self.angles[0],
+                gain=search.gain,
+                expected=search.expected,
+                is_clear=search.is_clear,
+                chosen_otherwise=search.judged != self.strengths,
+            )
+        )
+
+
+def find(
+    estimator: Any,
+    X: Any,
+    *,
+    feature_names: Any = None,
+    groups: ArrayLike | None = None,
+    random_state: int = 0,
+) -> Findings:
+    """Compute what the page shows about a fitted estimator and the rows it was fitted to."""
+    if not isinstance(estimator, CorrectedPCA | CorrectedPCACV | AttenuatedPCA | AttenuatedPCACV):
+        raise ValueError(
+            "estimator must be a CorrectedPCACV, CorrectedPCA, AttenuatedPCACV or AttenuatedPCA; got "
+            f"{type(estimator).__name__}."
+        )
+    check_is_fitted(estimator)
+    rows, names = checked_matrix(X)
+    names = column_names(estimator, names, feature_names, rows.shape[1])
+    moments = HostRows(rows, feature_names=names).moments()
+    check_rows(estimator, moments, rows.shape)
+    n, rank = rows.shape[0], int(estimator.n_components_)
+    with warnings.catch_warnings():
+        # A tie is the estimator's own, which has warned of it.
+        warnings.filterwarnings("ignore", message="The cut at n_components")
+        search = search_of(estimator, rows, groups)
+        strengths = strengths_of(estimator)
+        chosen_by_cv = isinstance(estimator, CorrectedPCACV | AttenuatedPCACV)
+        averaged = search.choices if chosen_by_cv and search.choices else [strengths]
+        is_pca = not any(strength for choice in averaged for strength in choice.values())
+        compared = search.best_but_pca or strengths if is_pca else strengths
+        stages = _stages(estimator, compared)
+        fitted = [np.asarray(stage.fit(rows).components_, dtype=float) for stage in stages]
+        pca, other = _loadings(estimator, stages, is_pca)
+        end = fitted[-1] if is_pca else np.asarray(to_host(estimator.components_), dtype=float)
+        examples, why = None, None
+        if len(stages) > 1:
+            examples = held_out_examples(rows, groups, [stages[0], stages[-1]], random_state)
+        if isinstance(estimator, AttenuatedPCA | AttenuatedPCACV):
+            why = find_why(estimator, rows, moments, compared["attenuation"], search.steps[0], random_state)
+    return Findings(
+        kind="attenuated" if why else "corrected",
+        search=search,
+        strengths=strengths,
+        compared=compared,
+        chosen_by_cv=chosen_by_cv,
+        is_pca=is_pca,
+        names=names,
+        n_rows=n,
+        n_components=rank,
+        grouped=groups is not None,
+        pca=pca,
+        pca_ratio=stages[0].explained_variance_ratio_,
+        other=other,
+        angles=angles_between(fitted[0], end),
+        moves=_moves(compared, fitted, search),
+        variances=in_data_units(moments.variances * n / (n - 1), moments.unit),
+        examples=examples,
+        why=why,
+    )
+
+
+def column_names(estimator: Any, from_data: list[str] | None, given: Any, p: int) -> list[str]:
+    """Return the names of the columns: those given, else of the estimator, of the data, or numbers."""
+    names = given if given is not None else getattr(estimator, "feature_names_in_", from_data)
+    names = [f"column {number}" for number in range(1, p + 1)] if names is None else [str(n) for n in names]
+    if len(names) != p:
+        raise ValueError(f"feature_names must name each of the {p} columns; got {len(names)} names.")
+    return names
+
+
+def check_rows(estimator: Any, moments: Moments, shape: tuple[int, int]) -> None:
+    """Raise an error where rows cannot be those that the estimator was fitted to."""
+    if shape != (estimator.n_samples_, estimator.n_features_in_):
+        raise ValueError(
+            f"X must be the rows the estimator was fitted on, {estimator.n_samples_} x "
+            f"{estimator.n_features_in_}; got {shape[0]} x {shape[1]}."
+        )
+    mean, spread = moments.mean * moments.unit, np.sqrt(moments.variances.max()) * moments.unit
+    tolerance = 1e-3 if estimator.mean_.dtype == np.float32 else 1e-6
+    if not np.allclose(mean, estimator.mean_, rtol=tolerance, atol=tolerance * spread):
+        raise ValueError("X must be the rows the estimator was fitted on; their mean is not its mean_.")
+
+
+def angles_between(components: Array, others: Array) -> Array:
+    """Return the principal angles between two subspaces in degrees, decreasing."""
+    outside = others - (others @ components.T) @ components
+    return np.degrees(np.arcsin(np.clip(np.linalg.svd(outside, compute_uv=False), 0, 1)))
+
+
+def held_out_examples(X: Any, groups: Any, pair: Sequence[Any], random_state: int) -> Examples:
+    """Reconstruct held-out rows by PCA and another fit, from the most improved to the most worsened.
+
+    The two estimators of ``pair`` are fitted to four fifths of the rows, of whole groups where rows have
+    groups. The rows shown are spread evenly over the order of improvement.
+    """
+    splitter = (ShuffleSplit if groups is None else GroupShuffleSplit)(
+        1, test_size=0.2, random_state=random_state
+    )
+    train, held = next(splitter.split(np.empty(X.shape[0]), groups=groups))
+    rows = X[held].toarray() if sp.issparse(X) else np.asarray(X[held], dtype=float)
+    rebuilt = []
+    for estimator in pair:
+        rank = min(estimator.n_components, len(train))
+        model = copy(estimator).set_params(n_components=rank).fit(X[train])
+        rebuilt.append(model.inverse_transform(model.transform(rows)))
+    errors = [np.sum((rows - image) ** 2, axis=1) for image in rebuilt]
+    change = errors[1] - errors[0]
+    places = np.linspace(0, len(held) - 1, min(_EXAMPLES, len(held))).round().astype(int)
+    picked = np.argsort(change, kind="stable")[places]
+    return Examples(
+        rows=held[picked] + 1,
+        original=rows[picked],
+        pca=rebuilt[0][picked],
+        other=rebuilt[1][picked],
+        pca_error=errors[0][picked],
+        other_error=errors[1][picked],
+        n_held_out=len(held),
+        n_better=int((change < 0).sum()),
+    )
+
+
+def _stages(estimator: Any, strengths: Mapping[str, float]) -> list[CorrectedPCA]:
+    """Return PCA, and what it becomes by one correction after another."""
+    pca = CorrectedPCA(
+        int(estimator.n_components_),
+        neighbours=getattr(estimator, "neighbours", None),
+        feature_groups=estimator.feature_groups,
+    )
+    stages = [pca]
+    for name in _taken(strengths):
+        stage = copy(stages[-1])
+        setattr(stage, name, strengths[name])
+        stages.append(stage)
+    return stages
+
+
+def _taken(strengths: Mapping[str, float]) -> list[str]:
+    return [name for name in SEARCH_ORDER if strengths.get(name)]
+
+
+def _loadings(estimator: Any, stages: list[CorrectedPCA], is_pca: bool) -> tuple[Array, Array | None]:
+    """Return the loadings of PCA and of what is compared with it, in the signs of the fit."""
+    fit = np.asarray(to_host(estimator.loadings_), dtype=float).T
+    if not is_pca:
+        return _turned_towards(fit, stages[0].loadings_.T), fit
+    return fit, _turned_towards(fit, stages[-1].loadings_.T) if len(stages) > 1 else None
+
+
+def _turned_towards(components: Array, others: Array) -> Array:
+    """Return the other components with the signs that make them comparable."""
+    signs = np.where(np.einsum("ij,ij->i", components, others) < 0, -1.0, 1.0)
+    return others * signs[:, None]
+
+
+def _moves(strengths: Mapping[str, float], fitted: list[Array], search: Search) -> list[Move]:
+    moves, so_far = [], {}
+    for name, before, after in zip(_taken(strengths), fitted[:-1], fitted[1:], strict=True):
+        so_far[name] = strengths[name]
+        turn, _ = polar(after @ before.T)
+        moves.append(
+            Move(
+                name,
+                strengths[name],
+                float(angles_between(before, after)[0]),
+                search.gain_of(so_far),
+                np.linalg.norm(turn.T @ after - before, axis=0),
+            )
+        )
+    return moves
