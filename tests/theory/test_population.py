@@ -184,7 +184,6 @@ def test_oracle_leaves_out_row_tempering_where_the_law_has_no_moments_of_it():
         assert population.oracle(50, law=law) == population.oracle(50, names, law=law)
 
 
-@pytest.mark.slow
 def test_oracle_goes_on_where_the_risk_of_pca_is_infinite():
     """One sweep is not enough: row tempering was chosen before the others were."""
     population, law = Population(np.diag([0.5, 0.7, 1.0, 1.4, 2.0, 1.0]) + 1, 1), StudentT(3)
@@ -309,7 +308,6 @@ def test_damping_of_correlations_below_their_errors_is_not_recommended_in_silenc
         ),
         ([[1, np.nan], [np.nan, 1]], 1, r"covariance must be finite; entry \(0, 1\) is nan"),
         ([[1, 2], [2, 1]], 1, "covariance must have no negative eigenvalue; its smallest is -1"),
-        (-np.eye(3), 1, "covariance must have no negative eigenvalue"),
         (
             np.diag([3, 2, 2, 2, 1]),
             2,
@@ -317,7 +315,6 @@ def test_damping_of_correlations_below_their_errors_is_not_recommended_in_silenc
         ),
         (np.zeros((3, 3)), 1, "eigenvalues 1 to 3 tie at 0"),
         (np.diag([2, 1]), 2, "n_components must be at least 1 and below the number of features, 2"),
-        (np.diag([2, 1]), 0, "n_components must be at least 1"),
         (np.diag([2, 1]), 1.0, "n_components must be an integer"),
         (np.diag([2, 1]), True, "n_components must be an integer"),
     ],

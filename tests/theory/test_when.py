@@ -101,10 +101,9 @@ def test_worth_until_where_the_target_is_preserved_and_where_nothing_helps():
     assert "no strength helps" in str(found["row_tempering"])
 
 
-@pytest.mark.slow
 def test_gains_at_other_sizes_are_those_of_another_call(found):
     for size in (20, 500):
-        names = ["attenuation", "row_tempering"]
+        names = ["attenuation", "damping"]
         other = when(MOVING, 2, size, law=StudentT(8), corrections=names, n_simulations=0)
         for name in names:
             np.testing.assert_allclose(found[name].gain_at(size), other[name].gain, atol=1e-12)
@@ -170,21 +169,16 @@ def test_damping_of_uncorrelated_columns():
     assert 0.5 < damping.simulated_gain < 1
 
 
-def test_columns_that_do_not_vary(sample):
-    rows = sample.copy()
-    rows[:, 3] = 2.0
-    found = when(rows, 1, n_simulations=10, random_state=0)
-    assert all(np.isfinite(e.gain) for e in found)
-
-
 def test_a_constant_column_of_a_sample_has_no_variance(sample):
     """The mean of many 0.1 is not 0.1, and tempering would make a variance of the difference."""
     X = sample[:, :6].copy()
     X[:, 2] = 0.1
-    options = {"corrections": ["tempering"], "n_simulations": 20, "random_state": 0}
+    strengths = {name: [0.5] for name in ("attenuation", "tempering", "damping", "row_tempering")}
+    options = {"corrections": strengths, "n_simulations": 5, "random_state": 0}
     with_zero, with_tenth = (when(some, 1, **options) for some in (np.where(X == 0.1, 0.0, X), X))
     assert with_tenth.table == with_zero.table
     assert with_tenth.population.covariance[2, 2] == 0
+    assert all(np.isfinite(e.gain) for e in with_tenth)
 
 
 @pytest.mark.slow
@@ -281,9 +275,7 @@ def test_words(found):
         ((MOVING, 2, 10), {"corrections": ["smoothing"]}, "smoothing needs neighbours"),
         ((MOVING, 2, 10), {"corrections": "all"}, "corrections must be"),
         ((np.full((15, 5), 0.1), 1), {}, "rows that differ"),
-        ((np.arange(5.0), 1), {}, "X must hold rows"),
         ((np.diag([2.0, 1, 0, 0]), 2, 30), {}, "PCA makes no error here"),
-        ((np.ones((4, 4)), 1, 30), {}, "PCA makes no error here"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(arguments, options, message):

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, paired_gain
+from attenua._correct.registry import CORRECTIONS
 from attenua._correct.strengths import NAMED_STRENGTHS
 from attenua._data.namespace import to_host
 from attenua._estimate.words import verdict

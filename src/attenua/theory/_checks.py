@@ -66,10 +66,10 @@ def as_strength(alpha: ArrayLike, name: str = "alpha") -> float:
     return float(strengths)
 
 
-def as_sample_size(n: Any, name: str = "n") -> float:
+def as_sample_size(n: Any) -> float:
     """Return a sample size: a finite number of at least 1."""
     if not isinstance(n, Real) or isinstance(n, bool) or not 1 <= float(n) < np.inf:
-        raise ValueError(f"{name} must be a sample size, a number of at least 1; got {n!r}.")
+        raise ValueError(f"n must be a sample size, a number of at least 1; got {n!r}.")
     return float(n)
 
 

@@ -334,15 +334,8 @@ class Geometry:
 
         That is :math:`P_*^\perp T P_* = 0` and :math:`\delta > 0` (Proposition target-preservation).
 
-        Parameters
-        ----------
-        law : str, law or array-like, default="gaussian"
-            Law of the rows; it matters to row tempering only.
-        tol : float, default=1e-8
-            Numerical meaning of the two conditions: :math:`\|P_*^\perp T P_*\|_F \le` `tol`
-            :math:`\|T\|_F`, and :math:`\delta >` `tol` :math:`\|T\|_F`.
-        **strengths : float or array-like
-            Strengths of the corrections by name.
+        Numerically, :math:`\|P_*^\perp T P_*\|_F \le` `tol` :math:`\|T\|_F` and :math:`\delta >` `tol`
+        :math:`\|T\|_F`.
         """
 
         def preserves(candidate: Strengths, law: Law) -> bool:

@@ -1,4 +1,4 @@
-"""The theory for people without a known covariance: a plug-in report, and what it is worth."""
+"""The theory at a sample covariance: a plug-in report, and how far to trust it."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -66,7 +66,7 @@ class PlugInReport:
     bias, sampling : ndarray of shape (n_strengths,)
         Plug-in :math:`B_{pop}(\alpha)` and :math:`K(\alpha) / n`.
     bootstrap : Bootstrap or None
-        Bootstrap of the curve; None when not asked for.
+        Bootstrap of the curve; None for ``n_bootstrap=0``.
     level : float
         Level of `band`.
     fitted_alpha : float or None
@@ -292,9 +292,8 @@ def _bootstrap(
         Z = rng.standard_normal((n, p)) @ root.T
         sample = Population(Z.T @ Z / n, d)
         for place, strength in enumerate(strengths):
-            # One decomposition serves the sample's own curve and the risk of what was fitted to it.
-            corrected = sample._corrected(Strengths(attenuation=float(strength)), law)
-            bias, coefficient = sample._parts_of(corrected)
-            curves[repeat, place] = bias + coefficient / n
-            risks[repeat, place] = excess_risk(at, corrected.cutoff.retained)
+            # One decomposition gives the sample's own curve and the risk of the subspace fitted to it.
+            fitted = sample._corrected(Strengths(attenuation=float(strength)), law)
+            curves[repeat, place] = sample._bias(fitted.cutoff) + sample._coefficient(fitted) / n
+            risks[repeat, place] = excess_risk(at, fitted.cutoff.retained)
     return Bootstrap(curves * population.unit, risks * population.unit)

@@ -42,10 +42,11 @@ class Population(Geometry):
     paper's Theorem target-moving-risk and its :math:`K_{move}`; the guide derives it for all corrections
     ("The theory of all corrections").
 
-    Everywhere the strengths are given by name, ``attenuation``, ``tempering``, ``damping``, ``smoothing`` and
-    ``row_tempering``, and are 0 where they are not. They are numbers or arrays that broadcast against each
-    other, and the answer has the shape they broadcast to. Matrices of a corrected population, gaps among
-    them, are in units of variance to the power 1 - tempering; risks are in units of variance.
+    All methods take strengths by name: ``attenuation``, ``tempering``, ``damping``, ``smoothing`` and
+    ``row_tempering``; those that are not given are 0. They are numbers or arrays that broadcast against each
+    other, and the answer has the shape they broadcast to. Matrices and gaps of a corrected population are in
+    units of variance to the power 1 - tempering; risks are in units of variance. The theory refuses other
+    corrections unless their strength is 0.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ class Population(Geometry):
     for an estimator that centres.
 
     Every `law` is "gaussian", one of the paper's other two ("t10" and "exponential"), a law such as
-    :class:`StudentT`, or an array of rows that stand for their law.
+    :class:`StudentT`, or an array of rows whose moments are used.
 
     Examples
     --------
@@ -109,14 +110,8 @@ class Population(Geometry):
         r"""Return the cost :math:`B_{pop} = \operatorname{tr}\{\Sigma (P_* - P_T)\}`.
 
         :math:`P_T` is the leading projector of the corrected population (for attenuation eq.
-        population-attenuated-projector), which needs a gap at the strengths asked for only.
-
-        Parameters
-        ----------
-        law : str, law or array-like, default="gaussian"
-            Law of the rows; it matters to row tempering only.
-        **strengths : float or array-like
-            Strengths of the corrections by name.
+        population-attenuated-projector), which must have a gap at these strengths. The law of the rows
+        matters to row tempering only.
         """
         return self._over(strengths, law, lambda *at: self._bias(self._corrected(*at).cutoff))
 
@@ -179,14 +174,7 @@ class Population(Geometry):
         The one general implementation is :func:`attenua.theory.sampling_coefficient`. For attenuation and
         Gaussian rows it is :math:`K_{move}(\alpha)`, which equals :math:`K(\alpha)` where the target is
         preserved and :math:`G(\alpha)` under balanced marginals; where the target moves it may be negative.
-        It needs a gap at the strengths asked for.
-
-        Parameters
-        ----------
-        law : str, law or array-like, default="gaussian"
-            Law of the rows.
-        **strengths : float or array-like
-            Strengths of the corrections by name.
+        The corrected population must have a gap at these strengths.
         """
         return self._over(strengths, law, lambda *at: self._coefficient(self._corrected(*at)))
 
@@ -199,7 +187,7 @@ class Population(Geometry):
 
         :math:`K = E \langle \mathcal L^{-1} Z, \mathcal H_\Sigma \mathcal L^{-1} Z \rangle` for the coupling
         :math:`Z` of the linear part (eq. general-risk-constant, there for attenuation). An error where the
-        target moves, since the theorem says nothing there.
+        target moves, since the theorem does not cover that.
         """
         _, candidates = as_candidates(strengths)
         options: dict[str, Any] = {"law": law, **strengths}
@@ -218,17 +206,7 @@ class Population(Geometry):
         return as_answer(np.asarray(c.G0 - 2 * strengths * c.C + strengths**2 * c.V))
 
     def excess_risk(self, n: float, *, law: Any = "gaussian", **strengths: ArrayLike) -> Any:
-        r"""Return :math:`B_{pop} + K/n`, the expected excess risk to order 1/n.
-
-        Parameters
-        ----------
-        n : float
-            Sample size.
-        law : str, law or array-like, default="gaussian"
-            Law of the rows.
-        **strengths : float or array-like
-            Strengths of the corrections by name.
-        """
+        r"""Return :math:`B_{pop} + K/n`, the expected excess risk of n rows to order 1/n."""
         return self._over(strengths, law, self._risk_at(n))
 
     def _risk_at(self, n: float) -> Callable[[Strengths, Law], float]:
@@ -242,9 +220,7 @@ class Population(Geometry):
 
     def _parts(self, candidate: Strengths, law: Law) -> tuple[float, float]:
         """Return bias and sampling coefficient from one eigendecomposition."""
-        return self._parts_of(self._corrected(candidate, law))
-
-    def _parts_of(self, at: Corrected) -> tuple[float, float]:
+        at = self._corrected(candidate, law)
         return self._bias(at.cutoff), self._coefficient(at)
 
     def benefit(self, n: float, *, law: Any = "gaussian", **strengths: ArrayLike) -> Any:

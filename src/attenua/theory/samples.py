@@ -39,7 +39,7 @@ def factor_covariance(S: Array, n_components: int, n: float) -> Array:
     values, vectors = np.linalg.eigh(S)
     leading, directions = values[::-1][:d], vectors[:, ::-1][:, :d]
     noise, ratio = values[:-d].sum() / (p - d), p / n
-    # The factors took some noise with them; two rounds settle how much.
+    # The factors hold some noise too; two rounds are enough to estimate how much.
     for _ in range(2):
         factors = _without_noise(leading, noise, ratio)
         noise = (np.trace(S) - factors.sum()) / (p - d)
