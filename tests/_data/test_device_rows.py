@@ -198,5 +198,7 @@ def test_columns_whose_variances_are_lost_are_named(lib):
     """Not those that are constant, however small they are."""
     X = spiked_rows(40, 6)
     X[:, 1], X[:, 2], X[:, 4] = np.where(np.arange(40) % 2, 1e-200, -1e-200), 1e-200, X[:, 4] * 1e-200
-    with pytest.raises(ValueError, match=r"numbers in columns 1, 4 that are too small compared with the others"):
+    with pytest.raises(
+        ValueError, match=r"numbers in columns 1, 4 that are too small compared with the others"
+    ):
         CorrectedPCA(2, tempering=1).fit(lib.array(X))
