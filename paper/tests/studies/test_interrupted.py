@@ -81,7 +81,7 @@ def tables(folder):
 
 def count_stored(folder):
     try:
-        # Not read-only: whoever reads after a kill must be able to undo what was half written.
+        # Not read-only: reading after a kill undoes what was half written.
         with closing(sqlite3.connect(f"file:{folder / RESULTS_FILE}?mode=rw", uri=True)) as connection:
             keys = "SELECT DISTINCT data, budget, version, subsample FROM results"
             return len(connection.execute(keys).fetchall())

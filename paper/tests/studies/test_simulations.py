@@ -260,7 +260,7 @@ def test_a_whole_run_is_complete_and_the_same_for_any_number_of_jobs(tiny):
     assert len(tiny.moving) == 13 * 42
     assert len(tiny.moving_best) == 13
     assert len(tiny.audit) == 3 * 2 * 22
-    # Only a claim may lack a number, where theory says none.
+    # Only a claim may have no number, where theory has none.
     for frame in (*tiny.frames.values(), tiny.claims.drop(columns="theory")):
         if frame is not tiny.claims:
             assert np.isfinite(frame.select_dtypes("number")).all(axis=None)

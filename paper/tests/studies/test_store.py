@@ -115,7 +115,7 @@ def test_a_file_that_cannot_be_used_is_named_and_left_as_it_is(path, damage, rea
 
 def test_results_without_settings_are_not_taken_for_a_new_run(path):
     change(path, "DELETE FROM settings")
-    with pytest.raises(StoreError, match="lacks the settings"):
+    with pytest.raises(StoreError, match="does not hold the settings"):
         ResultStore(path, {"seed": 2})
 
 

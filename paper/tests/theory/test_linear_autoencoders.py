@@ -1,4 +1,4 @@
-"""Linear autoencoder theory, against enumerated masks and optimisers that know none of it."""
+"""Linear autoencoder theory, against enumerated masks and general optimisers."""
 
 import itertools
 
