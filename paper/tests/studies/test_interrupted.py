@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from small_shell import SMALL
 
 from attenua_paper.studies.budget import RESULTS_FILE, run_study
 from attenua_paper.studies.store import KEY, read_results
 from attenua_paper.studies.study_output import summarise, write_study
+from paper.tests.studies.small_shell import SMALL
 
 pytestmark = [
     pytest.mark.slow,

@@ -2,7 +2,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.linalg import hadamard, sqrtm
-from small_shell import TINY
 
 from attenua.theory import LATENT_LAWS, LatentCoordinates, Population, draw_rows, moment_constants
 from attenua_paper.studies.published import SIMULATION_CLAIMS
@@ -34,6 +33,7 @@ from attenua_paper.studies.simulations.paper_populations import (
     unequal_design,
 )
 from attenua_paper.studies.simulations.simulation_tables import claims_table
+from paper.tests.studies.small_shell import TINY
 
 DESIGNS = {"balanced": balanced_design(), "unequal": unequal_design(), "rotating": rotating_design(3.0)}
 

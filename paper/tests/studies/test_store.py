@@ -9,10 +9,10 @@ import time
 from contextlib import closing
 
 import pytest
-from small_shell import SMALL
 
 from attenua_paper.studies.budget import RESULTS_FILE, run_study
 from attenua_paper.studies.store import ResultStore, SettingsMismatch, StoreError, read_results, read_runs
+from paper.tests.studies.small_shell import SMALL
 
 KEY = ("har", 64, 0, 0)
 GOOD = {"method": "a", "test_risk": 1.0, "gain": 0.0, "fallback": 0, "seconds": 0.1}
