@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from attenua._data.batches import from_arrow
-from attenua._data.blocks import magnitude
-from attenua._data.checks import checked_count, checked_random
-from attenua._data.frames import naming_text_columns
+from attenua._data.checks import checked_count, checked_random, naming_text_columns
 from attenua._data.namespace import check_host
+from attenua._data.streams import from_arrow
+from attenua._data.sums import magnitude
 from attenua._estimate.options import RandomState
 from attenua._select.bi_cross_validation import guarded_least_error, least_error, partition_errors
 from attenua._select.noise_thresholds import hard_threshold, shuffled_thresholds, spectrum

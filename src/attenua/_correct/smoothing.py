@@ -219,10 +219,6 @@ class SmoothedMoments(Moments):
         values, vectors = np.linalg.eigh(np.hstack([to_host(some) for some in products]))
         return values[::-1], vectors[:, ::-1]
 
-    @cached_property
-    def _gram(self) -> tuple[Array, Array]:
-        return self.gram()
-
     def combined(self, vectors: Array) -> Any:
         """Return combinations of the rows of A K, as columns."""
         return self.lift(asarray_like(self.mean, vectors))

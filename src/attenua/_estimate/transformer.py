@@ -11,15 +11,21 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from attenua._data.batches import from_arrow, one_batch, refuse_batches
-from attenua._data.blocks import partly_centred, row_blocks, sparse_squared_lengths, unit_for
-from attenua._data.checks import caller_level
-from attenua._data.dask_rows import dask_mean_score, is_dask, lazy_rows
-from attenua._data.frames import naming_text_columns
+from attenua._data.checks import caller_level, naming_text_columns
+from attenua._data.dask_rows import dask_mean_score, lazy_rows
 from attenua._data.moments import Moments, in_data_units
-from attenua._data.namespace import array_namespace, asarray_like, check_same_place, clipped, namespace_of
+from attenua._data.namespace import (
+    array_namespace,
+    asarray_like,
+    check_same_place,
+    clipped,
+    is_dask,
+    namespace_of,
+)
 from attenua._data.opening import FitData, checked_magnitude, checked_rows, stream_data, with_batch
 from attenua._data.range import check_scores
+from attenua._data.streams import from_arrow, one_batch, refuse_batches
+from attenua._data.sums import partly_centred, row_blocks, sparse_squared_lengths, unit_for
 from attenua._estimate.axes import principal_axes, unbiased_total, warn_of_tie
 from attenua._estimate.fitted import SUBSPACE, Kind, all_or_nothing, forget, store
 from attenua._estimate.html import AnswerFirst

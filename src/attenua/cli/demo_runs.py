@@ -4,6 +4,7 @@ Rules choose what is shown, not results: every real data set inside scikit-learn
 with five components and, where there are more than twenty columns, also with twenty.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -51,7 +52,7 @@ class DemoLine:
         PCA's excess risk as a percentage of its risk: what the best subspace of the test rows saves.
     removed : dict of str to ndarray of shape (n_subsamples,)
         Percentage of PCA's test excess risk that each method removes: 0 is PCA, below 0 is worse.
-    taken : ndarray of bool of shape (n_subsamples, n_corrections)
+    taken : sequence of sequence of str
         Which corrections have a part in the fit of `CorrectedPCACV`; none is PCA.
     """
 
@@ -60,7 +61,7 @@ class DemoLine:
     n_components: int
     excess: Array
     removed: dict[str, Array]
-    taken: NDArray[np.bool_]
+    taken: Sequence[Sequence[str]]
 
     def mean_and_interval(self, method: str) -> tuple[float, float, float]:
         """Return the mean that a method removes, and its 95% normal interval."""
@@ -74,9 +75,11 @@ class DemoLine:
 
     def most_taken(self) -> str:
         """Return the correction that was taken most often, and how often."""
-        often = self.taken.sum(axis=0)
-        name = list(CORRECTIONS)[often.argmax()].replace("_", " ")
-        return f"{name} ({often.max()})" if often.any() else "none"
+        counts = Counter(name for names in self.taken for name in names)
+        if not counts:
+            return "none"
+        name = max(CORRECTIONS, key=lambda name: counts[name])
+        return f"{CORRECTIONS[name].label} ({counts[name]})"
 
 
 def demo_data() -> list[DemoData]:
@@ -137,7 +140,7 @@ class _Gains(NamedTuple):
     excess: float
     paper: float
     corrected: float
-    taken: list[bool]
+    taken: list[str]
 
 
 def _one_subsample(data: DemoData, seed: Sequence[int]) -> dict[tuple[str, int, int], _Gains]:
@@ -161,12 +164,13 @@ def _gains(rows: Array, test: Array, rank: int, neighbours: tuple[int, int] | No
     pca_risk, best = -pca.score(test), -AttenuatedPCA(rank).fit(test).score(test)
     removed = (100 * (pca_risk + model.score(test)) / (pca_risk - best) for model in (paper, corrected))
     # The fit is the average of several choices, so a correction counts that is in any of them.
-    taken = [any(choice[name] for choice in corrected.choices_) for name in CORRECTIONS]
+    taken = [name for name in CORRECTIONS if any(choice[name] for choice in corrected.choices_)]
     return _Gains(100 * (1 - best / pca_risk), *removed, taken)
 
 
 def _line(data: str, n_rows: int, n_components: int, gains: list[_Gains]) -> DemoLine:
-    excess, paper, corrected, taken = (np.array(column) for column in zip(*gains, strict=True))
+    *measured, taken = zip(*gains, strict=True)
+    excess, paper, corrected = map(np.array, measured)
     return DemoLine(data, n_rows, n_components, excess, {PAPER: paper, ALL: corrected}, taken)
 
 

@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua._correct.registry import SEARCH_ORDER
-from attenua._data.checks import checked_matrix
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import to_host
+from attenua._data.opening import checked_matrix
 from attenua._data.rows import HostRows
 from attenua._estimate.words import Evidence, Recommendation, recommend, strengths_in_words
 from attenua.report.choice import Search, search_of, strengths_of

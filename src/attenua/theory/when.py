@@ -107,7 +107,7 @@ def when(
     the combination with it does.
 
     The estimates of a sample's covariance and law were chosen by how well they predict gains on known
-    populations. The guide lists their errors under "Questions that were measured once".
+    populations. The guide has their errors, in the page on theory.
 
     Time is of order :math:`d p^3`, and :math:`d^2 p^3` for damping, for each of up to 45 strengths of a
     correction.

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from attenua_paper.datasets.dataset import Dataset, load
-from attenua_paper.datasets.errors import WrongContent
-from attenua_paper.datasets.raw import TextFile
+from attenua_paper.datasets.raw import TextFile, WrongContent
 
 FREQUENCIES = [f"x.{number}" for number in range(1, 257)]
 

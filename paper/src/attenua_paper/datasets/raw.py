@@ -9,10 +9,12 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attenua_paper.datasets.errors import WrongContent
-
 # Several times the 63 MB of the members that are read; an archive beyond that is not the right one.
 _NESTED_LIMIT = 256 * 2**20
+
+
+class WrongContent(ValueError):
+    """A raw file does not hold the published bytes."""
 
 
 @dataclass(frozen=True)

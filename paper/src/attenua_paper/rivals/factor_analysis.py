@@ -12,7 +12,7 @@ from attenua._data.checks import checked_count, checked_positive
 from attenua._data.moments import Moments
 from attenua._estimate.fitting import RuleTransformer
 from attenua._solve.subspace import Convergence, Subspace
-from attenua_paper.rivals.common import OneCandidate, formed_covariance, subspace_of_frame
+from attenua_paper.rivals.rule_parts import OneCandidate, formed_covariance, subspace_of_frame
 
 
 @dataclass(frozen=True)

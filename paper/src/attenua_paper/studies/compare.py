@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from attenua._data.checks import checked_matrix
 from attenua._data.folds import make_splits
 from attenua._data.moments import in_data_units
+from attenua._data.opening import checked_matrix
 from attenua._data.rows import HostRows
 from attenua._estimate.transformer import RowsTransformer
 from attenua._select.comparison import reconstruction_errors

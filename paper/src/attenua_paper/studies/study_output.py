@@ -11,7 +11,7 @@ from attenua_paper.studies.comparison_figure import comparison_figure
 from attenua_paper.studies.simulations.figures import save_figure
 from attenua_paper.studies.store import read_results
 from attenua_paper.studies.study_methods import CORRECTED
-from attenua_paper.studies.summary import (
+from attenua_paper.studies.study_summary import (
     cap_table,
     correction_table,
     gain_table,

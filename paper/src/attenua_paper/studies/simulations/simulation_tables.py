@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from attenua_paper.studies.simulations.run import Simulations
+from attenua_paper.studies.simulations.simulate import Simulations
 from attenua_paper.studies.tables import Table
 
 LAW_TITLES = {"gaussian": "Gaussian", "t10": "Student t, 10 df", "exponential": "centred exponential"}
