@@ -119,12 +119,12 @@ def test_weights_allow_as_many_components_as_repeated_rows():
 
 def test_a_tiny_weight_before_a_large_one_still_counts():
     """Whether a fold is empty was read off its weight, and 1e-17 + 5 is 5."""
-    from attenua._data.sums import FoldSums, frame_of
+    from attenua._data.sums import FoldSums, choose_frame
 
     far, near = np.full((5, 2), 1e9) * [[1], [-1], [1], [-1], [1]], np.eye(5, 2)
     rows = np.concatenate([far, near])
     weights = np.repeat([2e-18, 1.0], 5)
-    sums = FoldSums(frame_of(near, largest=1e9), 1)
+    sums = FoldSums(choose_frame(near, largest=1e9), 1)
     sums.add(rows, [(0, slice(0, 5)), (0, slice(5, 10))], sample_weight=weights)
     shifted = rows / sums.frame.unit - sums.frame.origin
     np.testing.assert_allclose(sums.scatters[0], (shifted.T * weights) @ shifted, rtol=1e-12)

@@ -7,9 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from attenua._data.blocks import magnitude, row_blocks
 from attenua._data.checks import checked_count, encode_labels
 from attenua._data.folds import folds_by_group, is_number_of_folds, make_splits, resolve_cv
+from attenua._data.sums import magnitude, row_blocks
 from attenua._estimate.transformer import SubspaceTransformer
 from attenua.corrected import CorrectedPCACV
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from attenua._correct.neighbours import column_smoother
-from attenua._data.batches import from_arrow
-from attenua._data.frames import naming_text_columns
+from attenua._data.checks import naming_text_columns
+from attenua._data.streams import from_arrow
 from attenua._estimate.html import facts_html
 from attenua._estimate.options import Neighbours
 

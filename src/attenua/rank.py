@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from attenua._data.batches import from_arrow
-from attenua._data.blocks import magnitude
-from attenua._data.checks import checked_count, checked_random
-from attenua._data.frames import naming_text_columns
+from attenua._data.checks import checked_count, checked_random, naming_text_columns
 from attenua._data.namespace import check_host
+from attenua._data.streams import from_arrow
+from attenua._data.sums import magnitude
 from attenua._estimate.options import RandomState
 from attenua._select.bi_cross_validation import guarded_least_error, least_error, partition_errors
 from attenua._select.noise_thresholds import hard_threshold, shuffled_thresholds, spectrum
@@ -156,7 +155,7 @@ def choose_rank(
     2
     """
     if method not in get_args(Method):
-        raise ValueError(f"method must be {_listed(get_args(Method))}; got {method!r}.")
+        raise ValueError(f"method must be {_one_of(get_args(Method))}; got {method!r}.")
     n_repeats = _checked_repeats(n_repeats, method)
     rows = _varying_columns(_checked_rows(X))
     n, p = rows.shape
@@ -213,9 +212,9 @@ def _checked_repeats(n_repeats: int | None, method: str) -> int:
     if n_repeats is None:
         return DEFAULT_REPEATS.get(method, 0)
     if method not in DEFAULT_REPEATS:
-        raise ValueError(f"n_repeats is for {_listed(DEFAULT_REPEATS)}; {method!r} draws nothing at random.")
+        raise ValueError(f"n_repeats is for {_one_of(DEFAULT_REPEATS)}; {method!r} draws nothing at random.")
     return checked_count(n_repeats, "n_repeats")
 
 
-def _listed(names: Any) -> str:
+def _one_of(names: Any) -> str:
     return " or ".join(repr(name) for name in names)

@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
-from attenua._data.blocks import less_origin, partly_centred, squared_lengths
 from attenua._data.rows import HostRows
+from attenua._data.sums import less_origin, partly_centred, squared_lengths
 from tests.helpers import in_turn, sine, spiked_rows
 
 RANK, ALPHA = 3, 0.3

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from attenua._data.blocks import magnitude
 from attenua._data.moments import ScatterMoments
 from attenua._data.row_moments import RowMoments
 from attenua._data.rows import HostRows
+from attenua._data.sums import magnitude
 from tests.helpers import covariance, exact_components, in_turn, sine, spiked_rows, within
 
 TALL = spiked_rows(600, 12)

@@ -1,7 +1,7 @@
 """Threads of BLAS: how many there are, fewer of them for a while, and work that is spread over them.
 
 Many small products and eigenproblems are slower on several threads than on one, and the threads of BLAS spin
-while they wait, so that they take the cores from everybody else.
+while they wait, which takes the cores from other work.
 """
 
 import os
@@ -25,7 +25,7 @@ def blas_threads() -> int:
 
 
 class _BlasLimits:
-    """All limits that are in force in the process; the lowest counts, and the last to leave lifts it."""
+    """All limits in force in the process: the lowest counts, and the last to leave restores the threads."""
 
     def __init__(self) -> None:
         self._lock = RLock()
@@ -58,7 +58,7 @@ class _BlasLimits:
             _set_threads(library, min([threads, *self._limits.values()]))
 
     def _register_at_fork(self) -> None:
-        """Lift all limits around a fork: the child, in which nobody would lift them, begins without.
+        """Lift all limits around a fork, so that the child, where nothing would lift them, starts without.
 
         Not in the child: there BLAS may wait for a lock that a thread of the parent held.
         """
@@ -83,7 +83,7 @@ def _set_threads(library: Any, threads: int) -> None:
     """Set the number of threads of the process, from any thread.
 
     From threadpoolctl 3.8 on, the first thread to set that of OpenBLAS is the only one that may, while it
-    lives. Others would be ignored without a word, also those that lift a limit.
+    lives. Calls from other threads would be ignored silently, even those that lift a limit.
     """
     if library.num_threads != threads:
         allow_this_thread = getattr(library, "clear_controlling_thread", lambda force: None)
@@ -97,7 +97,7 @@ _limits = _BlasLimits()
 
 @contextmanager
 def blas_limit(threads: int) -> Iterator[None]:
-    """Let BLAS use no more than so many threads inside; limits may be nested, and the lowest counts."""
+    """Limit the threads of BLAS inside; limits may be nested, and the lowest counts."""
     key = object()
     try:
         _limits.enter(key, threads)

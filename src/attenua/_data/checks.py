@@ -1,30 +1,25 @@
-"""Checks of what users pass in; every error names the argument and what was expected."""
+"""Checks of what users pass in; every error names the argument or the columns, and what was expected.
+
+A column of a data frame holds numbers if its values are truth values, integers, floating-point numbers or
+decimals, or categories that are. Text is none, even if it reads as one: "1" may be a code. Times and spans of
+time are none: their unit differs from library to library.
+"""
 
 import numbers
+import reprlib
 import sys
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_random_state
-
-from attenua._data.batches import from_arrow
-from attenua._data.frames import as_numbers, check_column_names, naming_text_columns
-from attenua._data.namespace import check_host
+from sklearn.utils import check_random_state
 
 Array = NDArray[np.float64]
 
-
-def checked_matrix(X: Any) -> tuple[Any, list[str] | None]:
-    """Return X as a dense array or csr matrix, of any real type, with its column names if it has any."""
-    check_host(X, "This function")
-    X, arrow_names = from_arrow(X)
-    columns = getattr(X, "columns", arrow_names)
-    names = None if columns is None else [str(name) for name in columns]
-    with naming_text_columns(X):
-        rows = check_array(X, **matrix_requirements(), estimator="attenua", input_name="X")
-        return as_numbers(rows), names
+_MOST_NAMES = 5
 
 
 def matrix_requirements() -> dict[str, Any]:
@@ -44,14 +39,8 @@ def matrix_requirements() -> dict[str, Any]:
 def real_numbers(values: Any, expected: str, *, booleans: bool = False) -> Array:
     """Return an array of doubles, or raise where values are complex, text or objects that are no numbers.
 
-    Parameters
-    ----------
-    values : array-like
-        Numbers.
-    expected : str
-        The first half of the error: the argument and what it must be.
-    booleans : bool
-        Whether True and False count as 1 and 0, which they do in data.
+    The error starts with `expected`: the argument and what it must be. With `booleans`, True and False count
+    as 1 and 0, as they do in data.
     """
     try:
         given = np.asarray(values)
@@ -78,7 +67,7 @@ def encode_labels(labels: NDArray[Any], name: str) -> NDArray[np.intp]:
 
 
 def as_labels(values: Any, name: str) -> NDArray[Any]:
-    """Return labels as an array, or raise if one of them is missing or cannot be told from others."""
+    """Return labels as an array, or raise if one of them is missing or cannot be compared."""
     check_no_column_name(values, name)
     labels = np.asarray(values)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
@@ -167,9 +156,9 @@ def check_names(estimator: Any, names: list[str], *, reset: bool) -> None:
 
 
 def checked_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
-    """Return an integer of at least `least`, and at most `most` where that is given."""
+    """Return an integer of at least `least`, and at most `most` if that is given."""
     is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not is_whole or value < least or (most is not None and value > most):
+    if not is_whole or int(value) < least or (most is not None and int(value) > most):
         span = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise ValueError(f"{name} must be an integer {span}; got {value!r}.")
     return int(value)
@@ -189,7 +178,7 @@ def checked_random(random_state: Any) -> np.random.RandomState:
 
 def checked_positive(value: Any, name: str) -> float:
     """Return a finite number above 0."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < np.inf:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < np.inf:
         raise ValueError(f"{name} must be a positive number; got {value!r}.")
     return float(value)
 
@@ -200,3 +189,138 @@ def caller_level() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "attenua":
         level, frame = level + 1, frame.f_back
     return level
+
+
+@contextmanager
+def naming_text_columns(X: Any) -> Iterator[None]:
+    """Read X as numbers inside; an error names the columns that are not numbers, masked, or share a name."""
+    if hasattr(X, "columns"):
+        check_column_names(X.columns)
+    _refuse_masked(X)
+    # Before anything is read: scikit-learn takes text such as "1" for a number, and a polars frame gives its
+    # times as numbers.
+    columns = _text_columns(X)
+    if columns and hasattr(X, "columns"):
+        raise ValueError(refusal_of_text(columns))
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if columns:
+            # For arrays, scikit-learn's own tests expect the kind and the words of Python's error as well.
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"{refusal_of_text(columns)} ({error})") from error
+        if str(error).startswith(_OF_ALL_DATA):
+            dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
+            raise ValueError(_refusal_of_type(dtype)) from None
+        raise
+    if columns:
+        raise ValueError(refusal_of_text(columns))
+
+
+# How scikit-learn's errors of complex numbers and of text begin; the first goes on with all of the data.
+_OF_ALL_DATA = (
+    "Complex data not supported\n",
+    "dtype='numeric' is not compatible with arrays of bytes/strings",
+)
+
+
+def as_numbers(rows: Any) -> Any:
+    """Return rows as numbers; scikit-learn lets times and the Python objects of a polars frame pass."""
+    if isinstance(rows.dtype, np.dtype):
+        check_type(rows.dtype)
+    return rows.astype(float) if rows.dtype == object else rows
+
+
+def check_type(dtype: Any) -> None:
+    """Raise if arrays of a type hold no real numbers; Python objects are checked by their values."""
+    if dtype.kind not in "biufO":
+        raise ValueError(_refusal_of_type(dtype))
+
+
+def _refusal_of_type(dtype: Any) -> str:
+    if dtype.kind == "c":
+        return f"Complex data not supported: X has the type {dtype}."
+    held = "text" if dtype.kind in "US" else f"values of the type {dtype}"
+    return f"X holds {held}, not numbers."
+
+
+def refusal_of_text(columns: list[str]) -> str:
+    """Return the error message about columns that hold no numbers."""
+    names = ", ".join(columns[:_MOST_NAMES]) + (", ..." if len(columns) > _MOST_NAMES else "")
+    number = "a column" if len(columns) == 1 else f"{len(columns)} columns"
+    return (
+        f"X has {number} with values that are not numbers: {names}. Leave out such columns, or encode them "
+        "as numbers."
+    )
+
+
+def check_column_names(names: Iterable[Any]) -> None:
+    """Raise if there are no columns, or two of one name."""
+    counted = Counter(names)
+    if not counted:
+        raise ValueError("Found 0 feature(s): X has no columns, while at least 1 is required.")
+    ((name, number),) = counted.most_common(1)
+    if number > 1:
+        raise ValueError(f"X has {number} columns named {name!r}; every column must have a name of its own.")
+
+
+def shown(value: Any) -> str:
+    """Return a value in a few characters, on one line."""
+    return " ".join(reprlib.repr(value).split())
+
+
+def _refuse_masked(X: Any) -> None:
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X) and X.ndim == 2:
+        column = int(np.argmax(np.ma.getmaskarray(X).any(axis=0)))
+        raise ValueError(f"X is a masked array with a masked value in column {column}; fill in such values.")
+
+
+def _text_columns(X: Any) -> list[str]:
+    """Return the columns of a frame, or of an array of objects, that cannot be read as numbers."""
+    holds_columns = hasattr(X, "columns") or (isinstance(X, np.ndarray) and X.dtype.kind == "O")
+    if not holds_columns or len(X.shape) != 2:
+        return []
+    kinds = getattr(X, "dtypes", [None] * X.shape[1])
+    suspects = [number for number, kind in enumerate(kinds) if not _promises_numbers(kind)]
+    return [_described(X, number) for number in suspects if not _is_numbers(_column(X, number))]
+
+
+def _promises_numbers(dtype: Any) -> bool:
+    """Whether the type of a pandas or polars column implies that its values are numbers."""
+    is_numeric = getattr(dtype, "is_numeric", None)  # of polars
+    return getattr(dtype, "kind", "") in ("b", "i", "u", "f") or (callable(is_numeric) and bool(is_numeric()))
+
+
+def _described(X: Any, number: int) -> str:
+    """Return the name of a column, or its number if it has none, with one of its values."""
+    name = X.columns[number] if hasattr(X, "columns") else number
+    return f"{name!r} ({shown(_first_text(_column(X, number)))}, ...)"
+
+
+def _column(X: Any, number: int) -> Any:
+    return getattr(X, "iloc", X)[:, number]
+
+
+def _is_numbers(values: Any) -> bool:
+    if getattr(getattr(values, "dtype", None), "kind", "") in ("m", "M"):
+        return False  # pandas makes numbers of times that have a zone
+    try:
+        found = np.asarray(values)
+        if found.ndim != 1 or found.dtype.kind not in "biufO":
+            return False
+        np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        return False
+    return found.dtype.kind != "O" or not any(isinstance(value, (str, bytes)) for value in found)
+
+
+def _first_text(values: Any) -> Any:
+    """Return the first value that is not a number, or the first of all if each alone is one."""
+    for value in values:
+        if isinstance(value, (str, bytes)):
+            return value
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return value
+    return next(iter(values), None)

@@ -1,7 +1,7 @@
 """Dask arrays and data frames: sums on the workers, combined in a tree, without gathering rows.
 
 Every partition becomes one :class:`~attenua._data.streams.RowStream`, numbered from its own first row and
-in a frame of its own. Neighbours combine in order: the folds of the second are turned by the number of rows
+in a frame of its own. Neighbours combine in order: the folds of the second are shifted by the number of rows
 of the first, so row numbers need no pass of their own, and chunks may be uneven or of unknown length. The
 sums of a partition depend on its rows alone and the tree is fixed, so work that is repeated after a worker is
 lost gives the same result.
@@ -15,18 +15,16 @@ import numpy as np
 from sklearn.utils import check_array
 
 from attenua._data.checks import (
-    check_names,
-    checked_batch_weights,
-    matrix_requirements,
-)
-from attenua._data.frames import (
     as_numbers,
     check_column_names,
+    check_names,
     check_type,
+    checked_batch_weights,
+    matrix_requirements,
     naming_text_columns,
     refusal_of_text,
 )
-from attenua._data.namespace import library_of, refuse_other_kinds
+from attenua._data.namespace import is_dask, refuse_other_kinds
 from attenua._data.reweighting import Gathered, factored
 from attenua._data.streams import RowStream
 
@@ -34,13 +32,8 @@ from attenua._data.streams import RowStream
 _SPLIT_EVERY = 4
 
 
-def is_dask(X: Any) -> bool:
-    """Whether X is a dask array or data frame."""
-    return library_of(X) in ("dask", "dask_expr") and hasattr(X, "to_delayed")
-
-
 class DaskRows:
-    """The rows of a dask collection, in partitions, with what belongs to them. Its columns are noted.
+    """The rows of a dask collection, in partitions, with their labels and weights. Its columns are noted.
 
     Parameters
     ----------
@@ -121,8 +114,8 @@ def _combine(parts: list[list[RowStream]]) -> list[RowStream]:
 
 
 def _known_lengths(X: Any) -> tuple[int, ...] | None:
-    """Return the number of rows of every block, or None where dask does not know it."""
-    chunks = X.chunks[0] if hasattr(X, "chunks") else (np.nan,)
+    """Return the number of rows of every block, or None if dask has not computed it."""
+    chunks: Any = X.chunks[0] if hasattr(X, "chunks") else (np.nan,)
     return None if np.isnan(chunks).any() else chunks
 
 
@@ -142,7 +135,7 @@ def _note_columns(estimator: Any, X: Any, *, reset: bool) -> None:
     if named == {True}:
         check_names(estimator, names, reset=reset)
         return
-    # Names of which none is text are none, and names of which some are text are refused: as in scikit-learn.
+    # As in scikit-learn, names without any text do not count as names, and a mixture is refused.
     if named == {True, False}:
         raise TypeError("X has columns of which only some have text as a name; all of them or none must.")
     if reset:
@@ -156,7 +149,7 @@ def _note_columns(estimator: Any, X: Any, *, reset: bool) -> None:
 
 
 def _check_kind(X: Any) -> None:
-    """Raise unless X is a table of numbers, as far as its types can tell."""
+    """Raise unless X is a table of numbers, judging by its types."""
     refuse_other_kinds(X)
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions; got a dask collection with {X.ndim}.")
@@ -171,9 +164,9 @@ def _check_kind(X: Any) -> None:
 
 
 def _is_text(dtype: Any) -> bool:
-    """Whether a column of this type holds no numbers; of Python objects, only their values can tell."""
+    """Whether a column of this type holds no numbers; Python objects are checked by their values."""
     if str(dtype) == "category":
-        # Dask may not know the categories before it reads the rows; it has a name for that.
+        # Before dask reads the rows, the categories may have this placeholder.
         categories = dtype.categories
         return "__UNKNOWN_CATEGORIES__" not in categories and _is_text(categories.dtype)
     is_decimal = str(dtype).startswith("decimal")

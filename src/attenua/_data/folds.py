@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import GroupKFold, KFold
 
-from attenua._data.checks import as_labels, checked_random, encode_labels
-from attenua._data.frames import shown
+from attenua._data.checks import as_labels, checked_random, encode_labels, shown
 
 Indices = NDArray[np.intp]
 Split = tuple[Indices, Indices]
@@ -24,8 +23,7 @@ Split = tuple[Indices, Indices]
 # What cv=None means, as in scikit-learn.
 DEFAULT_FOLDS = 5
 
-# An iterator of splits may have no end. This many serve most ends, and n leave out row by row; whoever wants
-# more gives a list.
+# Limit for iterators without a length; pass a list for more.
 _MOST_SPLITS = 10_000
 
 
@@ -75,14 +73,14 @@ def make_splits(
             raise ValueError(f"cv.split must return an iterable of splits; got {shown(given)}.")
         splits = list(given)
     else:
-        splits = _listed(cv, n_samples)
+        splits = _from_iterable(cv, n_samples)
     if not splits:
         raise ValueError("cv gave no splits.")
     return [_checked_split(number, split, n_samples, labels) for number, split in enumerate(splits)]
 
 
-def _listed(cv: Any, n_samples: int) -> list[Any]:
-    """Return the splits of an iterable; one that does not tell its length is not followed without end."""
+def _from_iterable(cv: Any, n_samples: int) -> list[Any]:
+    """Return the splits of an iterable, up to a limit if it has no length."""
     most = len(cv) if hasattr(cv, "__len__") else max(_MOST_SPLITS, n_samples)
     splits = list(islice(cv, most + 1))
     if len(splits) > most:
@@ -99,18 +97,7 @@ def repeated_splits(
 ) -> list[Split]:
     """Return folds of consecutive rows, and after them shuffled ones: fewer repetitions are a part of more.
 
-    Parameters
-    ----------
-    n_folds : int
-        Folds of one repetition.
-    n_samples : int
-        Number of rows.
-    groups : array-like of shape (n_samples,), optional
-        Label of every row.
-    n_repeats : int
-        Repetitions, the consecutive folds among them.
-    random_state : int, RandomState or None
-        Shuffles the others.
+    The consecutive folds count as one of the repetitions.
     """
     splits = make_splits(KFold(n_folds) if groups is None else n_folds, n_samples, groups=groups)
     random = checked_random(random_state)
@@ -163,13 +150,6 @@ def folds_by_group(groups: ArrayLike, n_folds: int) -> NDArray[np.intp]:
     The hash depends on the label alone: not on the batch, the order, the process or the machine, nor on how
     whole numbers are stored (1, 1.0 and True are one label, "1" is another).
 
-    Parameters
-    ----------
-    groups : array-like of shape (n_samples,)
-        Labels: numbers, strings or anything with a fixed ``str``.
-    n_folds : int
-        Number of folds.
-
     Examples
     --------
     >>> from attenua._data.folds import folds_by_group
@@ -180,25 +160,26 @@ def folds_by_group(groups: ArrayLike, n_folds: int) -> NDArray[np.intp]:
     if labels.ndim != 1:
         raise ValueError(f"groups must hold one label per row; got shape {labels.shape}.")
     if labels.dtype.kind in "iub":
-        return _folds_of_numbers(labels, n_folds)
+        return _hashed_folds(labels, n_folds)
     is_whole = labels.dtype.kind == "f" and bool((labels == np.trunc(labels)).all())
     if is_whole and np.abs(labels).max(initial=0) < 2**53:
-        return _folds_of_numbers(labels.astype(np.int64), n_folds)
-    known: dict[Any, int] = {}
+        return _hashed_folds(labels.astype(np.int64), n_folds)
+    folds: dict[Any, int] = {}
     for label in labels.tolist():
-        if label not in known:
-            known[label] = _fold_of(label, n_folds)
-    return np.array([known[label] for label in labels.tolist()], dtype=np.intp)
+        if label not in folds:
+            folds[label] = _hashed_fold(label, n_folds)
+    return np.array([folds[label] for label in labels.tolist()], dtype=np.intp)
 
 
-def _fold_of(label: Any, n_folds: int) -> int:
-    if isinstance(label, numbers.Real) and label == np.trunc(label):
-        return int(_folds_of_numbers(np.array([int(label) % 2**64], dtype=np.uint64), n_folds)[0])
+def _hashed_fold(label: Any, n_folds: int) -> int:
+    is_number = isinstance(label, numbers.Real)
+    if is_number and label == np.trunc(label):
+        return int(_hashed_folds(np.array([int(label) % 2**64], dtype=np.uint64), n_folds)[0])
     digest = hashlib.blake2b(str(label).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") % n_folds
 
 
-def _folds_of_numbers(labels: NDArray[Any], n_folds: int) -> NDArray[np.intp]:
+def _hashed_folds(labels: NDArray[Any], n_folds: int) -> NDArray[np.intp]:
     """Scatter whole numbers over the folds by the finaliser of SplitMix64 (Steele, Lea and Flood, 2014)."""
     z = labels.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,6 +1,6 @@
-"""What may be asked of the moments of any rows, however they are held; and two ways of holding them as sums.
+"""Moments of rows, the only form in which the later rooms see data; and two classes that hold them as sums.
 
-Everything after this room knows data only through :class:`Moments`: weight, mean and covariance of some rows.
+:class:`Moments` is the interface: weight, mean and covariance of some rows.
 :class:`ScatterMoments` holds the p-by-p scatter matrix; :class:`~attenua._data.row_moments.RowMoments` keeps
 the rows and multiplies by the covariance through them. Arrays are of numpy, or of the library and on the
 device that the rows came from.
@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._data.blocks import row_blocks
 from attenua._data.namespace import array_namespace, asarray_like, clipped, to_host
+from attenua._data.sums import row_blocks
+
+Array = NDArray[np.float64]
 
 # Sums of squares below this may have lost digits, or everything, to underflow.
 UNDERFLOW = 1e-290
-# A column whose squares are all but this part of what they were added up from does not vary.
+# A column does not vary if its sum of squares about the mean is below this part of that about the origin.
 CONSTANT = 1e-12
 
 
@@ -35,23 +37,56 @@ class Moments(ABC):
     mean, variances : array of shape (n_features,)
         Mean and diagonal of the covariance.
     forms_covariance : bool
-        Whether a p-by-p matrix is at hand; if not, it is only multiplied by.
+        Whether S is held as a p-by-p matrix; if not, it is only multiplied by.
     has_few_rows : bool
         Whether the rows are few enough to find the eigenvectors of S by their inner products: then
-        ``row_space`` and ``spectrum`` can be asked for. A subclass brings ``_gram``, the eigenvalues and
-        eigenvectors of these products, and ``combined``, which makes vectors of combinations of rows.
+        ``row_space`` and ``spectrum`` work.
     has_products : bool
-        Whether the inner products of few rows are at hand.
-    floor : float
-        A lower bound of the eigenvalues of S: 0, except for a corrected S that is no covariance any more.
+        Whether these inner products are computed already.
     """
 
     weight: float
     unit: float
     forms_covariance: bool
-    has_few_rows = False
-    has_products = False
-    floor = 0.0
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether the rows are few enough to find the eigenvectors of S by their inner products."""
+        return False
+
+    @property
+    def has_products(self) -> bool:
+        """Whether these inner products are computed already."""
+        return False
+
+    @property
+    def floor(self) -> float:
+        """A lower bound of the eigenvalues of S: below 0 if a correction made S no covariance any more."""
+        return 0.0
+
+    @property
+    def vanishing(self) -> NDArray[np.intp]:
+        """Columns that vary, but by so little that their variances are lost to underflow."""
+        raise NotImplementedError
+
+    def about_mean(self, plain: "Moments") -> "Moments":
+        """Return the second moments about the mean of other moments, in their unit."""
+        raise NotImplementedError
+
+    def gram(self, factors: Any = None) -> tuple[Array, Array]:
+        """Return eigenvalues (decreasing) and eigenvectors of the inner products of few rows, on the host.
+
+        With factors, of the rows whose columns are multiplied by them.
+        """
+        raise NotImplementedError
+
+    def combined(self, vectors: Array) -> Any:
+        """Return combinations of the few rows, as columns."""
+        raise NotImplementedError
+
+    @cached_property
+    def _gram(self) -> tuple[Array, Array]:
+        return self.gram()
 
     @property
     @abstractmethod
@@ -99,7 +134,7 @@ class Moments(ABC):
         return float(self.xp.sum(self.variances))
 
     def image(self, V: Any) -> Any:
-        """Return what ``lift`` makes ``S @ V`` of, and ``inner`` takes: by default S @ V itself."""
+        """Return the image of V, from which ``lift`` and ``inner`` compute: by default ``S @ V`` itself."""
         return self.covariance @ V
 
     def lift(self, image: Any) -> Any:
@@ -192,9 +227,9 @@ class ScatterMoments(Moments):
     unit : float
         Size of one unit in the data's own units.
     owned : bool
-        Whether the scatter is nobody else's, so that the covariance may take its memory.
+        Whether nothing else uses the scatter, so that the covariance may take its memory.
     varies : array of bool of shape (n_features,), optional
-        Which columns vary, where the sums of squares cannot tell any more.
+        Which columns vary, if the sums of squares do not show it any more.
     """
 
     forms_covariance = True
@@ -233,25 +268,23 @@ class ScatterMoments(Moments):
         total, scatter, origin = self._total * ratio, self._scatter * ratio * ratio, self._origin * ratio
         return ScatterMoments(self.weight, total, scatter, origin, unit, owned=True)
 
-    def about(self, centre: Any) -> "ScatterMoments":
-        """Return the second moments about a centre instead of the mean; the centre counts as the mean."""
-        xp, step = self.xp, centre - self._origin
-        cross = (self._total - self.weight / 2 * step)[:, None] * step[None, :]
-        scatter = self._scatter - cross - cross.T
-        return ScatterMoments(self.weight, xp.zeros_like(step), scatter, centre, self.unit, owned=True)
+    def about_mean(self, plain: Moments) -> "ScatterMoments":
+        """Return the second moments about the mean of other moments, in their unit.
 
-    def varying_with(self, plain: Moments) -> "ScatterMoments":
-        """Return the same moments; those of the rows without weights say which columns vary.
-
-        Sums about the mean itself cannot tell: the rounding errors of a constant column are all they hold.
+        The others also decide which columns vary: sums about the mean itself hold nothing but rounding errors
+        of a constant column.
         """
+        moved = self.in_unit(plain.unit)
+        step = plain.mean - moved._origin
+        cross = (moved._total - self.weight / 2 * step)[:, None] * step[None, :]
+        scatter = moved._scatter - cross - cross.T
         return ScatterMoments(
             self.weight,
-            self._total,
-            self._scatter,
-            self._origin,
-            self.unit,
-            owned=self._owned,
+            self.xp.zeros_like(step),
+            scatter,
+            plain.mean,
+            plain.unit,
+            owned=True,
             varies=plain.varies,
         )
 
@@ -274,7 +307,7 @@ class ScatterMoments(Moments):
         """Whether all rows lie at the origin."""
         return not bool(self.xp.any(self._squares != 0))
 
-    @property
+    @cached_property
     def _offset(self) -> Any:
         return self._total / self.weight
 
@@ -319,7 +352,7 @@ class ScatterMoments(Moments):
         return with_diagonal(S, variances)
 
     def image(self, V: Any) -> Any:
-        """Return ``S @ V``, by the scatter where the covariance was not formed."""
+        """Return ``S @ V``, by the scatter if the covariance is not formed."""
         if self._scatter is None or "covariance" in vars(self):
             return self.covariance @ V
         product = self._scatter @ V
@@ -329,25 +362,17 @@ class ScatterMoments(Moments):
 
     def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
         """Return a function that multiplies by D, the within-group blocks of S."""
-        return within_groups(self.covariance, labels).__matmul__
+        blocks = within_groups(self.covariance, labels)
+        return lambda V: blocks @ V
 
 
 class ScaledMoments(Moments):
-    r"""Moments of columns that are each multiplied by a factor: the covariance is :math:`G S G`.
-
-    Parameters
-    ----------
-    base : Moments
-        Moments of the columns as they are.
-    factors : array of shape (n_features,)
-        Diagonal of G.
-    """
+    r"""Moments of columns that are each multiplied by a factor: the covariance is :math:`G S G`."""
 
     def __init__(self, base: Moments, factors: Any):
         self.weight = base.weight
         self.unit = base.unit
         self.forms_covariance = base.forms_covariance
-        self.has_few_rows = base.has_few_rows
         self._base = base
         self._factors = factors
         self._column = factors[:, None]
@@ -400,11 +425,16 @@ class ScaledMoments(Moments):
         multiply = self._base.within(labels)
         return lambda V: self._column * multiply(self._column * V)
 
-    @cached_property
-    def _gram(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return self._base.gram(self._factors)
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether the rows are few enough to find the eigenvectors of S by their inner products."""
+        return self._base.has_few_rows
 
-    def combined(self, vectors: NDArray[np.float64]) -> Any:
+    def gram(self, factors: Any = None) -> tuple[Array, Array]:
+        """Return eigenvalues and eigenvectors of the inner products of the rows with scaled columns."""
+        return self._base.gram(self._factors if factors is None else self._factors * factors)
+
+    def combined(self, vectors: Array) -> Any:
         """Return combinations of the centred weighted rows, as columns."""
         return self._column * self._base.combined(vectors)
 

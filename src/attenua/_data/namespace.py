@@ -20,8 +20,13 @@ def library_of(X: Any) -> str:
     return type(X).__module__.split(".")[0]
 
 
+def is_dask(X: Any) -> bool:
+    """Whether X is a dask array or data frame."""
+    return library_of(X) in ("dask", "dask_expr") and hasattr(X, "to_delayed")
+
+
 def namespace_of(X: Any) -> Any:
-    """Return the array namespace that X is to be computed in, or None where it becomes a numpy array.
+    """Return the array namespace that computes with X, or None if X becomes a numpy array.
 
     Raises
     ------
@@ -44,7 +49,7 @@ def namespace_of(X: Any) -> Any:
 
 
 def array_namespace(X: Any) -> Any:
-    """Return the namespace whose functions take X: numpy itself for whatever lies on the host."""
+    """Return the namespace whose functions take X: numpy itself for anything but foreign arrays."""
     return _compat().array_namespace(X) if is_foreign(X) else np
 
 
@@ -87,14 +92,14 @@ def device_of(X: Any) -> Any:
 
 
 def described(X: Any) -> str:
-    """Return what an array is and where it lies, for an error."""
+    """Return the kind and the device of an array in words, for an error."""
     if not is_foreign(X):
         return f"a {library_of(X)} {type(X).__name__}" if library_of(X) != "numpy" else "a numpy array"
     return f"a {library_of(X)} array on device {X.device}"
 
 
 def to_host(x: Any) -> Any:
-    """Return an array of any library as a numpy array; what is no array of another library stays."""
+    """Return an array of another library as a numpy array; anything else stays as it is."""
     if not is_foreign(x):
         return x
     library = library_of(x)
@@ -149,12 +154,12 @@ def _compat() -> Any:
 
 
 def _on_host(X: Any) -> bool:
-    """Whether numpy can read X where it lies."""
+    """Whether numpy can read X on its device."""
     return library_of(X) != "cupy" and "cpu" in str(getattr(X, "device", "cpu")).lower()
 
 
 def refuse_other_kinds(X: Any) -> None:
-    """Raise for what holds rows but gives none, and for sparse and Dask arrays on a device."""
+    """Raise for containers that have to be opened first, and for sparse and Dask arrays on a device."""
     if library_of(X) == "anndata" and hasattr(X, "obsm"):
         raise TypeError(
             "X is an AnnData object; give its matrix, adata.X, or use "

@@ -1,6 +1,6 @@
-"""The way in: whatever holds rows is opened here, and becomes moments of folds.
+"""The way in: any container of rows is opened here, and becomes moments of folds.
 
-This is the only place that asks what kind of container it was given. After it, rows in memory, memory maps,
+This is the only place that depends on the kind of container. After it, rows in memory, memory maps,
 batches, Arrow data, Dask collections and arrays on a device are all :class:`FitData`.
 """
 
@@ -10,26 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import get_tags
+from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import validate_data
 
-from attenua._data.batches import (
-    Batch,
-    batches_of,
-    can_be_read_again,
-    from_arrow,
-    is_batches,
-    refuse_batches,
-)
-from attenua._data.blocks import magnitude
 from attenua._data.checks import (
+    as_numbers,
     check_names,
     checked_batch_weights,
     checked_weights,
     matrix_requirements,
+    naming_text_columns,
 )
-from attenua._data.dask_rows import DaskRows, is_dask
-from attenua._data.device_rows import DeviceRows, device_magnitude
+from attenua._data.dask_rows import DaskRows
 from attenua._data.folds import (
     check_repeats,
     checked_stream_folds,
@@ -38,11 +30,11 @@ from attenua._data.folds import (
     make_splits,
     resolve_cv,
 )
-from attenua._data.frames import as_numbers, naming_text_columns
 from attenua._data.namespace import (
     array_namespace,
     asarray_like,
     check_host,
+    is_dask,
     is_foreign,
     namespace_of,
     refuse_other_kinds,
@@ -57,13 +49,22 @@ from attenua._data.reweighting import (
     RowsOfStream,
     factored,
 )
-from attenua._data.rows import HostRows
+from attenua._data.rows import DeviceRows, HostRows, device_magnitude
 from attenua._data.splits import Split, SplitMoments, Splits
-from attenua._data.streams import RowStream
+from attenua._data.streams import (
+    Batch,
+    RowStream,
+    can_be_read_again,
+    from_arrow,
+    is_batches,
+    iter_batches,
+    refuse_batches,
+)
+from attenua._data.sums import magnitude
 
 
 class FitData(NamedTuple):
-    """What a fit knows of its rows.
+    """What a fit needs of its rows.
 
     Attributes
     ----------
@@ -104,13 +105,13 @@ def open_rows(estimator: Any, X: Any, sample_weight: ArrayLike | None = None) ->
         check_names(estimator, names, reset=True)
     if xp is None:
         weights = checked_weights(sample_weight, X.shape[0])
-        return HostRows(X, weights, _names_of(estimator))
+        return HostRows(X, weights, _feature_names(estimator))
     if xp.isdtype(X.dtype, "complex floating"):
         raise ValueError(f"Complex data not supported: X has the type {X.dtype}.")
     return DeviceRows(xp, X, _device_weights(X, sample_weight))
 
 
-def _names_of(estimator: Any) -> Any:
+def _feature_names(estimator: Any) -> Any:
     return getattr(estimator, "feature_names_in_", None)
 
 
@@ -120,7 +121,7 @@ def _device_weights(X: Any, sample_weight: Any) -> Any:
 
 
 def open_for_fit(estimator: Any, X: Any, sample_weight: Any = None) -> FitData:
-    """Open rows of which none are held out."""
+    """Open rows for a fit that holds none out."""
     if is_dask(X):
         return _dask_data(DaskRows(estimator, X, 1, sample_weight=sample_weight))
     if is_batches(X):
@@ -133,7 +134,7 @@ def _in_memory(
 ) -> FitData:
     """Return what a fit needs of rows in memory, in splits."""
     moments = SplitMoments(rows, splits)
-    check_range(moments.total, rows.dtype, _names_of(estimator))
+    check_range(moments.total, rows.dtype, _feature_names(estimator))
     return FitData(
         moments,
         rows.n_samples,
@@ -145,7 +146,7 @@ def _in_memory(
 
 
 def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> FitData:
-    """Open rows and split them as the parameters ``cv``, ``n_repeats`` and ``random_state`` say."""
+    """Open rows and split them by the parameters ``cv``, ``n_repeats`` and ``random_state``."""
     cv, n_repeats = resolve_cv(estimator.cv), estimator.n_repeats
     if is_dask(X):
         return _dask_data(DaskRows(estimator, X, checked_stream_folds(cv, n_repeats), groups=groups))
@@ -183,9 +184,9 @@ def _folds_in_words(cv: Any, n_repeats: int, groups: Any) -> str:
 
 
 def _open_batches(estimator: Any, X: Any, n_folds: int, argument: str, labels: Any) -> FitData:
-    """Add up all batches; ``argument`` says what the labels of their rows are."""
+    """Add up all batches; ``argument`` names the argument that holds the labels of their rows."""
     stream = None
-    for batch in batches_of(X, labels, argument):
+    for batch in iter_batches(X, labels, argument):
         stream = with_batch(estimator, stream, batch, n_folds, **{argument: batch.labels}, min_samples=0)
     if stream is None:
         once = "" if can_be_read_again(X) else " An iterator or reader gives its rows once."
@@ -195,7 +196,7 @@ def _open_batches(estimator: Any, X: Any, n_folds: int, argument: str, labels: A
         return data
 
     def checked_batches() -> Iterator[Gathered]:
-        for batch in batches_of(X, labels, argument):
+        for batch in iter_batches(X, labels, argument):
             rows = _checked_batch(estimator, batch, False, 0)
             if rows.shape[0]:
                 given = {"groups": None, "sample_weight": None} | {argument: to_host(batch.labels)}
@@ -241,7 +242,7 @@ def with_batch(
     if rows.shape[0] == 0:
         return stream
     weights = checked_batch_weights(to_host(sample_weight), rows.shape[0])
-    stream = RowStream(n_folds, _names_of(estimator)) if stream is None else copy(stream)
+    stream = RowStream(n_folds, _feature_names(estimator)) if stream is None else copy(stream)
     stream.add(rows, groups=to_host(groups), sample_weight=weights)
     return stream
 
@@ -258,7 +259,7 @@ def _checked_batch(estimator: Any, batch: Batch, first: bool, min_samples: int) 
 
 
 def stream_data(stream: RowStream) -> FitData:
-    """Return what is known of the rows of a stream."""
+    """Return what a fit needs of the rows of a stream."""
     if stream.n_rows + stream.n_left_out == 0:
         raise ValueError("Found 0 sample(s): X has no rows, while at least 2 are required.")
     moments = stream.moments()
@@ -278,14 +279,25 @@ def checked_rows(estimator: Any, X: Any) -> Any:
         magnitude(X, names)
         return X
     refuse_batches(X)
-    namespace_of(X)  # refuses what cannot be used, in words of its own
+    namespace_of(X)  # raises for arrays that cannot be used
     with naming_text_columns(X):
         requirements = matrix_requirements() | {"ensure_min_samples": 1}
         X = as_numbers(validate_data(estimator, X, reset=False, **requirements))
-    checked_magnitude(X, _names_of(estimator))
+    checked_magnitude(X, _feature_names(estimator))
     return X
 
 
 def checked_magnitude(X: Any, names: Any = None) -> float:
     """Return the largest magnitude, or raise if a value is not finite, naming the first such column."""
     return device_magnitude(array_namespace(X), X) if is_foreign(X) else magnitude(X, names)
+
+
+def checked_matrix(X: Any) -> tuple[Any, list[str] | None]:
+    """Return X as a dense array or csr matrix, of any real type, with its column names if it has any."""
+    check_host(X, "This function")
+    X, arrow_names = from_arrow(X)
+    columns = getattr(X, "columns", arrow_names)
+    names = None if columns is None else [str(name) for name in columns]
+    with naming_text_columns(X):
+        rows = check_array(X, **matrix_requirements(), estimator="attenua", input_name="X")
+        return as_numbers(rows), names

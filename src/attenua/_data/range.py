@@ -1,7 +1,7 @@
-"""Whether numbers are of a size that can be squared: what is fitted are variances, which doubles must hold.
+"""Whether numbers can be squared: variances are fitted, and doubles must be able to hold them.
 
-Inside, rows are counted in a unit of their own, so that nothing overflows there. What a user sees is in the
-data's units: of values such as 1e200 no variance can be given, and no risk compared with another.
+Inside, rows have a unit of their own, so that nothing overflows there. Users see the data's units: values
+such as 1e200 have no variance there, and their risks cannot be compared.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ from attenua._data.namespace import array_namespace, to_host
 _ROOM = 8.0
 # Squares of variances are formed too, for standard errors of risks and for the norms that solvers compare
 # with, in the unit of the largest numbers. Those of spreads below 1e-77 of it vanish, and a search chooses by
-# nothing; from here on, differences of risks by a rounding error are kept. Where all spreads have vanished,
-# only a huge unit tells them from columns that are constant.
+# nothing; from here on, differences of risks by a rounding error are kept. If all spreads have vanished, only
+# a huge unit distinguishes them from constant columns.
 _LOST = 1e-70
 _HUGE = 2.0**400
 # A held-out risk is a total less what is explained of it, and rounds at some eps of the total. Below this
@@ -36,7 +36,7 @@ class OutOfRangeError(ValueError):
     sentence : str
         What ``X holds``, with ``{where}`` for the columns or rows.
     positions : sequence of int
-        These columns or rows, counted from 0: who calls them something else can say the sentence again.
+        These columns or rows, counted from 0, for callers that have other names for them.
     where : str
         What they are called in the message.
     """
@@ -49,14 +49,7 @@ class OutOfRangeError(ValueError):
 def check_range(moments: Moments, dtype: type, names: Any = None) -> None:
     """Raise if the variances of all rows are too large or too small to be given in the data's own units.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of all rows.
-    dtype : type
-        ``numpy.float32`` or ``numpy.float64``: the type that the variances will have.
-    names : sequence of str, optional
-        Names of the columns.
+    The variances will have the type `dtype`: ``numpy.float32`` or ``numpy.float64``.
     """
     check_not_too_large(moments, dtype, names)
     spreads = _spreads(moments)
@@ -64,8 +57,8 @@ def check_range(moments: Moments, dtype: type, names: Any = None) -> None:
     if spread < _LOST and (spread > 0 or moments.unit > _HUGE):
         columns = np.flatnonzero(np.abs(to_host(moments.mean)) > np.sqrt(_LOST)).tolist()
         raise OutOfRangeError(
-            "numbers too large in {where}: they hardly vary, and beside them the spread of all others is "
-            "lost. Look for wrong values, or leave these columns out.",
+            "numbers too large in {where}: they hardly vary, and compared with them the spread of all others "
+            "is lost. Look for wrong values, or leave these columns out.",
             columns,
             list_columns(_called(columns, names)),
         )
@@ -75,10 +68,11 @@ def check_range(moments: Moments, dtype: type, names: Any = None) -> None:
 
 
 def check_not_too_large(moments: Moments, dtype: type, names: Any = None) -> None:
-    """Raise if the variances of some rows, which others may join, are too large."""
+    """Raise if the variances of the rows so far are too large."""
     spreads = _spreads(moments)
-    # Risks and sums of squares are doubles, whatever the data are.
-    most = min(_root(dtype, 2.0), _root(np.float64, _ROOM * moments.weight)) / moments.unit
+    # Risks and sums of squares are doubles, whatever the type of the data; they need room for sums.
+    largest = min(float(np.finfo(dtype).max) / 2, np.finfo(float).max / (_ROOM * moments.weight))
+    most = np.sqrt(largest) / moments.unit
     if np.linalg.norm(spreads) > most:
         _refuse("large", "divide", spreads > most / np.sqrt(len(spreads)), moments, dtype, names)
 
@@ -90,7 +84,7 @@ def vanishing_columns(moments: Moments, names: Any = None) -> tuple[list[int], s
 
 
 def overshadowing_columns(moments: Moments, rank: int, names: Any = None) -> str:
-    """Return in words the columns beside which the held-out risk is lost to rounding; empty if none are.
+    """Return in words the columns that vary so much that the held-out risk is lost to rounding; or "".
 
     PCA leaves at most the variances of the p - rank columns that vary least.
     """
@@ -107,8 +101,9 @@ def check_not_vanishing(moments: Moments, names: Any = None) -> None:
     columns, listed = vanishing_columns(moments, names)
     if columns:
         raise OutOfRangeError(
-            "numbers in {where} that are too small beside the others: the variance is lost, so that nothing "
-            "can be divided by its root. Look for wrong values, or multiply these columns by a constant.",
+            "numbers in {where} that are too small compared with the others: the variance is lost, so that "
+            "nothing can be divided by its root. Look for wrong values, or multiply these columns by a "
+            "constant.",
             columns,
             listed,
         )
@@ -122,11 +117,6 @@ def _spreads(moments: Moments) -> NDArray[np.float64]:
     """Return the standard deviations, in the unit of the moments."""
     spreads: NDArray[np.float64] = np.sqrt(to_host(moments.variances))
     return spreads
-
-
-def _root(dtype: type, room: float) -> float:
-    """Return the root of the largest number of a type, with room for sums."""
-    return float(np.sqrt(float(np.finfo(dtype).max) / room))
 
 
 def check_scores(values: Any, method: str) -> Any:

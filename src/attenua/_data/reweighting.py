@@ -1,8 +1,8 @@
 """Rows that are read again with weights: on the rows, or on pairs of them.
 
-The first reading gives the means of all training sets. A second one can then weigh a row by how far it lies
-from the mean; or, where rows are few, every pair of rows by how far apart they are. What the weights are is
-the caller's business. Rows that are held out are never weighed.
+The first reading gives the means of all training sets. A second one can then weigh a row by its distance from
+the mean; or, if rows are few, every pair of rows by their distance. The caller chooses the weights. Rows that
+are held out are never weighed.
 """
 
 from abc import ABC, abstractmethod
@@ -15,13 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua._data.blocks import squared_lengths
-from attenua._data.moments import Moments, ScatterMoments
+from attenua._data.moments import Moments
 from attenua._data.namespace import asarray_like, to_host
 from attenua._data.row_moments import RowMoments
 from attenua._data.rows import HostRows
-from attenua._data.splits import FoldMoments, SplitMoments, SplitPair, Splits
+from attenua._data.splits import SplitMoments, SplitPair, Splits
 from attenua._data.streams import RowStream
+from attenua._data.sums import squared_lengths
 
 Array = NDArray[np.float64]
 # Squared lengths or distances, as parts of the total variance, to weights.
@@ -57,15 +57,11 @@ class RowWeightedSplits(WeightedSplits):
     @cached_property
     def total(self) -> Moments:
         """Moments of all rows, about their plain mean."""
-        return self._about(self._weighted.total, self._plain.total)
+        return self._weighted.total.about_mean(self._plain.total)
 
     def _read(self) -> Iterator[SplitPair]:
         for pair, weighted in zip(self._plain.pairs(), self._weighted.pairs(), strict=True):
-            yield pair._replace(training=self._about(weighted.training, pair.training))
-
-    @staticmethod
-    def _about(weighted: Any, plain: Moments) -> Moments:
-        return _varying_with(weighted.in_unit(plain.unit).about(plain.mean), plain)
+            yield pair._replace(training=weighted.training.about_mean(pair.training))
 
 
 class PairWeightedSplits(WeightedSplits):
@@ -118,16 +114,12 @@ class PairWeightedSplits(WeightedSplits):
         shares = counts / counts.sum()
         L = laplacian(self._weights * shares[:, None] * shares)
         if self._rows.forms_scatter and not kept.has_few_rows:
-            return _varying_with(kept.summed(asarray_like(kept.mean, L)), plain)
+            return kept.summed(asarray_like(kept.mean, L), plain.varies)
         used = np.flatnonzero(counts)
         mixing = np.zeros((len(used), len(counts)))
         mixing[:, used] = laplacian_root(L[np.ix_(used, used)], shares[used])
         trace = float(shares @ self._weighted_squares @ shares) / 2
         return kept.mixed(asarray_like(kept.mean, mixing), trace)
-
-
-def _varying_with(weighted: Moments, plain: Moments) -> Moments:
-    return weighted.varying_with(plain) if isinstance(weighted, ScatterMoments) else weighted
 
 
 def laplacian(weights: Array) -> Array:
@@ -138,7 +130,7 @@ def laplacian(weights: Array) -> Array:
 def laplacian_root(L: Array, shares: Array) -> Array:
     r"""Return M with :math:`M^\top M = L` on vectors whose mean by shares is 0, for a Laplacian L."""
     try:
-        # Such vectors do not see the added matrix, which makes L positive definite where all are connected.
+        # The added matrix is 0 on such vectors, and makes L positive definite if all rows are connected.
         return np.linalg.cholesky(L + L.trace() * np.outer(shares, shares)).T
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(L)
@@ -146,15 +138,7 @@ def laplacian_root(L: Array, shares: Array) -> Array:
 
 
 class Reweighting(ABC):
-    """Rows that can be read again.
-
-    Attributes
-    ----------
-    n_samples : int
-        Number of rows.
-    weight : float
-        Sum of their weights.
-    """
+    """Rows that can be read again: their number, and the sum of their weights."""
 
     n_samples: int
     weight: float
@@ -182,15 +166,7 @@ class Reweighting(ABC):
 
 
 class RowsInMemory(Reweighting):
-    """Rows in memory or on a device. Their weighted splits read them when they are first used.
-
-    Parameters
-    ----------
-    rows : HostRows or DeviceRows
-        The rows.
-    plain : SplitMoments
-        Their splits.
-    """
+    """Rows in memory or on a device, with their splits; weighted splits read them when first used."""
 
     def __init__(self, rows: Any, plain: SplitMoments):
         self.n_samples, self.weight = rows.n_samples, rows.weight
@@ -210,18 +186,9 @@ class RowsInMemory(Reweighting):
 
 @dataclass(frozen=True)
 class RowFactors:
-    """Factors of the weights of rows, by their distance from a mean; a worker can be sent this.
+    """Factors of the weights of rows, by their distance from a mean; it can be sent to a worker.
 
-    Parameters
-    ----------
-    weigh : callable
-        Squared lengths, as parts of the total variance, to weights.
-    mean : ndarray of shape (n_features,)
-        The mean of all rows, in a unit.
-    unit : float
-        The unit.
-    total_variance : float
-        In that unit.
+    The mean and the total variance are in the unit.
     """
 
     weigh: Weighing
@@ -247,7 +214,7 @@ def joined(parts: Sequence[Gathered]) -> Gathered:
     rows, groups, weights = zip(*parts, strict=True)
     is_sparse = any(sp.issparse(batch) for batch in rows)
     stacked = sp.vstack(rows, format="csr") if is_sparse else np.vstack(rows)
-    # Numbers and texts in one array would all be texts, which are other labels.
+    # Numbers and texts in one array would all become texts, and so other labels.
     labels = [label for some in groups if some is not None for label in np.asarray(some).tolist()]
     return Gathered(
         stacked,
@@ -257,7 +224,7 @@ def joined(parts: Sequence[Gathered]) -> Gathered:
 
 
 def factored(sample_weight: Array | None, rows: Any, factors: Callable[[Any], Array] | None) -> Array | None:
-    """Return the weights of rows times factors; None where there are neither."""
+    """Return the weights of rows times factors; None if there are neither."""
     if factors is None:
         return sample_weight
     return factors(rows) if sample_weight is None else sample_weight * factors(rows)
@@ -266,22 +233,14 @@ def factored(sample_weight: Array | None, rows: Any, factors: Callable[[Any], Ar
 class RowsOfStream(Reweighting):
     """Rows in batches or partitions that can be read again.
 
-    Parameters
-    ----------
-    first : RowStream
-        Their sums, of the first reading.
-    plain : FoldMoments
-        Their splits.
-    read : callable
-        Reads the rows again, once for several factors, and returns a stream for each.
-    gather : callable
-        Returns all rows, in parts.
+    `first` and `plain` are their sums and splits of the first reading. `read` reads the rows again, once for
+    several factors, and returns a stream for each; `gather` returns all rows, in parts.
     """
 
     def __init__(
         self,
         first: RowStream,
-        plain: FoldMoments,
+        plain: Splits,
         read: Callable[[Sequence[RowFactors]], Sequence[RowStream]],
         gather: Callable[[], Sequence[Gathered]],
     ):

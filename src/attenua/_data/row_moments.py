@@ -1,6 +1,6 @@
 """Moments of weighted rows that are kept as rows: nothing p-by-p is formed.
 
-Where the rows are few, their inner products know the whole spectrum of the covariance.
+If the rows are few, their inner products give the whole spectrum of the covariance.
 """
 
 from collections.abc import Callable
@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua._data.blocks import row_blocks
 from attenua._data.moments import CONSTANT, UNDERFLOW, Moments, ScatterMoments
 from attenua._data.namespace import array_namespace, asarray_like, clipped, to_host
+from attenua._data.sums import row_blocks
 
 Array = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class RowMoments(Moments):
     mixing : array of shape (n_mixed, n_samples), optional
         Matrix M that makes A = M Z of the centred rows Z.
     rough_variances : array of shape (n_features,), optional
-        Numbers of the size of the variances, where those are dear.
+        Numbers of the size of the variances, if those are expensive.
     """
 
     forms_covariance = False
@@ -77,15 +77,16 @@ class RowMoments(Moments):
         self.unit = unit
         self.weight = float(array_namespace(weights).sum(weights))
 
-    def about(self, centre: Any) -> "RowMoments":
-        """Return the second moments about a centre instead of the mean; the centre counts as the mean."""
+    def about_mean(self, plain: Moments) -> "RowMoments":
+        """Return the second moments about the mean of other moments, in their unit."""
+        moved = self.in_unit(plain.unit)
         return RowMoments(
-            self._all_rows,
+            moved._all_rows,
             self._all_weights,
-            self._origin,
-            self.unit,
-            self._products,
-            offset=centre - self._origin,
+            moved._origin,
+            plain.unit,
+            moved._products,
+            offset=plain.mean - moved._origin,
         )
 
     def mixed(self, mixing: Any, trace: float) -> "RowMoments":
@@ -103,21 +104,20 @@ class RowMoments(Moments):
 
     @property
     def rough_variances(self) -> Any:
-        """Numbers of the size of the variances, where those would cost more than tolerances are worth."""
+        """Numbers of the size of the variances, which are too expensive if they only set tolerances."""
         return self.variances if self._rough_variances is None else self._rough_variances
 
-    def summed(self, L: Any) -> ScatterMoments:
-        r"""Return sums with :math:`S = Z^\top L Z`, Z being the centred rows."""
+    def summed(self, L: Any, varies: Any) -> ScatterMoments:
+        r"""Return sums with :math:`S = Z^\top L Z`, Z being the centred rows, of which some columns vary."""
         Z = self._all_rows.toarray() if sp.issparse(self._all_rows) else self._all_rows
         Z = Z - self._offset
         scatter = Z.T @ (L @ Z) * self.weight
-        return ScatterMoments(
-            self.weight, self.xp.zeros_like(self._offset), scatter, self.mean, self.unit, owned=True
-        )
+        zeros = self.xp.zeros_like(self._offset)
+        return ScatterMoments(self.weight, zeros, scatter, self.mean, self.unit, owned=True, varies=varies)
 
     @property
     def row_weights(self) -> Any:
-        """Weights of all rows, also of those that do not count."""
+        """Weights of all rows, zeros included."""
         return self._all_weights
 
     def squared_distances(self) -> Array:
@@ -154,7 +154,7 @@ class RowMoments(Moments):
 
     @cached_property
     def _positions(self) -> slice | Any:
-        """Rows that count; all of them where few are left out, since copying costs more than multiplying."""
+        """Rows that count; all rows if few are left out, since a copy costs more than the extra products."""
         xp = array_namespace(self._all_weights)
         counted = xp.nonzero(self._all_weights)[0]
         is_most = 2 * counted.shape[0] > self._all_weights.shape[0]
@@ -180,7 +180,7 @@ class RowMoments(Moments):
         return centred * self._roots if self._mixing is None else self._mixing @ centred
 
     def _unmix(self, image: Any) -> Any:
-        """Return what Z.T makes A.T @ image of."""
+        """Return the matrix that Z.T maps to A.T @ image."""
         return image * self._roots if self._mixing is None else self._mixing.T @ image
 
     @cached_property
@@ -337,7 +337,7 @@ class RowMoments(Moments):
 
     @property
     def has_products(self) -> bool:
-        """Whether the inner products of few rows are at hand."""
+        """Whether the inner products of few rows are computed already."""
         return self._products is not None
 
     @property
@@ -370,10 +370,6 @@ class RowMoments(Moments):
             products = mixing @ products @ mixing.T
         values, vectors = np.linalg.eigh(products)
         return values[::-1], vectors[:, ::-1]
-
-    @cached_property
-    def _gram(self) -> tuple[Array, Array]:
-        return self.gram()
 
     def combined(self, vectors: Array) -> Any:
         """Return combinations of the centred weighted rows, as columns."""
@@ -412,7 +408,7 @@ def _squares(rows: Any) -> Array:
 
 
 def has_few_rows(rows: Any) -> bool:
-    """Whether inner products of the rows are few beside the rows themselves."""
+    """Whether the inner products of the rows are fewer than their entries."""
     return rows.shape[0] <= min(rows.shape[1] // 4, _GRAM_LIMIT)
 
 

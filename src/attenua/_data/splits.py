@@ -66,7 +66,7 @@ class Splits(ABC):
         """Yield the moments of both sides of every split, all in one unit."""
 
     def keep_pairs(self) -> Self:
-        """Keep the moments of the splits from now on, where they are small: for more than one pass."""
+        """Keep the moments of the splits from now on if they are small: for more than one pass."""
         self._keeps_pairs = 8 * self.n_splits * self.pair_entries <= _KEPT_BYTES
         return self
 
@@ -102,11 +102,9 @@ class FoldMoments(Splits):
 
     def _read(self) -> Iterator[SplitPair]:
         unit = common_unit(self._folds)
-        for number, training in _all_but_each(self.n_splits, self._sum):
-            yield SplitPair(number, training.in_unit(unit), self._folds[number].in_unit(unit))
-
-    def _sum(self, start: int, stop: int) -> ScatterMoments:
-        return ScatterMoments.sum(self._folds[start:stop])
+        folds = self._folds
+        for number, training in _all_but_each(len(folds), lambda i, j: ScatterMoments.sum(folds[i:j])):
+            yield SplitPair(number, training.in_unit(unit), folds[number].in_unit(unit))
 
 
 class SplitMoments(Splits):
@@ -151,7 +149,7 @@ class SplitMoments(Splits):
         """Rows of the smallest training set; all rows if none are held out."""
         n = self._rows.n_samples
         sizes = (
-            n - len(range(n)[held_out]) if training is None else len(training)
+            n - len(np.arange(n)[held_out]) if training is None else len(training)
             for training, held_out in self._splits
         )
         return min(sizes, default=n)
@@ -175,8 +173,8 @@ class SplitMoments(Splits):
         for place, partition in enumerate(self._partitions):
             if len(partition) <= _MOST_PARTS:
                 folds = self._first_folds if place == 0 else self._folds(partition)
-                for number, training, held_out in folds.pairs():
-                    yield partition[number], training, held_out
+                for pair in folds.pairs():
+                    yield partition[pair.number], pair.training, pair.held_out
             else:
                 yield from self._many_parts(partition)
         if not self._partitions:
@@ -216,8 +214,8 @@ class SplitMoments(Splits):
         partitions, start = [], 0
         held_so_far = np.zeros(n, dtype=np.intp)
         for number, (training, held_out) in enumerate(self._splits):
-            held = np.bincount(held_out, minlength=n)
-            if (held + np.bincount(training, minlength=n) != 1).any():
+            held, trained = (np.bincount(np.arange(n)[rows], minlength=n) for rows in (held_out, training))
+            if (held + trained != 1).any():
                 return []
             held_so_far += held
             if held_so_far.max() > 1:

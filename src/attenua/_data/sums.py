@@ -1,6 +1,6 @@
-"""Sums that grow: weight, total and scatter of rows, one set per fold, taken block by block.
+"""Rows in blocks, and sums that grow: weight, total and scatter of the rows of every fold, block by block.
 
-All folds share a frame: an origin that the rows are counted from, and a power of two as the unit. A block
+All folds share a frame: an origin that is subtracted from the rows, and a power of two as the unit. A block
 larger than any before may raise the unit; the sums follow exactly, because only exponents change.
 """
 
@@ -15,13 +15,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from attenua._data.blas import in_order
-from attenua._data.blocks import less_origin, magnitude, row_blocks, unit_for
 
 Array = NDArray[np.float64]
 
+# A block of rows and its copy should stay in cache; below 256 rows the products lose speed.
+_BLOCK_BYTES = 4 * 2**20
+_MIN_BLOCK_ROWS = 256
+# A column of which a tenth is zeros varies by a third of its mean: to subtract that later costs no digits.
+_NEARLY_FULL = 0.9
 # The most rows that a frame is chosen by.
 FRAME_ROWS = 64
-# An origin of so many spreads costs two digits of sixteen.
+# An origin this many spreads from zero costs two digits of sixteen.
 NEAR_ZERO = 8.0
 _PRODUCT_ROWS = 8_192
 _PRODUCT_BYTES = 64 * 2**20
@@ -29,22 +33,139 @@ _MIN_PRODUCT_ROWS = 1_024
 # A block whose columns have lengths in this range holds finite numbers that were squared safely, with nothing
 # lost that matters. NaN and infinity are outside it.
 _PLAIN_RANGE = (2.0**-10, 2.0**30)
-# Blocks side by side pay from about this many multiplications on, and may take this much memory together.
+# Blocks in parallel pay from about this many multiplications on, and may take this much memory together.
 _PARALLEL_WORK = 2e9
 _PARALLEL_BYTES = 512 * 2**20
 
 
-class Frame(NamedTuple):
-    """Where rows are counted from, and in which unit.
+def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Yield slices that cut the rows into blocks of a few megabytes."""
+    size = max(_MIN_BLOCK_ROWS, _BLOCK_BYTES // (8 * max(n_columns, 1)))
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
 
-    Attributes
-    ----------
-    origin : ndarray of shape (n_features,)
-        In this unit.
-    unit : float
-        A power of two.
-    largest : float
-        Largest magnitude, in the data's own units, that the unit was chosen for.
+
+class ChosenRows:
+    """Some rows of a dense matrix or memory map, which are copied a block at a time, when they are read."""
+
+    def __init__(self, X: NDArray[Any], numbers: NDArray[np.intp]):
+        self._X, self._numbers = X, numbers
+        self.shape, self.dtype = (len(numbers), X.shape[1]), X.dtype
+
+    def __getitem__(self, key: Any) -> NDArray[Any]:
+        """Return rows, or with a pair of keys, rows of some columns."""
+        rows, *columns = key if isinstance(key, tuple) else (key,)
+        return self._X[(self._numbers[rows], *columns)]
+
+
+def counted_rows(X: Any, sample_weight: Array | None) -> tuple[Any, Any]:
+    """Leave out rows of weight zero, without copying dense ones; they must not influence the frame either."""
+    if sample_weight is None or sample_weight.all():
+        return X, sample_weight
+    numbers = np.flatnonzero(sample_weight)
+    return X[numbers] if sp.issparse(X) else ChosenRows(X, numbers), sample_weight[numbers]
+
+
+def squared_lengths(X: Any, mean: Array, unit: float) -> Array:
+    """Return the squared distances of rows from a mean; both in the given unit."""
+    parts = []
+    for block in row_blocks(*X.shape):
+        rows = X[block].astype(float) / unit
+        if sp.issparse(rows):
+            parts.append(np.maximum(sparse_squared_lengths(*partly_centred(rows, mean)), 0.0))
+        else:
+            rows -= mean
+            parts.append(np.einsum("ij,ij->i", rows, rows))
+    return np.concatenate(parts)
+
+
+def less_origin(rows: Any, origin: Array) -> Any:
+    """Return sparse rows less an origin. Columns where it is not zero become full; the others stay sparse."""
+    columns = np.flatnonzero(origin)
+    if not columns.size:
+        return rows
+    n = rows.shape[0]
+    starts = np.arange(n + 1) * len(columns)
+    shift = type(rows)((np.tile(origin[columns], n), np.tile(columns, n), starts), shape=rows.shape)
+    return rows - shift  # zeros, such as all of a constant column, are not stored
+
+
+def partly_centred(rows: Any, mean: Array) -> tuple[Any, Array]:
+    """Return sparse rows less the mean in the columns that are nearly full, and the mean of the others.
+
+    Only a nearly full column can have a mean that is large compared with its spread, and lose digits by it.
+    """
+    n, p = rows.shape
+    # At least half of any fifth of a nearly full column is stored: mostly one fifth is enough to check.
+    some = rows.indices[: rows.indptr[-(-n // 5)]]
+    if 2 * np.bincount(some, minlength=p).max(initial=0) < n // 5:
+        return rows, mean
+    is_full = np.bincount(rows.indices, minlength=p) >= _NEARLY_FULL * n
+    return less_origin(rows, np.where(is_full, mean, 0.0)), np.where(is_full, 0.0, mean)
+
+
+def sparse_squared_lengths(rows: Any, mean: Array) -> Array:
+    """Return the squared distances of sparse rows from a mean that is nowhere much larger than the spread."""
+    lengths: Array = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    lengths += mean @ mean - 2 * (rows @ mean)
+    return lengths
+
+
+def unit_for(largest: float) -> float:
+    """Return the power of two in which numbers up to a magnitude can be squared and added safely."""
+    # Squares of numbers within 2**±64 are safe as they are, and need no scaling.
+    exponent = int(np.frexp(largest)[1])
+    return 1.0 if abs(exponent) <= 64 else 2.0 ** min(max(exponent, -1000), 1000)
+
+
+def magnitude(X: Any, feature_names: Any = None) -> float:
+    """Return the largest magnitude in X, in one pass, or raise if a value is not finite.
+
+    Raises
+    ------
+    ValueError
+        Naming the first column that holds NaN or infinity.
+    """
+    parts = [X.data] if sp.issparse(X) else (X[block] for block in row_blocks(*X.shape))
+    largest = 0.0
+    for part in parts:
+        if part.size:
+            # Not abs: the most negative integer has no positive twin. NaN passes through all of these.
+            largest = float(np.max([largest, float(part.max()), -float(part.min())]))
+    if not np.isfinite(largest):
+        raise ValueError(_first_bad_column(X, feature_names))
+    return largest
+
+
+def _first_bad_column(X: Any, feature_names: Any) -> str:
+    if sp.issparse(X):
+        bad = ~np.isfinite(X.data)
+        column = int(X.indices[bad].min())
+        is_nan = np.isnan(X.data[bad & (X.indices == column)]).any()
+    else:
+        bad_columns = np.zeros(X.shape[1], dtype=bool)
+        for block in row_blocks(*X.shape):
+            bad_columns |= ~np.isfinite(X[block]).all(axis=0)
+        column = int(np.argmax(bad_columns))
+        is_nan = np.isnan(X[:, column]).any()
+    name = "" if feature_names is None else f" ({feature_names[column]!r})"
+    return not_finite(f"column {column}{name}", bool(is_nan))
+
+
+def not_finite(where: str, is_nan: bool) -> str:
+    """Return the error message about a value that is not finite, and what to do about it."""
+    if not is_nan:
+        return f"Input X contains infinity in {where}; values must be finite."
+    return (
+        f"Input X contains NaN in {where}; values must be finite. Fill in missing values first, as "
+        "make_pipeline(SimpleImputer(), ...) of scikit-learn does."
+    )
+
+
+class Frame(NamedTuple):
+    """What is subtracted from rows, in a unit that is a power of two.
+
+    The unit was chosen for numbers up to `largest`, in the data's own units.
     """
 
     origin: Array
@@ -59,19 +180,11 @@ class Frame(NamedTuple):
         return Frame(self.origin * (self.unit / unit), unit, largest)
 
 
-def frame_of(X: Any, feature_names: Any = None, largest: float | None = None) -> Frame:
+def choose_frame(X: Any, feature_names: Any = None, largest: float | None = None) -> Frame:
     """Return a frame for rows, whose origin is the median of a few of them.
 
-    Columns of sparse rows that are not far from zero stay as they are, so that the rows stay sparse.
-
-    Parameters
-    ----------
-    X : ndarray, memory map or csr_matrix
-        Rows.
-    feature_names : sequence of str, optional
-        Names that an error about a column uses.
-    largest : float, optional
-        Largest magnitude of X; if not given, that of the few rows, which sums of the others may raise.
+    Columns of sparse rows that are not far from zero stay as they are, so that the rows stay sparse. If the
+    largest magnitude of X is not given, it is that of the few rows, which sums of the others may raise.
     """
     sample = X[:: -(-X.shape[0] // FRAME_ROWS)]
     if largest is None:
@@ -191,18 +304,9 @@ class FoldSums:
         sample_weight: Array | None = None,
         largest: float | None = None,
     ) -> None:
-        """Add rows of X to folds.
+        """Add rows of X to folds: `parts` are pairs of a fold and rows, each multiplied at once.
 
-        Parameters
-        ----------
-        X : ndarray, memory map or csr_matrix
-            Rows.
-        parts : iterable of (int, slice or ndarray)
-            Fold and row numbers; each part is multiplied at once.
-        sample_weight : ndarray of shape (n_samples,), optional
-            Weights of the rows of X.
-        largest : float, optional
-            Magnitude of X, where it is known to be finite; if not, the rows are checked as they are read.
+        `largest` is the magnitude of X, if it was checked; otherwise rows are checked as they are read.
         """
         if largest is not None:
             self.cover(self.frame.covering(largest))
@@ -248,7 +352,9 @@ class FoldSums:
             weighted = B if w is None else B.multiply(w[:, None]).tocsr()
             return BlockSums(weight, np.asarray(weighted.sum(axis=0)).ravel(), weighted.T @ B, frame)
         if w is None and frame.unit == 1.0 and not frame.origin.any():
-            total, scatter = _plain_sums(_doubles(B, workspace))
+            rows = _doubles(B, workspace)
+            with np.errstate(over="ignore", invalid="ignore"):
+                total, scatter = rows.sum(axis=0), rows.T @ rows
             largest = float(np.sqrt(np.max(np.diag(scatter))))
             if _PLAIN_RANGE[0] <= largest <= _PLAIN_RANGE[1]:
                 return BlockSums(weight, total, scatter, frame.covering(largest))
@@ -296,12 +402,6 @@ def product_blocks(start: int, stop: int, n_columns: int, step: int = 1) -> Iter
         yield slice(first, min(first + size * step, stop), step)
 
 
-def _plain_sums(rows: Array) -> tuple[Array, Array]:
-    """Return the column sums and inner products of rows as they are."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return rows.sum(axis=0), rows.T @ rows
-
-
 def _rescaled(B: Any, w: Array | None, weight: float, frame: Frame) -> BlockSums:
     """Return the sums of a dense block in the larger unit that it needs."""
     rows = np.asarray(B, dtype=float) / frame.unit - frame.origin
@@ -319,7 +419,7 @@ def _doubles(B: NDArray[Any], workspace: local) -> Array:
 
 
 def _buffer(workspace: local, shape: tuple[int, int]) -> Array:
-    """Return an array to overwrite, the thread's last one where it fits."""
+    """Return an array to overwrite, the thread's last one if it fits."""
     last: Array | None = getattr(workspace, "buffer", None)
     if last is None or len(last) < shape[0]:
         last = workspace.buffer = np.empty(shape)

@@ -1,6 +1,7 @@
 """What every estimator of a subspace shares once the subspace is known."""
 
 import warnings
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,18 +12,25 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from attenua._data.batches import from_arrow, one_batch, refuse_batches
-from attenua._data.blocks import partly_centred, row_blocks, sparse_squared_lengths, unit_for
-from attenua._data.checks import caller_level
-from attenua._data.dask_rows import dask_mean_score, is_dask, lazy_rows
-from attenua._data.frames import naming_text_columns
+from attenua._data.checks import caller_level, naming_text_columns
+from attenua._data.dask_rows import dask_mean_score, lazy_rows
 from attenua._data.moments import Moments, in_data_units
-from attenua._data.namespace import array_namespace, asarray_like, check_same_place, clipped, namespace_of
+from attenua._data.namespace import (
+    array_namespace,
+    asarray_like,
+    check_same_place,
+    clipped,
+    is_dask,
+    namespace_of,
+)
 from attenua._data.opening import FitData, checked_magnitude, checked_rows, stream_data, with_batch
 from attenua._data.range import check_scores
+from attenua._data.streams import from_arrow, one_batch, refuse_batches
+from attenua._data.sums import partly_centred, row_blocks, sparse_squared_lengths, unit_for
 from attenua._estimate.axes import principal_axes, unbiased_total, warn_of_tie
 from attenua._estimate.fitted import SUBSPACE, Kind, all_or_nothing, forget, store
-from attenua._estimate.html import AnswerFirst
+from attenua._estimate.html import facts_html
+from attenua._estimate.words import Answer
 from attenua._solve.subspace import Convergence, Subspace
 
 
@@ -98,7 +106,7 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return tags
 
 
-class SubspaceTransformer(AnswerFirst, RowsTransformer):
+class SubspaceTransformer(RowsTransformer):
     """Project on an estimated subspace and back, in the manner of scikit-learn's PCA.
 
     A subclass has the parameters ``n_components`` and ``whiten``. Its ``fit`` opens the rows and calls
@@ -126,7 +134,7 @@ class SubspaceTransformer(AnswerFirst, RowsTransformer):
 
     def _fit_data(self, data: FitData) -> None:
         """Set the fitted attributes, and keep the sums of a stream for ``partial_fit``."""
-        vars(self).pop("_stream", None)
+        self.__dict__.pop("_stream", None)
         self._fit_moments(data)
         if data.stream is not None and hasattr(type(self), "partial_fit"):
             self._stream = data.stream
@@ -371,6 +379,40 @@ class SubspaceTransformer(AnswerFirst, RowsTransformer):
             return array_namespace(W).linalg.pinv(self.get_covariance())
         model = clipped(self.explained_variance_ - noise) + noise
         return (W.T * (1 / model - 1 / noise)) @ W + self._identity() / noise
+
+    def _answer(self) -> Answer | None:
+        """Return the answer of the fitted estimator; a subclass that has none returns None."""
+        return None
+
+    def _answer_if_fitted(self) -> Answer | None:
+        return self._answer() if hasattr(self, "components_") else None
+
+    def _answer_html(self) -> str:
+        answer = self._answer_if_fitted()
+        return "" if answer is None else facts_html(answer.title, answer.facts)
+
+    # scikit-learn's hooks: the answer goes above its diagram, and under the name in that of a pipeline.
+    # Notebooks use the bundle, other pages the text. Displaying the estimator triggers pending computation.
+    def _repr_html_inner(self) -> str:
+        return f"{self._answer_html()}{super()._repr_html_inner()}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._answer_html() + bundle["text/html"]
+        return bundle
+
+    def _sk_visual_block_(self) -> SimpleNamespace:
+        answer = self._answer_if_fitted()
+        return SimpleNamespace(
+            kind="single",
+            estimators=self,
+            names=type(self).__name__,
+            name_details=str(self),
+            name_caption=None if answer is None else answer.caption,
+            doc_link_label=None,
+            dash_wrapped=True,
+        )
 
     def _identity(self) -> Any:
         W = self.components_

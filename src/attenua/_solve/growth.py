@@ -79,14 +79,7 @@ def _unconverged(state: RitzState) -> NDArray[np.intp]:
 class FilteredGrowth:
     """New columns are Ritz vectors, filtered by a polynomial of the matrix: a block Krylov method.
 
-    Parameters
-    ----------
-    family : MatrixFamily
-        The matrices.
-    rank : int
-        Number of wanted vectors.
-    near : array of shape (size, rank), optional
-        Orthonormal columns that may be close to the wanted vectors.
+    It may begin from orthonormal columns `near` the wanted vectors.
     """
 
     def __init__(self, family: MatrixFamily, rank: int, near: Any = None):
@@ -152,13 +145,6 @@ class RowSpaceGrowth:
 
     The inner products of few rows give the eigenvectors of S. S maps everything into their span, so the rest
     of what a member needs is found by multiplying by D.
-
-    Parameters
-    ----------
-    family : MatrixFamily
-        The matrices; the rows of the moments are few.
-    rank : int
-        Number of wanted vectors.
     """
 
     def __init__(self, family: MatrixFamily, rank: int):
@@ -230,20 +216,8 @@ def filtered(
     :math:`C_q`, which grows fast outside. Ritz vectors of larger value grow faster still, and are taken out
     of the others before rounding errors along them matter.
 
-    Parameters
-    ----------
-    multiply : callable
-        Multiplies a tall matrix by T.
-    vectors : array of shape (size, count)
-        Ritz vectors, in decreasing order of their values.
-    values : ndarray of shape (count,)
-        Ritz values.
-    wanted : ndarray of int
-        Positions of those to be improved.
-    damped : (float, float)
-        Interval of the unwanted eigenvalues.
-    degree : int
-        Degree q of the polynomial.
+    The Ritz vectors are in decreasing order of their values; those at the positions `wanted` are improved.
+    `multiply` multiplies by T, `damped` is the interval of the unwanted eigenvalues, and `degree` is q.
     """
     xp = array_namespace(vectors)
     centre, half = (damped[1] + damped[0]) / 2, (damped[1] - damped[0]) / 2

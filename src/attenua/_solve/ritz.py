@@ -150,17 +150,8 @@ class RitzState:
 class Observer:
     """Assesses Ritz vectors.
 
-    Parameters
-    ----------
-    family : MatrixFamily
-        The matrices.
-    rank : int
-        Number of wanted vectors.
-    fine : float or None
-        Largest residual relative to the distance from the unwanted eigenvalues; None if the members are only
-        compared.
-    near : array of shape (size, rank), optional
-        Orthonormal columns of another candidate that this one is compared with.
+    `fine` is the largest residual relative to the distance from the unwanted eigenvalues, or None if the
+    members are only compared; `near` are orthonormal columns of another candidate to compare with.
     """
 
     def __init__(self, family: MatrixFamily, rank: int, fine: float | None, near: Any = None):

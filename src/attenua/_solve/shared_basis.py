@@ -199,16 +199,8 @@ def nearby_subspace(values: Array, change: Array, rank: int, tolerance: float) -
     solved again and again for the right side of the last X. That converges where E is small against the
     gap; several times as fast as an eigendecomposition. None is returned if it does not.
 
-    Parameters
-    ----------
-    values : ndarray of shape (size,)
-        Eigenvalues, decreasing.
-    change : ndarray of shape (size, size)
-        The symmetric matrix E, in the basis of the eigenvectors.
-    rank : int
-        Dimension of the subspace.
-    tolerance : float
-        Largest part by which the last step may change X.
+    The `change` E is in the basis of the eigenvectors, whose eigenvalues decrease; the last step may change X
+    by at most the part `tolerance`.
     """
     distances = values[:rank] - values[rank:, None]
     if distances[0, -1] <= 0:

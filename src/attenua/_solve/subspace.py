@@ -87,14 +87,8 @@ def rounding(size: int, scale: float) -> float:
 def leading_part(values: Array, vectors: Array, rank: int, scale: float) -> Subspace:
     """Return the leading part of an eigendecomposition on the host.
 
-    Parameters
-    ----------
-    values, vectors : ndarray
-        Eigenvalues, decreasing, and eigenvectors; where the cut falls on a tie, all tied ones.
-    rank : int
-        Dimension of the subspace.
-    scale : float
-        What rounding errors are relative to, if that is more than the largest eigenvalue.
+    Eigenvalues decrease; if the cut falls on a tie, all tied ones are needed. Rounding errors are relative to
+    `scale`, if that is more than the largest eigenvalue.
     """
     if rank == len(values):
         return Subspace(vectors, None, values, np.inf, False)

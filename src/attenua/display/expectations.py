@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attenua._correct.registry import CORRECTIONS
 from attenua._estimate.words import spoken
-from attenua.display.common import axes_or_new, open_frame
+from attenua.display.common import SHADES, axes_or_new, open_frame
 from attenua.theory import Expectation, Expectations, when
 
 # The range of n, as multiples of the n asked for.

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._data.checks import checked_matrix, checked_weights
+from attenua._data.checks import checked_weights
 from attenua._data.moments import Moments
-from attenua._data.opening import open_rows
+from attenua._data.opening import checked_matrix, open_rows
 from attenua._data.rows import HostRows
 from attenua._data.splits import FoldMoments
 from attenua._estimate.fitted import fit_from_nothing
