@@ -268,3 +268,10 @@ def test_nothing_is_told_where_columns_do_not_vary():
     rows = np.zeros((40, 6))
     rows[:, 2] = 1e8 * X[:, 0]
     AttenuatedPCACV(1).fit(rows)
+
+
+def test_singular_values_of_large_numbers():
+    X = spiked_rows(40, 5)
+    expected = AttenuatedPCA(2, alpha=0.5).fit(X).singular_values_
+    found = AttenuatedPCA(2, alpha=0.5).fit(X * 2.0**500).singular_values_
+    np.testing.assert_allclose(found * 2.0**-500, expected, rtol=1e-12)

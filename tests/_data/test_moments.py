@@ -207,3 +207,17 @@ def test_leading_eigenvectors_through_the_gram_matrix(X):
     np.testing.assert_allclose(moments.spectrum()[:10], values[::-1][:10], rtol=1e-9)
     leading = np.linalg.qr(moments.row_space(0, 5))[0]
     assert sine(leading.T, vectors[:, ::-1][:, :5].T) < 1e-6
+
+
+def test_moments_of_a_fold_do_not_change_what_other_folds_see():
+    """A fold of far larger rows once changed the unit of the rows that came after it."""
+    X = spiked_rows(200, 5)
+    X[151::4] *= 1e100  # every fourth row chooses the frame, but not these
+    rows = HostRows(X)
+    small, large = np.arange(1, 120), np.arange(151, 200, 4)
+    before = rows.moments(small)
+    rows.moments(large)
+    after = rows.moments(small)
+    assert before.unit == after.unit
+    np.testing.assert_array_equal(before.mean, after.mean)
+    np.testing.assert_array_equal(before.covariance, after.covariance)

@@ -21,6 +21,7 @@ from attenua._data import blas, sums
 from attenua._data.folds import folds_by_group
 from attenua._data.rows import HostRows
 from attenua._data.streams import RowStream
+from attenua._data.sums import FoldSums, choose_frame
 from attenua._estimate.fitting import CrossValidated
 from tests.helpers import covariance, in_turn, spiked_rows
 
@@ -475,3 +476,37 @@ def test_memory_does_not_grow_with_the_stream():
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout) * 1024)
     assert peaks[1] - peaks[0] < 60e6
+
+
+def test_a_tiny_weight_before_a_large_one_still_counts():
+    """Whether a fold is empty was read off its weight, and 1e-17 + 5 is 5."""
+    far, near = np.full((5, 2), 1e9) * [[1], [-1], [1], [-1], [1]], np.eye(5, 2)
+    rows = np.concatenate([far, near])
+    weights = np.repeat([2e-18, 1.0], 5)
+    sums = FoldSums(choose_frame(near, largest=1e9), 1)
+    sums.add(rows, [(0, slice(0, 5)), (0, slice(5, 10))], sample_weight=weights)
+    shifted = rows / sums.frame.unit - sums.frame.origin
+    np.testing.assert_allclose(sums.scatters[0], (shifted.T * weights) @ shifted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("first", [0.0, 1e-17])
+def test_batches_that_weigh_next_to_nothing(first):
+    random = np.random.default_rng(0)
+    batches = [random.standard_normal((6, 3)) * 1e9, random.standard_normal((40, 3)), np.eye(4, 3)]
+    weights = [np.full(6, first), np.ones(40), np.zeros(4)]
+    model = AttenuatedPCA(3, alpha=0.5)
+    for rows, weight in zip(batches, weights, strict=True):
+        model.partial_fit(rows, sample_weight=weight)
+    X, w = np.concatenate(batches), np.concatenate(weights)
+    np.testing.assert_allclose(model.mean_, np.average(X, axis=0, weights=w), atol=1e-9)
+    expected = np.linalg.eigvalsh(np.cov(X, rowvar=False, aweights=w, ddof=0))[::-1] * (
+        w.sum() / (w.sum() - 1)
+    )
+    np.testing.assert_allclose(model.explained_variance_, expected, rtol=1e-8)
+
+
+def test_more_batches_of_weights_than_of_rows():
+    X = spiked_rows(40, 5)
+    weights = [np.ones(20)] * 3
+    with pytest.raises(ValueError, match="sample_weight has more batches than X"):
+        AttenuatedPCA(2, alpha=0.5).fit(iter([X[:20], X[20:]]), sample_weight=weights)
