@@ -96,7 +96,8 @@ def test_rounding_is_not_a_loss():
 
 def test_words_for_what_was_taken():
     assert line([0.0, 0.0]).most_taken() == "none"
-    assert line([0.0, 0.0], taken=[["row_tempering", "damping"], ["damping"]]).most_taken() == "damping (2)"
+    rows = [["damping", "smoothing"], ["damping"]]
+    assert line([0.0, 0.0], taken=rows).most_taken() == "damping (2)"
 
 
 def test_closing_sentence_counts_gains_losses_and_the_rest():

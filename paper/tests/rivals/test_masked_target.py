@@ -64,7 +64,7 @@ def test_gradient_against_finite_differences(groups, mask_rate):
         up, down = (masked_target_loss(V, S, mask_rate, **options) for V in (U + step, U - step))
         return (up - down) / (2 * h)
 
-    # The polynomial in U whose gradient is meant extends the loss to frames that are not orthonormal.
+    # The gradient is that of a polynomial in U, which is defined for frames that are not orthonormal too.
     numeric = np.array([[along(i, j) for j in range(6)] for i in range(2)])
     found = masked_target_gradient(U, S, mask_rate, **options)
     np.testing.assert_allclose(found, numeric, atol=1e-7 * np.abs(numeric).max())

@@ -231,10 +231,10 @@ def test_shrinkage_against_lapack(shape, intensity):
     assert model.intensity_ == pytest.approx(weight, rel=1e-9)
     T = (1 - weight) * S + weight * np.diag(np.diag(S))
     values = np.linalg.eigvalsh(T)[::-1]
-    lacks = values[:3].sum() - np.trace(model.components_ @ T @ model.components_.T)
-    assert lacks <= (model.shortfall_ + 1e-13) * np.trace(S)
+    shortfall = values[:3].sum() - np.trace(model.components_ @ T @ model.components_.T)
+    assert shortfall <= (model.shortfall_ + 1e-13) * np.trace(S)
     assert model.shortfall_ <= 1e-8
-    # What a subspace lacks is at least its squared sines times the gap.
+    # The shortfall of a subspace is at least its squared sines times the gap.
     allowed = np.sqrt(model.shortfall_ * np.trace(S) / (values[2] - values[3]))
     assert sine(model.components_, leading(T, 3)) < max(allowed, 1e-6)
 

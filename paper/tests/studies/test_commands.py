@@ -7,11 +7,11 @@ import sys
 
 import pandas as pd
 import pytest
-from small_shell import SMALL, TINY, run
 
 from attenua_paper.studies import budget, simulations
 from attenua_paper.studies.budget import RESULTS_FILE
 from attenua_paper.studies.store import StoreError, read_results
+from paper.tests.studies.small_shell import SMALL, TINY, run
 
 
 @pytest.fixture(autouse=True)

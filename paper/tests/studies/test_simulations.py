@@ -2,7 +2,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.linalg import hadamard, sqrtm
-from small_shell import TINY
 
 from attenua.theory import LATENT_LAWS, LatentCoordinates, Population, draw_rows, moment_constants
 from attenua_paper.studies.published import SIMULATION_CLAIMS
@@ -34,6 +33,7 @@ from attenua_paper.studies.simulations.paper_populations import (
     unequal_design,
 )
 from attenua_paper.studies.simulations.simulation_tables import claims_table
+from paper.tests.studies.small_shell import TINY
 
 DESIGNS = {"balanced": balanced_design(), "unequal": unequal_design(), "rotating": rotating_design(3.0)}
 
@@ -260,7 +260,7 @@ def test_a_whole_run_is_complete_and_the_same_for_any_number_of_jobs(tiny):
     assert len(tiny.moving) == 13 * 42
     assert len(tiny.moving_best) == 13
     assert len(tiny.audit) == 3 * 2 * 22
-    # Only a claim may lack a number, where theory says none.
+    # Only a claim may have no number, where theory has none.
     for frame in (*tiny.frames.values(), tiny.claims.drop(columns="theory")):
         if frame is not tiny.claims:
             assert np.isfinite(frame.select_dtypes("number")).all(axis=None)

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import KFold
-from small_shell import SMALL, run
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCACV
 from attenua._correct.registry import CORRECTIONS
@@ -40,6 +39,7 @@ from attenua_paper.studies.study_summary import (
     strength_table,
 )
 from attenua_paper.studies.tables import Table, hindsight_table, main_table
+from paper.tests.studies.small_shell import SMALL, run
 
 # Stand-ins have the published layout but other values, and the loader says so.
 pytestmark = pytest.mark.filterwarnings("ignore:.*values.*:UserWarning")

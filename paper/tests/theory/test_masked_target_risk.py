@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from populations import balanced, gaussian_cubature, leading_projector, moving
 from scipy.optimize import minimize_scalar
 
 from attenua.theory import Population, draw_rows
@@ -14,6 +13,7 @@ from attenua_paper.theory import (
     normalised_target_loss,
     two_coordinate_solution,
 )
+from paper.tests.theory.populations import balanced, gaussian_cubature, leading_projector, moving
 
 
 def exchangeable(leading, trailing):

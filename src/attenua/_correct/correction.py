@@ -14,10 +14,6 @@ class Limit(NamedTuple):
     warn: bool = False
 
 
-def _no_limit(strength: float, data: FitData, names: Any) -> Limit | None:
-    return None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Correction:
     """A way to weaken one kind of noise by a strength; 0 changes nothing.
@@ -68,7 +64,7 @@ class Correction:
     parameter: str = ""
     needs: str = ""
     prepare: Callable[[Any, int], Any] = lambda value, n_features: None
-    limit: Callable[[float, FitData, Any], Limit | None] = _no_limit
+    limit: Callable[[float, FitData, Any], Limit | None] = lambda strength, data, names: None
     of_variances: bool = False
     weakens: str = ""
     how: str = ""

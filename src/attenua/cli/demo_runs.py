@@ -4,7 +4,6 @@ Rules choose what is shown, not results: every real data set inside scikit-learn
 with five components and, where there are more than twenty columns, also with twenty.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -52,8 +51,8 @@ class DemoLine:
         PCA's excess risk as a percentage of its risk: what the best subspace of the test rows saves.
     removed : dict of str to ndarray of shape (n_subsamples,)
         Percentage of PCA's test excess risk that each method removes: 0 is PCA, below 0 is worse.
-    taken : sequence of sequence of str
-        Which corrections have a part in the fit of `CorrectedPCACV`; none is PCA.
+    taken : list of lists of str
+        Names of the corrections in each fit of `CorrectedPCACV`; an empty list is PCA.
     """
 
     data: str
@@ -61,7 +60,7 @@ class DemoLine:
     n_components: int
     excess: Array
     removed: dict[str, Array]
-    taken: Sequence[Sequence[str]]
+    taken: list[list[str]]
 
     def mean_and_interval(self, method: str) -> tuple[float, float, float]:
         """Return the mean that a method removes, and its 95% normal interval."""
@@ -75,11 +74,9 @@ class DemoLine:
 
     def most_taken(self) -> str:
         """Return the correction that was taken most often, and how often."""
-        counts = Counter(name for names in self.taken for name in names)
-        if not counts:
-            return "none"
-        name = max(CORRECTIONS, key=lambda name: counts[name])
-        return f"{CORRECTIONS[name].label} ({counts[name]})"
+        often = {name: sum(name in names for names in self.taken) for name in CORRECTIONS}
+        name = max(often, key=lambda name: often[name])
+        return f"{name.replace('_', ' ')} ({often[name]})" if often[name] else "none"
 
 
 def demo_data() -> list[DemoData]:
@@ -169,8 +166,10 @@ def _gains(rows: Array, test: Array, rank: int, neighbours: tuple[int, int] | No
 
 
 def _line(data: str, n_rows: int, n_components: int, gains: list[_Gains]) -> DemoLine:
-    *measured, taken = zip(*gains, strict=True)
-    excess, paper, corrected = map(np.array, measured)
+    excess, paper, corrected = (
+        np.array([getattr(gain, name) for gain in gains]) for name in ("excess", "paper", "corrected")
+    )
+    taken = [gain.taken for gain in gains]
     return DemoLine(data, n_rows, n_components, excess, {PAPER: paper, ALL: corrected}, taken)
 
 

@@ -214,7 +214,7 @@ def test_arrays_of_the_wrong_kind(tmp_path):
 
 @pytest.mark.parametrize(
     ("module", "ending"),
-    [("pyarrow", "parquet"), ("anndata", "h5ad"), ("openpyxl", "xlsx")],
+    [("pyarrow", "parquet"), ("pyarrow", "csv"), ("anndata", "h5ad"), ("openpyxl", "xlsx")],
 )
 def test_a_missing_library_is_named(tmp_path, monkeypatch, module, ending):
     monkeypatch.setitem(sys.modules, module, None)

@@ -45,7 +45,7 @@ def data_home(path: str | os.PathLike[str] | None = None) -> Path:
 
 @dataclass(frozen=True)
 class Dataset:
-    """What there is to know about a data set before it is here.
+    """A data set: where it comes from and how it is checked, read and stored.
 
     Parameters
     ----------

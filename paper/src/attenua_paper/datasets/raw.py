@@ -37,7 +37,7 @@ class TextFile:
 
     def verified(self, content: bytes) -> dict[str, bytes]:
         """Return ``{name: content}`` if the content is the published one, else raise `WrongContent`."""
-        # A server or an editor may have turned LF into CRLF, which changes the hash and nothing else.
+        # A server or an editor may have changed LF to CRLF, which changes the hash and nothing else.
         for candidate in (content, content.replace(b"\r\n", b"\n")):
             if hashlib.sha256(candidate).hexdigest() == self.sha256:
                 return {self.name: candidate}

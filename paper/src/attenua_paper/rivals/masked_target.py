@@ -30,7 +30,7 @@ from attenua_paper.rivals.rule_parts import formed_covariance, subspace_of_frame
 Array = NDArray[np.float64]
 
 STARTS = ("pca", "attenuation")
-# Angle by which a start is turned, in case it is a saddle.
+# Angle by which a start is rotated, in case it is a saddle.
 _TURN = 1e-4
 # A start must win by more than this part of the total variance, or the first one is kept.
 _ROUNDING = 1e-12

@@ -1,4 +1,4 @@
-"""The paper's simulations: expected excess risk by Monte Carlo beside what the theory says of it."""
+"""The paper's simulations: expected excess risk by Monte Carlo, and by the theory."""
 
 from attenua_paper.studies.simulations.simulate import FULL, QUICK, Settings, Simulations, run_simulations
 

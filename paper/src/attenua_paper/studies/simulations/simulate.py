@@ -90,7 +90,7 @@ class Simulations:
     audit : DataFrame
         Risk curves of the audit beyond Gaussian rows, by `law` and `n`.
     claims : DataFrame
-        The numbers in the paper's text, beside ours.
+        The numbers in the paper's text, and ours.
     """
 
     settings: Settings

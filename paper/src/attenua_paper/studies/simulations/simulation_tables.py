@@ -1,4 +1,4 @@
-"""The simulations' tables as text: what the paper prints beside ours, and the curves behind its figures."""
+"""The simulations' tables as text: what the paper prints, our numbers, and the curves behind its figures."""
 
 import pandas as pd
 
