@@ -35,7 +35,7 @@ lint: .venv/lint  ## ruff and mypy on the code, zizmor and their schema on the w
 # passes there, with nothing looked up.
 audit: .venv/audit  ## Known weaknesses of all that a user installs; needs the network.
 	$(PYTHON) -m venv --clear .venv-audit
-	.venv-audit/bin/python -m pip install -q -e '.[plot,cli,excel,dask,array-api,report]' -e ./paper
+	.venv-audit/bin/python -m pip install -q -e '.[cli,excel,dask,array-api]' -e ./paper
 	.venv-audit/bin/python -m pip freeze --exclude-editable > .venv-audit/requirements.txt
 	$(BIN)/pip-audit --strict --vulnerability-service osv --timeout 15 --progress-spinner off \
 		--no-deps --disable-pip --requirement .venv-audit/requirements.txt
@@ -106,9 +106,9 @@ $(BIN)/python:
 	.venv-floors/bin/python -m pip install -q -e '.[test]' -e ./paper -e ./evidence $(FLOORS)
 	touch $@
 
-.venv-h5ad/test: pyproject.toml Makefile
+.venv-h5ad/test: pyproject.toml paper/pyproject.toml evidence/pyproject.toml Makefile
 	$(PYTHON) -m venv .venv-h5ad
-	.venv-h5ad/bin/python -m pip install -q -e '.[h5ad,cli]' -e ./evidence 'pytest>=8' 'scanpy>=1.11' igraph
+	.venv-h5ad/bin/python -m pip install -q -e '.[h5ad,cli]' -e ./paper -e ./evidence 'pytest>=8' 'scanpy>=1.11' igraph
 	touch $@
 
 clean:  ## Remove the environments and all that is built.

@@ -32,7 +32,7 @@ from measuring import Bench, memory_of, seconds_of
 USUAL = {"fit": {"pca": 3, "full": 1}, "cv": {"pca": 12, "full": 6}}
 SPARSE = {"fit": {"pca": 3}, "cv": {"pca": 20}}
 MOST_SPREAD, MOST_MEMORY = 3, 3
-# What allocators and threads keep besides arrays, in bytes; memory below it is not judged.
+# Memory of allocators and threads, in bytes; less than this is not judged.
 MEMORY_NOISE = 16e6
 SPECTRA = ("noise", "power", "clustered", "spiked")
 SPECTRA_SHAPES = ((400, 600), (1_500, 1_500), (3_000, 3_000), (300, 20_000))
@@ -135,7 +135,7 @@ def check(what, value, target):
 
 
 def measure_row(row, repeats=3, limit=150, threads=None, memory=False):
-    """Return the best times of the calls of a row, its peak memory if asked for, and the checks of both."""
+    """Return the best times of the calls of a row, with `memory` its peak memory, and the checks of both."""
     best, left = dict.fromkeys(row.calls, np.inf), list(row.calls)
     with closing(Bench(partial(prepared, row), limit, threads)) as bench:
         for run in range(repeats):

@@ -17,7 +17,7 @@ def seconds_of(call):
 
 
 def memory_of(call):
-    """Return how many bytes a call takes at its peak, beyond what is there before. Linux only."""
+    """Return the bytes that a call adds to the memory in use, at its peak. Linux only."""
     Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
     before = peak_resident()
     call()

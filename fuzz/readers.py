@@ -1,12 +1,12 @@
-"""Random and damaged files for the readers of the command line, each from a number.
+"""Damaged files for the readers of the command line, one for each number.
 
 Each file must be read, or refused by a TableError in one sentence: no other error, no warning, no endless
-reading, no memory beyond a limit. The tests try a few; this goes on for as long as it is told to:
+loop, no memory beyond a limit. The tests try a few files; this script tries more:
 
     python fuzz/readers.py --seed 0 --minutes 10
 
-It prints how many files of each ending were tried, read and refused. At the first fault it stops with exit
-code 1, and leaves the file and what happened in a folder that it names.
+It prints how many files of each ending were read and refused. At the first fault it stops with exit code 1,
+and prints the folder with the file and a log.
 """
 
 import argparse
@@ -26,15 +26,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from attenua.cli.readers import TableError, read_table
-from reader_damage import damaged, options_of
-from reader_files import bombs, valid_files
+from reader_files import bombs, damaged, options_of, valid_files
 
 MEMORY, SECONDS = 2**30, 60
 AT_ONCE, COMMANDS = 3_000, 3
 
 
 def examples(seed, numbers):
-    """Yield files by their numbers: ending, content, and options to read it with."""
+    """Yield files by their numbers: ending, content, and options for reading."""
     valid = valid_files()
     for number in numbers:
         rng = np.random.default_rng([seed, number])
@@ -43,7 +42,7 @@ def examples(seed, numbers):
 
 
 def outcome(path, options):
-    """Read a file; return whether it is "read" or "refused". Anything else is an AssertionError."""
+    """Read a file and return "read" or "refused"; anything else is an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
@@ -57,9 +56,9 @@ def outcome(path, options):
 
 def _check_sentence(sentence, path):
     assert str(path) in sentence, "the file is not named"
-    assert sentence.isprintable(), "more than one line, or signs that steer a terminal"
-    assert sentence.endswith("."), "no sentence"
-    assert len(sentence) < 1_000, "too long to be read"
+    assert sentence.isprintable(), "more than one line, or control characters"
+    assert sentence.endswith("."), "not a sentence"
+    assert len(sentence) < 1_000, "too long"
 
 
 def _check_table(table):
@@ -75,7 +74,7 @@ def _check_table(table):
 
 
 def try_files(files, folder, counts_file):
-    """Read files, in a process of its own; a fault leaves its file and a log in the folder."""
+    """Read files in this process, which a fault may end; the folder then keeps the file and a log."""
     files, counts = list(files), Counter()
     _limit_memory()
     with (folder / "log.txt").open("w") as log:
@@ -97,7 +96,7 @@ def try_files(files, folder, counts_file):
 
 
 def _limit_memory():
-    """Let the process take no more than `MEMORY` beyond what it has; only Linux says what that is."""
+    """Limit this process to `MEMORY` more than it has now, which only Linux reports."""
     status = Path("/proc/self/statm")
     if status.exists():
         import resource
@@ -111,13 +110,13 @@ def try_numbers(seed, numbers, folder):
     return in_a_child(_try_numbers, seed, numbers, folder)
 
 
-def try_bombs(folder):
-    """Try the files that claim or unpack to a lot, likewise."""
-    return in_a_child(_try_bombs, folder)
-
-
 def _try_numbers(seed, numbers, folder, counts_file):
     try_files(examples(seed, numbers), folder, counts_file)
+
+
+def try_bombs(folder):
+    """Try the files that claim or unpack to a lot in the same way."""
+    return in_a_child(_try_bombs, folder)
 
 
 def _try_bombs(folder, counts_file):
@@ -125,7 +124,7 @@ def _try_bombs(folder, counts_file):
 
 
 def in_a_child(function, *arguments):
-    """Return the counts that a function leaves in a file; the last argument is its folder."""
+    """Run a function in a child process and return its counts; its last argument is a folder."""
     folder = arguments[-1]
     counts_file = folder / "counts.json"
     child = multiprocessing.get_context("spawn").Process(target=function, args=(*arguments, counts_file))
@@ -138,7 +137,7 @@ def in_a_child(function, *arguments):
 
 
 def try_command(seed, number, folder):
-    """Fit an example by the command itself; return its exit code, which must agree with its words."""
+    """Run `attenua fit` on an example; return its exit code, which must agree with its message."""
     ((ending, content, _),) = examples(seed, [number])
     path = folder / f"file{ending}"
     path.write_bytes(content)
@@ -152,7 +151,7 @@ def try_command(seed, number, folder):
 
 
 def main():
-    """Try files until the time is over."""
+    """Try files until the time is up."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=np.inf, help="endless by default")

@@ -113,6 +113,16 @@ def sine_allowed(model, X, alpha):
     return 1e-8 + np.sqrt(lacks / (values[rank - 1] - values[rank]))
 
 
+def in_turn(*axes, times=1):
+    """Return cases for parametrize: the values of the longest axis `times` times, the others in turn."""
+    longest = max(len(axis) for axis in axes)
+    return [
+        # The shorter axes start one later in every round, so that a value meets others.
+        tuple(list(axis)[(i + i // longest * (len(axis) < longest)) % len(axis)] for axis in axes)
+        for i in range(times * longest)
+    ]
+
+
 def run_check(estimator, check, monkeypatch):
     """Run one of scikit-learn's checks, with dispatch to other array libraries possible."""
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")

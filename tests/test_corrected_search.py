@@ -17,7 +17,7 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, RepeatedKFol
 from attenua import CorrectedPCACV
 from attenua._data import reweighting
 from attenua._data.folds import folds_by_group, make_splits
-from tests.helpers import assert_risks_close_enough, interleaved_splits, sine
+from tests.helpers import assert_risks_close_enough, in_turn, interleaved_splits, sine
 from tests.literal import GRIDS, PCA, At, Search, line, smooth_rows
 
 FEW = {
@@ -140,10 +140,6 @@ CONTAINERS = {
 DISTINCT = ("C order", "csr", "batches", "sparse batches", "Dask array", "sparse Dask blocks")
 
 
-def slow_unless(wanted, names):
-    return [name if name in wanted else pytest.param(name, marks=pytest.mark.slow) for name in names]
-
-
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_few_rows_in_any_container(container, tmp_path):
     reference = few_columns()
@@ -152,7 +148,7 @@ def test_few_rows_in_any_container(container, tmp_path):
     assert model.folds_ == "row i is held out in fold i % cv"
 
 
-@pytest.mark.parametrize("container", slow_unless(DISTINCT, CONTAINERS))
+@pytest.mark.parametrize("container", DISTINCT)
 def test_the_guard_in_any_container(container, tmp_path):
     reference = few_columns(guard=1.0)
     model = CorrectedPCACV(2, neighbours="line")
@@ -160,7 +156,7 @@ def test_the_guard_in_any_container(container, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("container", slow_unless(DISTINCT, CONTAINERS))
+@pytest.mark.parametrize("container", DISTINCT)
 def test_many_rows_in_any_container(container, tmp_path, monkeypatch):
     """Rows are weighed instead of pairs, and strengths are compared up to the first that is worse."""
     monkeypatch.setattr(reweighting, "FEW_ROWS", 44)
@@ -278,8 +274,7 @@ SPLITS = {
 }
 
 
-@pytest.mark.parametrize("few_rows", [True, pytest.param(False, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", SPLITS)
+@pytest.mark.parametrize(("kind", "few_rows"), in_turn(SPLITS, [True, False]))
 def test_any_splits(kind, few_rows, monkeypatch):
     monkeypatch.setattr(reweighting, "FEW_ROWS", 20 if few_rows else 19)
     cv = SPLITS[kind]
@@ -320,14 +315,27 @@ GROUPED = {
 }
 
 
-@pytest.mark.parametrize("few_rows", [True, pytest.param(False, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("container", GROUPED)
+@pytest.mark.parametrize(("container", "few_rows"), in_turn(GROUPED, [True, False]))
 def test_groups_of_rows_in_streams(container, few_rows, monkeypatch):
     monkeypatch.setattr(reweighting, "FEW_ROWS", 45 if few_rows else 44)
     model = CorrectedPCACV(2, neighbours="line", guard=0, cv=3)
     X, groups = GROUPED[container](few_columns().X, GROUPS)
     agree(model.fit(X, groups=groups), grouped(few_rows))
     assert model.folds_.startswith("a hash of the group's label")
+
+
+@pytest.mark.parametrize("few_rows", [True, False])
+def test_row_tempering_of_streams_with_groups(few_rows, monkeypatch):
+    """The folds follow the groups, though a group is in several batches, and lengths are of training rows."""
+    monkeypatch.setattr(reweighting, "FEW_ROWS", 45 if few_rows else 44)
+    X, groups = few_columns().X, np.arange(45) % 9
+    folds = folds_by_group(groups, 3)
+    splits = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(3)]
+    grids = {"row_tempering": (0.0, 0.5, 1.0)}
+    reference = Search(X, splits, 2, grids, 0.0, has_few_rows=few_rows).run()
+    assert reference.chosen["row_tempering"] > 0
+    model = CorrectedPCACV(2, corrections=grids, guard=0, cv=3)
+    agree(model.fit(uneven(X), groups=uneven(groups)), reference)
 
 
 GROUPS = np.arange(45) // 2
@@ -374,9 +382,13 @@ def many_columns(shape, few_rows=True):
     return Search(X, interleaved_splits(n, 3), 2, FEW, 1.0, line(p), has_few_rows=few_rows).run()
 
 
-@pytest.mark.parametrize("few_rows", [True, pytest.param(False, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("container", slow_unless(("csr",), DISTINCT))
-@pytest.mark.parametrize("shape", MANY)
+@pytest.mark.parametrize(
+    ("shape", "container", "few_rows"),
+    [
+        ("few rows, summed", "csr", True),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in in_turn(MANY, DISTINCT, [True, False])),
+    ],
+)
 def test_many_columns_in_any_container(shape, container, few_rows, tmp_path, monkeypatch):
     n, _ = MANY[shape]
     monkeypatch.setattr(reweighting, "FEW_ROWS", n if few_rows else n - 1)

@@ -20,7 +20,7 @@ from attenua import (
     paired_gain,
     save_model,
 )
-from tests.helpers import sine, spiked_rows
+from tests.helpers import in_turn, sine, spiked_rows
 
 X = spiked_rows(40, 6)
 WIDE = spiked_rows(12, 520)  # so many columns that rows are kept and no scatter is formed
@@ -43,8 +43,7 @@ def with_column(number, factor):
     return changed
 
 
-@every_model
-@pytest.mark.parametrize("size", [1e150, 1e-150])
+@pytest.mark.parametrize(("model", "size"), in_turn(MODELS, [1e150, 1e-150]), ids=str)
 def test_large_and_small_numbers_are_fitted_as_others_are(model, size, tmp_path):
     plain = model.fit(X)
     scores, errors, risks = plain.transform(X), plain.score_samples(X), getattr(plain, "cv_risk_", None)
@@ -61,9 +60,7 @@ def test_large_and_small_numbers_are_fitted_as_others_are(model, size, tmp_path)
     )
 
 
-@every_model
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("rows", [X, WIDE, sp.csr_matrix(X)], ids=["dense", "wide", "sparse"])
+@pytest.mark.parametrize(("model", "size", "rows"), in_turn(MODELS, SIZES, [X, WIDE, sp.csr_matrix(X)]))
 def test_numbers_that_no_variance_can_be_given_of_are_refused(model, size, rows):
     sentence = (
         rf"X holds numbers too {SIZES[size]} for variances in float64.* columns 0, 1, 2, 3, 4 and \d+ more"
@@ -75,9 +72,8 @@ def test_numbers_that_no_variance_can_be_given_of_are_refused(model, size, rows)
 HALVES = {"dense": np.asarray, "sparse": sp.csr_matrix, "batches": lambda rows: [rows[:15], rows[15:]]}
 
 
-@every_model
 @pytest.mark.filterwarnings("ignore:row_tempering is left out")
-@pytest.mark.parametrize("form", HALVES)
+@pytest.mark.parametrize(("model", "form"), in_turn(MODELS, HALVES))
 def test_a_constant_column_beside_which_nothing_is_left(model, form):
     model = clone(model)
     if form == "batches" and hasattr(model, "n_repeats"):
@@ -135,16 +131,13 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("kind", TINY)
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("model", DIVIDING, ids=str)
+@pytest.mark.parametrize(("form", "kind", "model"), in_turn(FORMS, TINY, DIVIDING))
 def test_columns_whose_variances_are_lost_are_not_divided_by_them(model, form, kind):
     with pytest.raises(ValueError, match=r"numbers in column 2 that are too small compared with the others"):
         model.fit(FORMS[form](with_tiny(kind)))
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("model", DIVIDING, ids=str)
+@pytest.mark.parametrize(("form", "model"), in_turn(FORMS, DIVIDING))
 def test_columns_that_are_constant_or_only_small_are_divided(model, form):
     constant = X.copy()
     constant[:, 2], constant[:, 4] = 1e-200, 0
@@ -191,8 +184,7 @@ def test_the_path_is_refused_too():
         attenuation_path(X * 1e200, 2)
 
 
-@every_model
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("model", "form"), in_turn(MODELS, [np.asarray, sp.csr_matrix]))
 def test_new_rows_that_are_far_too_large(model, form):
     model.fit(X)
     huge = X[:3] * np.array([[1e160], [1e300], [1.0]])
@@ -232,8 +224,7 @@ def shell(*words):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["corrected", "attenuated", "pca"])
-@pytest.mark.parametrize("command", ["fit", "report"])
+@pytest.mark.parametrize(("command", "method"), [("fit", "attenuated"), ("report", "corrected")])
 def test_the_shell(command, method, tmp_path):
     pytest.importorskip("typer", reason="the command line needs it")
     pytest.importorskip("jinja2", reason="the report needs it")

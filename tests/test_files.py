@@ -82,6 +82,7 @@ def test_archives_beyond_2_gib(path):
         (lambda: b"", "too short for a zip file"),
         (lambda: bytes(100), "does not end as a zip file"),
         (lambda: patched(whole(), END, 20, "<H", 5) + b"hello", "does not end as a zip file"),
+        (lambda: patched(whole(), END, 4, "<H", 1), "one of several parts"),
         (lambda: patched(whole(), END, 8, "<H", 0), "one of several parts"),
         (lambda: patched(whole(), END, 16, "<L", 2**32 - 1), "directory is in the wrong place"),
         (

@@ -15,9 +15,10 @@ def test_students_interval():
     assert mean.count == 3
 
 
-@pytest.mark.parametrize(("values", "text"), [([], "–"), ([2.5], "2.50"), ([1, 1], "1.00 [1.00, 1.00]")])
-def test_few_values(values, text):
-    assert str(mean_of(values)) == text
+def test_few_values():
+    assert str(mean_of([])) == "–"
+    assert str(mean_of([2.5])) == "2.50"
+    assert str(mean_of([1, 1])) == "1.00 [1.00, 1.00]"
 
 
 def test_correlations():
@@ -37,9 +38,9 @@ def test_correlations_that_say_nothing():
     assert np.isnan(perfect.low)
 
 
-@pytest.mark.parametrize(("low", "high", "sign"), [(1, 2, 1), (-1, 2, 0), (-2, -1, -1), (np.nan, np.nan, 0)])
-def test_sign_of_an_interval(low, high, sign):
-    assert Mean(0.0, low, high, 9).sign == sign
+def test_sign_of_an_interval():
+    for low, high, sign in [(1, 2, 1), (-1, 2, 0), (-2, -1, -1), (np.nan, np.nan, 0)]:
+        assert Mean(0.0, low, high, 9).sign == sign
 
 
 def test_a_zero_has_no_sign():
@@ -47,9 +48,6 @@ def test_a_zero_has_no_sign():
     assert decimals(-0.06, 1) == "-0.1"
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(7.304, "7.30"), (9.996, "10.0"), (-72.24, "-72.2"), (99.96, "100"), (-12627.9, "-12628")],
-)
-def test_large_numbers_have_fewer_decimals(value, text):
-    assert decimals(value) == text
+def test_large_numbers_have_fewer_decimals():
+    texts = [decimals(value) for value in (7.304, 9.996, -72.24, 99.96, -12627.9)]
+    assert texts == ["7.30", "10.0", "-72.2", "100", "-12628"]

@@ -1,5 +1,7 @@
 """Which rows are fitted and which are the test."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -45,17 +47,16 @@ def test_a_draw_depends_on_its_names_alone():
         assert set(draw(table, *other).X[:, 0]) != set(first.X[:, 0])
 
 
-@pytest.mark.parametrize("rows", [16, 32, 64])
-@pytest.mark.parametrize("number", range(5))
-def test_no_group_is_on_both_sides(rows, number):
+def test_no_group_is_on_both_sides():
     table = numbered(130, group_of=lambda i: int(np.sqrt(i)))  # groups of 1, 3, 5, ... rows
-    drawn = draw(table, "name", "one", rows, number)
-    tested = {int(np.sqrt(row)) for row in drawn.X_test[:, 0]}
-    assert len(drawn.X) == rows
-    assert len(drawn.X_test) >= 130 / 3
-    assert not tested & set(drawn.groups)
-    assert len(set(drawn.groups)) >= 2
-    np.testing.assert_array_equal(drawn.groups, np.sqrt(drawn.X[:, 0]).astype(int))
+    for rows, number in product((16, 32, 64), range(5)):
+        drawn = draw(table, "name", "one", rows, number)
+        tested = {int(np.sqrt(row)) for row in drawn.X_test[:, 0]}
+        assert len(drawn.X) == rows
+        assert len(drawn.X_test) >= 130 / 3
+        assert not tested & set(drawn.groups)
+        assert len(set(drawn.groups)) >= 2
+        np.testing.assert_array_equal(drawn.groups, np.sqrt(drawn.X[:, 0]).astype(int))
 
 
 def test_test_groups_hold_a_third_of_the_rows_and_not_a_group_more():

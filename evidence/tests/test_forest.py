@@ -1,16 +1,6 @@
 """The forest plots: what is drawn, in which order, on which axis."""
 
-import io
-
-import pytest
-from matplotlib.image import imread
-
 from attenua_evidence.forest import compact_forest, data_sets, forest, overall
-from attenua_paper.studies.simulations.figures import save_figure
-
-
-def pixels(figure):
-    return imread(io.BytesIO(save_figure(figure)["png"]))
 
 
 def test_data_sets_are_sorted_by_gain(lines):
@@ -52,13 +42,6 @@ def test_legend_names_the_parts_that_were_run(lines, open_parts):
     for some, names in ((lines, ["final part", "develop part"]), (open_parts, ["develop part"])):
         (legend,) = forest(some).legends
         assert [text.get_text() for text in legend.get_texts()] == [*names, "paper's strength"]
-
-
-@pytest.mark.slow
-def test_pictures_have_the_promised_shapes(lines):
-    height, width = pixels(compact_forest(lines)).shape[:2]
-    assert 850 * height / width <= 500
-    assert pixels(forest(lines)).shape[1] == width * 6.4 / 7.2
 
 
 def test_compact_picture_names_no_data_set(lines):

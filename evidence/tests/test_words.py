@@ -43,19 +43,12 @@ def test_headline_before_the_final_part_is_run(open_parts):
     assert "One data set gives no interval" in words
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "words"),
-    [
-        (1, 3, "lies above zero"),
-        (-1, 5, "includes zero"),
-        (-4, -2, "lies below zero: on average it does harm"),
-    ],
-)
-def test_verdicts(lines, final, low, high, words):
+def test_verdicts(lines, final):
     methods = compared(final)
-    gain = Mean((low + high) / 2, low, high, 2)
-    methods["recommended"] = methods["recommended"]._replace(gain=gain)
-    assert words in headline_words(lines, methods)
+    for low, high, words in [(1, 3, "lies above zero"), (-1, 5, "includes zero"), (-4, -2, "does harm")]:
+        gain = Mean((low + high) / 2, low, high, 2)
+        methods["recommended"] = methods["recommended"]._replace(gain=gain)
+        assert words in headline_words(lines, methods)
 
 
 def test_losses(final):
@@ -114,8 +107,5 @@ def test_a_correlation_in_words(final, points, words):
     assert words in downstream_words(pd.concat(copies))
 
 
-@pytest.mark.parametrize(
-    ("names", "text"), [(["a"], "a"), (["a", "b"], "a and b"), ([1, 2, 3], "1, 2 and 3")]
-)
-def test_lists(names, text):
-    assert listed(names) == text
+def test_lists():
+    assert [listed(names) for names in (["a"], ["a", "b"], [1, 2, 3])] == ["a", "a and b", "1, 2 and 3"]

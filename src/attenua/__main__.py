@@ -8,7 +8,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Run the command line, or say which package it needs."""
+    """Run the command line, or print which package is missing."""
     run_command(_app, "attenua")
 
 
@@ -26,18 +26,18 @@ def run_command(load: Callable[[], Any], name: str) -> None:
         if error.name not in ("typer", "rich"):
             raise
         sys.exit(str(error))
-    except KeyboardInterrupt:  # while the libraries are loaded; later the commands say so themselves
+    except KeyboardInterrupt:  # while libraries are loaded; later the commands handle it
         print("Interrupted.", file=sys.stderr)
         sys.exit(130)
     if isinstance(sys.stdout, io.TextIOWrapper):  # None where it is closed
-        # Names of files need not be texts that can be printed; standard error does the same.
+        # Names of files may contain bytes that cannot be printed; standard error escapes them too.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(prog_name=name)
     except OSError as error:
         if error.filename is not None:
             raise
-        # What is left in the buffer would fail again, with a traceback, when Python ends.
+        # Otherwise Python flushes the buffer at exit, which fails again with a traceback.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(f"Error: standard output cannot be written: {error.strerror}.")
 

@@ -91,7 +91,7 @@ def _write_part(part: Path, content: bytes, path: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        error.filename = os.fspath(path)  # the user knows the file, not its temporary part
+        error.filename = os.fspath(path)  # name the file, not its temporary part
         raise
 
 

@@ -155,7 +155,7 @@ def choose_rank(
     2
     """
     if method not in get_args(Method):
-        raise ValueError(f"method must be {_listed(get_args(Method))}; got {method!r}.")
+        raise ValueError(f"method must be {_one_of(get_args(Method))}; got {method!r}.")
     n_repeats = _checked_repeats(n_repeats, method)
     rows = _varying_columns(_checked_rows(X))
     n, p = rows.shape
@@ -212,9 +212,9 @@ def _checked_repeats(n_repeats: int | None, method: str) -> int:
     if n_repeats is None:
         return DEFAULT_REPEATS.get(method, 0)
     if method not in DEFAULT_REPEATS:
-        raise ValueError(f"n_repeats is for {_listed(DEFAULT_REPEATS)}; {method!r} draws nothing at random.")
+        raise ValueError(f"n_repeats is for {_one_of(DEFAULT_REPEATS)}; {method!r} draws nothing at random.")
     return checked_count(n_repeats, "n_repeats")
 
 
-def _listed(names: Any) -> str:
+def _one_of(names: Any) -> str:
     return " or ".join(repr(name) for name in names)

@@ -1,6 +1,5 @@
 """Estimators on arrays of other libraries: against the same on numpy arrays, and against LAPACK."""
 
-import pickle
 from contextlib import nullcontext
 
 import numpy as np
@@ -14,6 +13,7 @@ from tests.helpers import (
     assert_risks_close_enough,
     covariance,
     exact_components,
+    in_turn,
     interleaved_splits,
     pooled,
     risk_folds_by_hand,
@@ -50,9 +50,7 @@ def compare(lib, theirs, ours, X, names, close):
 DOUBLE = {"rtol": 1e-8, "atol": 1e-8}
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("n_components", [3, 0.6])
-@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize(("shape", "n_components", "whiten"), in_turn(SHAPES, [3, 0.6, 3], [False, True]))
 def test_one_strength(lib, shape, n_components, whiten):
     X = spiked_rows(*SHAPES[shape])
     model = AttenuatedPCA(n_components, alpha=0.6, whiten=whiten)
@@ -62,16 +60,14 @@ def test_one_strength(lib, shape, n_components, whiten):
     assert sine(lib.numpy(theirs.components_), exact) <= 1e-7
 
 
-@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(
-    "cv",
+    ("shape", "cv"),
     [
-        5,
-        KFold(3, shuffle=True, random_state=0),
-        RepeatedKFold(n_splits=3, n_repeats=2, random_state=0),
-        [(np.arange(5, 30), np.arange(5)), (np.arange(3, 22), np.arange(25, 35))],
+        ("small", [(np.arange(5, 30), np.arange(5)), (np.arange(3, 22), np.arange(25, 35))]),
+        ("square", KFold(3, shuffle=True, random_state=0)),
+        ("tall", 5),
+        ("wide", RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)),
     ],
-    ids=["folds", "splitter", "repeated", "splits that are no partition"],
 )
 def test_cross_validation(lib, shape, cv):
     X = spiked_rows(*SHAPES[shape])
@@ -97,8 +93,7 @@ def test_cross_validation_against_lapack(lib, shape):
         assert theirs.alpha_ == alphas[np.argmin(pooled(exact, splits))]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", ["small", "tall", "wide"])
+@pytest.mark.parametrize("shape", ["small", pytest.param("wide", marks=pytest.mark.slow)])
 def test_groups_of_rows_and_repetitions(lib, shape):
     X = spiked_rows(*SHAPES[shape])
     labels = np.arange(len(X)) // 7
@@ -114,7 +109,7 @@ def test_groups_of_rows_and_repetitions(lib, shape):
     compare(lib, theirs, ours, X, CV_ARRAYS, DOUBLE)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", ["small", "wide"])
 def test_weights(lib, shape):
     X = spiked_rows(*SHAPES[shape])
     weights = np.random.default_rng(1).integers(0, 4, len(X)).astype(float)
@@ -125,7 +120,7 @@ def test_weights(lib, shape):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", ["small", "tall"])
 def test_blocks_of_columns(lib, shape):
     X = spiked_rows(*SHAPES[shape])
     labels = np.arange(X.shape[1]) // 4
@@ -135,7 +130,7 @@ def test_blocks_of_columns(lib, shape):
     compare(lib, clone(model).fit(lib.array(X)), clone(model).fit(X), X, CV_ARRAYS, DOUBLE)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", ["square", "wide"])
 def test_single_precision(lib, shape):
     X = spiked_rows(*SHAPES[shape]).astype(np.float32)
     theirs, ours = AttenuatedPCACV(3).fit(lib.array(X)), AttenuatedPCACV(3).fit(X)
@@ -151,13 +146,7 @@ def test_float32_components_go_with_float64_rows(lib):
     assert lib.numpy(theirs.inverse_transform(scores)).dtype == np.float64
 
 
-def test_integers(lib):
-    X = np.random.default_rng(0).poisson(3, (100, 9))
-    theirs, ours = AttenuatedPCACV(2).fit(lib.array(X)), AttenuatedPCACV(2).fit(X)
-    compare(lib, theirs, ours, X, CV_ARRAYS, DOUBLE)
-
-
-@pytest.mark.parametrize("size", [1e-150, 1e-30, 1e30, 1e150])
+@pytest.mark.parametrize("size", [1e-150, 1e150])
 def test_very_small_and_large_numbers(lib, size):
     X = spiked_rows(100, 90)
     theirs, plain = AttenuatedPCACV(2).fit(lib.array(X * size)), AttenuatedPCACV(2).fit(X)
@@ -185,14 +174,6 @@ def test_more_components_than_directions(lib, n_components):
         )
 
 
-def test_data_that_do_not_vary(lib):
-    X = np.ones((40, 100))
-    with pytest.warns(UserWarning, match="falls on a tie"):
-        theirs = AttenuatedPCA(2, alpha=0.5).fit(lib.array(X))
-    assert float(theirs.explained_variance_[0]) == 0
-    np.testing.assert_allclose(lib.numpy(theirs.components_), np.eye(2, 100))
-
-
 def test_rows_in_many_steps(lib, monkeypatch):
     """Limits on memory change nothing but rounding."""
     X = spiked_rows(3_000, 9)
@@ -211,36 +192,6 @@ def test_an_outlier_that_is_held_out_does_not_reach_the_training_rows(lib, n_fol
     theirs = AttenuatedPCACV(2, alphas=[0, 0.5], cv=n_folds).fit(lib.array(X))
     exact = risk_folds_by_hand(X, interleaved_splits(120, n_folds), [0, 0.5], 2)
     np.testing.assert_allclose(lib.numpy(theirs.cv_risk_folds_)[0], exact[0], rtol=1e-6)
-
-
-def test_model_of_the_covariance(lib):
-    X = spiked_rows(100, 12)
-    theirs, ours = AttenuatedPCA(3, alpha=0.5).fit(lib.array(X)), AttenuatedPCA(3, alpha=0.5).fit(X)
-    for method in ("get_covariance", "get_precision"):
-        found = getattr(theirs, method)()
-        assert lib.holds(found)
-        np.testing.assert_allclose(lib.numpy(found), getattr(ours, method)(), atol=1e-9)
-    theirs, ours = AttenuatedPCA(12, alpha=0.5).fit(lib.array(X)), AttenuatedPCA(12, alpha=0.5).fit(X)
-    np.testing.assert_allclose(lib.numpy(theirs.get_precision()), ours.get_precision(), atol=1e-9)
-
-
-def test_fit_transform_clone_and_refit(lib):
-    X = spiked_rows(80, 10)
-    model = AttenuatedPCACV(2)
-    scores = model.fit_transform(lib.array(X))
-    assert lib.holds(scores)
-    np.testing.assert_allclose(lib.numpy(scores), AttenuatedPCACV(2).fit_transform(X), atol=1e-9)
-    assert not hasattr(clone(model), "components_")
-    model.fit(X)  # an estimator may go back to numpy
-    assert isinstance(model.components_, np.ndarray)
-    assert isinstance(model.transform(X), np.ndarray)
-
-
-def test_pickle(dispatch):
-    torch = pytest.importorskip("torch")  # devices of array-api-strict are not equal after pickling
-    X = torch.asarray(spiked_rows(80, 10))
-    model = pickle.loads(pickle.dumps(AttenuatedPCA(2, alpha=0.5).fit(X)))
-    assert isinstance(model.transform(X), torch.Tensor)
 
 
 def test_columns_whose_variances_are_lost_are_named(lib):

@@ -21,7 +21,7 @@ from sklearn.base import clone
 
 import attenua
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
-from tests.helpers import spiked_rows
+from tests.helpers import in_turn, spiked_rows
 
 NAMES = list("abcd")
 ROWS = spiked_rows(60, 4)
@@ -72,9 +72,7 @@ BAD_BATCHES = {
 }
 
 
-@every_model
-@pytest.mark.parametrize("settled", [False, True])
-@pytest.mark.parametrize("bad", BAD_BATCHES)
+@pytest.mark.parametrize(("bad", "model", "settled"), in_turn(BAD_BATCHES, MODELS, [False, True, False]))
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_a_batch_that_is_refused_changes_nothing(model, settled, bad):
     model = clone(model)
@@ -153,9 +151,9 @@ BAD_FITS = {
 }
 
 
-@every_model
-@pytest.mark.parametrize("fitted", ["not", "to rows", "to batches"])
-@pytest.mark.parametrize("bad", BAD_FITS)
+@pytest.mark.parametrize(
+    ("bad", "model", "fitted"), in_turn(BAD_FITS, MODELS, ["not", "to rows", "to batches"])
+)
 def test_a_fit_that_fails_leaves_the_model_as_it_was(model, fitted, bad, tmp_path):
     make, error = BAD_FITS[bad]
     model = clone(model)
@@ -257,8 +255,7 @@ def test_an_answer_broken_off_anywhere_is_computed_again(model):
 
 
 @pytest.mark.slow
-@every_model
-@pytest.mark.parametrize("container", ["rows", "batches"])
+@pytest.mark.parametrize(("model", "container"), in_turn(MODELS, ["rows", "batches"]))
 def test_a_fit_broken_off_anywhere_changes_all_or_nothing(model, container):
     rows = ROWS if container == "rows" else [ROWS[:35], ROWS[35:]]
     before, after = state(clone(model).fit(FIRST)), state(clone(model).fit(rows))

@@ -1,10 +1,13 @@
-"""Array libraries that every behaviour is tested on; those that are not installed are skipped and counted."""
+"""Array libraries that behaviour is tested on: array-api-strict, and torch and CuPy where installed."""
 
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 import sklearn
+
+BACKENDS = ["strict", *(name for name in ("torch", "cupy") if find_spec(name))]
 
 
 class Backend(NamedTuple):
@@ -17,14 +20,12 @@ class Backend(NamedTuple):
     def array(self, values):
         """Return numbers of the host as an array of the library, on the device."""
         values = np.asarray(values)
-        if self.name in ("numpy", "cupy"):
+        if self.name == "cupy":
             return self.xp.asarray(values)
         return self.xp.asarray(values, device=self.device)
 
     def numpy(self, array):
         """Return an array of the library on the host, not by the package that is tested."""
-        if self.name == "numpy":
-            return array
         if self.name == "torch":
             return array.cpu().numpy()
         if self.name == "cupy":
@@ -33,17 +34,14 @@ class Backend(NamedTuple):
 
     def holds(self, array):
         """Whether an array is of this library and on this device."""
-        if self.name == "numpy":
-            return type(array) is np.ndarray
         ours = self.array(0.0)
         return type(array) is type(ours) and array.device == ours.device
 
 
 def make_backend(name):
-    if name == "numpy":
-        return Backend(name, np)
     if name == "torch":
-        return Backend(name, pytest.importorskip("torch", reason="torch is not installed"), "cpu")
+        torch = pytest.importorskip("torch", reason="torch is not installed")
+        return Backend(name, torch, torch.device("cuda:0" if torch.cuda.is_available() else "cpu"))
     if name == "cupy":
         cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
         return Backend(name, cupy, cupy.cuda.Device())
@@ -52,10 +50,15 @@ def make_backend(name):
     return Backend(name, strict, strict.Device("device1"))
 
 
-@pytest.fixture(params=["numpy", "strict", "torch", "cupy"])
-def backend(request, monkeypatch):
-    """A library, with dispatch to it switched on."""
-    found = make_backend(request.param)
+@pytest.fixture
+def dispatch(monkeypatch):
+    """Dispatch to other libraries, switched on."""
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     with sklearn.config_context(array_api_dispatch=True):
-        yield found
+        yield
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request, dispatch):
+    """A library, with dispatch to it switched on."""
+    return make_backend(request.param)

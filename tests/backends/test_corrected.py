@@ -7,9 +7,9 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit
 from attenua import CorrectedPCA, CorrectedPCACV, load_model, save_model
 from attenua._data import reweighting
 from tests.backends.comparison import agree, fit_both
+from tests.backends.conftest import BACKENDS
+from tests.helpers import in_turn
 from tests.literal import smooth_rows
-
-pytestmark = pytest.mark.parametrize("backend", ["strict", "torch", "cupy"], indirect=True)
 
 SMALL = smooth_rows(40, 8, seed=3)
 LABELS = np.arange(40) // 3
@@ -36,11 +36,16 @@ def few_rows(request, monkeypatch):
     monkeypatch.setattr(reweighting, "FEW_ROWS", 1_000 if request.param else 1)
 
 
-def slow_unless(wanted, names):
-    return [name if name in wanted else pytest.param(name, marks=pytest.mark.slow) for name in names]
+def on_backends(name, values):
+    """Parametrise a test by values, each on one of the backends, by pairs or by rows."""
+    return pytest.mark.parametrize(
+        ("few_rows", "backend", name),
+        in_turn([True, False], [*BACKENDS, *BACKENDS[::-1]], list(values), times=1),
+        indirect=["few_rows", "backend"],
+    )
 
 
-@pytest.mark.parametrize("case", slow_unless(("row tempering", "all"), GIVEN))
+@on_backends("case", GIVEN)
 def test_given_strengths(backend, few_rows, case):
     agree(backend, *fit_both(backend, GIVEN[case], SMALL), SMALL)
 
@@ -62,13 +67,13 @@ CHOSEN = {
 }
 
 
-@pytest.mark.parametrize("case", slow_unless(("least risk", "smoothing", "training rows twice"), CHOSEN))
+@on_backends("case", CHOSEN)
 def test_chosen_strengths(backend, few_rows, case):
     agree(backend, *fit_both(backend, CHOSEN[case], SMALL), SMALL)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cv", [3, GroupKFold(4)])
+@on_backends("cv", [3, GroupKFold(4)])
 def test_groups_of_rows(backend, few_rows, cv):
     agree(backend, *fit_both(backend, CorrectedPCACV(2, guard=0, cv=cv), SMALL, groups=LABELS), SMALL)
 
@@ -80,13 +85,14 @@ def test_weights_of_rows(backend, few_rows):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scale", [1e150, 1e-150])
+@on_backends("scale", [1e150, 1e-150])
 def test_huge_and_tiny_numbers(backend, few_rows, scale):
     agree(backend, *fit_both(backend, CorrectedPCACV(2, guard=0, cv=3), SMALL * scale), SMALL * scale)
 
 
-def test_single_precision(backend, few_rows):
-    X = SMALL.astype(np.float32)
+@on_backends("dtype", [np.float32])
+def test_single_precision(backend, few_rows, dtype):
+    X = SMALL.astype(dtype)
     agree(backend, *fit_both(backend, CorrectedPCACV(2, guard=0, cv=3), X), X)
 
 
@@ -94,7 +100,7 @@ ITERATED = {"kept rows": (24, 600), "tall": (60, 140), "few rows": (24, 140)}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", slow_unless(("kept rows",), ITERATED))
+@on_backends("shape", ITERATED)
 def test_subspaces_that_are_iterated(backend, few_rows, shape):
     X = smooth_rows(*ITERATED[shape], seed=2)
     few = {

@@ -6,7 +6,8 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
 from tests.backends.comparison import agree, fit_both, same_array
-from tests.helpers import spiked_rows
+from tests.backends.conftest import BACKENDS
+from tests.helpers import in_turn, spiked_rows
 
 SMALL = spiked_rows(40, 8)
 LABELS = np.arange(40) // 3
@@ -25,7 +26,14 @@ ONE_STRENGTH = {
 }
 
 
-@pytest.mark.parametrize("case", ONE_STRENGTH)
+def on_backends(name, values, times=1):
+    """Parametrise a test by values, each on one of the backends."""
+    return pytest.mark.parametrize(
+        ("backend", name), in_turn(BACKENDS, values, times=times), indirect=["backend"]
+    )
+
+
+@on_backends("case", ONE_STRENGTH)
 def test_one_strength(backend, case):
     agree(backend, *fit_both(backend, ONE_STRENGTH[case], SMALL), SMALL)
 
@@ -50,14 +58,14 @@ CHOSEN = {
 }
 
 
-@pytest.mark.parametrize("case", CHOSEN)
+@on_backends("case", CHOSEN)
 def test_a_chosen_strength(backend, case):
     agree(backend, *fit_both(backend, CHOSEN[case], SMALL), SMALL)
 
 
-@pytest.mark.parametrize("labels", [LABELS, [f"subject {i}" for i in LABELS]], ids=["numbers", "texts"])
 @pytest.mark.parametrize("cv", [3, GroupKFold(4)])
-def test_groups_of_rows(backend, labels, cv):
+def test_groups_of_rows(backend, cv):
+    labels = LABELS if cv == 3 else [f"subject {i}" for i in LABELS]
     model = AttenuatedPCACV(2, alphas=GRID, cv=cv)
     theirs, ours = fit_both(backend, model, SMALL, groups=labels)
     agree(backend, theirs, ours, SMALL)
@@ -68,7 +76,7 @@ def test_repeated_groups_of_rows(backend):
     agree(backend, *fit_both(backend, model, SMALL, groups=LABELS), SMALL)
 
 
-@pytest.mark.parametrize("shape", [(40, 8), (20, 600)])
+@on_backends("shape", [(40, 8), (20, 600)])
 def test_weights_of_rows(backend, shape):
     X = spiked_rows(*shape)
     weights = np.arange(shape[0]) % 4 + 0.5 * (np.arange(shape[0]) % 3)  # some of them are zero
@@ -104,7 +112,7 @@ ROWS = {
 LOOSE = {"a large shift": 1e-6}
 
 
-@pytest.mark.parametrize("kind", ROWS)
+@on_backends("kind", ROWS)
 def test_kinds_of_rows(backend, kind):
     X = ROWS[kind]
     model = AttenuatedPCACV(2, alphas=GRID, cv=3)
@@ -122,7 +130,7 @@ def test_an_outlier(backend):
         same_array(backend, getattr(theirs, name), getattr(ours, name), name, 1e-8)
 
 
-@pytest.mark.parametrize("alpha", [0, 0.5])
+@on_backends("alpha", [0, 0.5])
 def test_a_cut_that_falls_on_a_tie(backend, alpha):
     """Data of two directions, and four are asked for: of the tied ones the same are taken everywhere."""
     X = two_directions()
@@ -130,7 +138,7 @@ def test_a_cut_that_falls_on_a_tie(backend, alpha):
     agree(backend, theirs, ours, X, close=1e-6, skip=("get_precision",))
 
 
-@pytest.mark.parametrize("shape", [(30, 8), (30, 200)])
+@on_backends("shape", [(30, 8), (30, 200)])
 def test_rows_that_do_not_vary(backend, shape):
     X = np.full(shape, 3.0)
     theirs, ours = fit_both(backend, AttenuatedPCA(2, alpha=0.5), X)
@@ -144,20 +152,19 @@ def test_rows_that_do_not_vary(backend, shape):
 LARGE = {"tall": (300, 150), "wide": (40, 300), "kept rows": (24, 600)}
 
 
+MODELS = {
+    "one strength": lambda p: AttenuatedPCA(3, alpha=0.6),
+    "fraction": lambda p: AttenuatedPCA(0.5, alpha=0.3),
+    "pairs of columns": lambda p: AttenuatedPCA(2, alpha=0.7, feature_groups=np.arange(p) // 2),
+    "chosen": lambda p: AttenuatedPCACV(3, alphas=GRID, cv=3),
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", LARGE)
 @pytest.mark.parametrize(
-    "model",
-    [
-        AttenuatedPCA(3, alpha=0.6),
-        AttenuatedPCA(0.5, alpha=0.3),
-        AttenuatedPCA(2, alpha=0.7, feature_groups="pairs"),
-        AttenuatedPCACV(3, alphas=GRID, cv=3),
-    ],
-    ids=["one strength", "fraction", "pairs of columns", "chosen"],
+    ("backend", "shape", "kind"), in_turn(BACKENDS, LARGE, MODELS, times=2), indirect=["backend"]
 )
-def test_subspaces_that_are_iterated(backend, shape, model):
+def test_subspaces_that_are_iterated(backend, shape, kind):
     X = spiked_rows(*LARGE[shape])
-    if isinstance(model.feature_groups, str):
-        model = AttenuatedPCA(2, alpha=0.7, feature_groups=np.arange(X.shape[1]) // 2)
+    model = MODELS[kind](X.shape[1])
     agree(backend, *fit_both(backend, model, X), X, close=1e-6)

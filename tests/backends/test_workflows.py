@@ -26,8 +26,7 @@ MODELS = [
 IDS = ["one strength", "chosen"]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=IDS)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("model", "dtype"), [(MODELS[0], np.float32), (MODELS[1], np.float64)], ids=IDS)
 def test_a_saved_model_comes_back_on_the_host(backend, model, dtype, tmp_path):
     rows = X.astype(dtype)
     theirs, ours = fit_both(backend, model, rows)

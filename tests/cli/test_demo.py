@@ -27,3 +27,15 @@ def test_folder_that_is_not_there_is_refused(tmp_path):
     result = run("--out", str(tmp_path / "nowhere" / "demo.png"))
     assert result.exit_code == 1
     assert result.stderr.endswith("nowhere does not exist.\n")
+
+
+def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("attenua.cli.demo_runs.run_demo", lambda *_, **__: [])
+    monkeypatch.setattr("attenua.cli.demo_figure.save_demo_figure", full)
+    result = run("--out", str(tmp_path / "demo.png"))
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: {tmp_path / 'demo.png'} cannot be written: No space left on device.\n"
+    assert not list(tmp_path.iterdir())

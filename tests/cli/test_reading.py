@@ -4,9 +4,6 @@ import json
 import os
 import re
 import shlex
-import shutil
-import subprocess
-import sys
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
@@ -69,7 +66,7 @@ def test_a_header_of_numbers_by_guess_and_by_option(frame):
         "Note: spectra.csv: the first row looks like a header of numbers: 400, 401, 402, ...; --no-header "
         "reads it as data.\n"
     )
-    # One row is enough to score, because the model knows the names.
+    # One row is enough to score, because the names are stored in the model.
     numbers[:1].to_csv("one.csv", index=False)
     assert run("transform", "attenua-fit/model.npz", "one.csv").exit_code == 0
     assert len(pd.read_csv("scores.csv")) == 1
@@ -158,7 +155,7 @@ def test_places_that_cannot_be_written_are_said_before_the_work(frame, monkeypat
     os.mkdir("closed")
     monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK or Path(path) != Path("closed"))
     Path("taken").touch()
-    # The file is not there: whoever reads it first would say so.
+    # Reading the missing file first would give another error.
     for arguments, sentence in (
         (["fit", "none.csv", "--out", "closed"], "there is no permission to write in closed."),
         (["fit", "none.csv", "--out", "/dev/full"], "/dev/full is a file; --out takes the name of a folder."),
@@ -179,35 +176,6 @@ def test_places_that_cannot_be_written_are_said_before_the_work(frame, monkeypat
         assert result.stderr.startswith("Error: ")
         assert sentence in result.stderr
         assert result.stderr.count("\n") == 1
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
-def test_a_standard_output_that_is_full_is_a_sentence(frame):
-    attenua = shutil.which("attenua", path=os.path.dirname(sys.executable))
-    frame[list("abcde")].to_csv("numbers.csv", index=False)
-    run("fit", "numbers.csv", *PCA)
-    for command in (
-        "fit numbers.csv -k 2 --method pca --json --out other",
-        "transform attenua-fit/model.npz numbers.csv --out -",
-        "--version",
-        "fit --help",
-    ):
-        result = subprocess.run(
-            ["bash", "-c", f"{attenua} {command} > /dev/full"], capture_output=True, text=True
-        )
-        assert result.returncode == 1
-        assert result.stderr == "Error: standard output cannot be written: No space left on device.\n"
-
-
-@pytest.mark.slow
-def test_a_standard_input_or_output_that_is_closed(frame):
-    attenua = shutil.which("attenua", path=os.path.dirname(sys.executable))
-    frame[list("abcde")].to_csv("numbers.csv", index=False)
-    command = f"{attenua} fit numbers.csv -k 2 --method pca >&- && {attenua} fit - --force <&-"
-    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
-    assert result.stderr == "Error: standard input is empty.\n"
-    assert Path("attenua-fit/scores.csv").exists()
 
 
 @pytest.mark.parametrize("command", [["fit"], ["fit", "--json"], ["report"]])

@@ -49,12 +49,23 @@ def sentence_of(page):
     return unescape(re.search(r'class="word">[^<]+</p>\s*<p>([^<]+)<', page.html)[1])
 
 
+ONE_PART = [(np.arange(40), np.arange(40, 60))]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("estimator", [AttenuatedPCACV, CorrectedPCACV])
-@pytest.mark.parametrize("kind", ["clearly", "by a hair", "not at all"])
-@pytest.mark.parametrize("cv", [5, 2, [(np.arange(40), np.arange(40, 60))]], ids=["five", "two", "one"])
+@pytest.mark.parametrize(
+    ("estimator", "kind", "cv"),
+    [
+        (AttenuatedPCACV, "clearly", 5),
+        (AttenuatedPCACV, "by a hair", 2),
+        (AttenuatedPCACV, "not at all", ONE_PART),
+        (CorrectedPCACV, "clearly", ONE_PART),
+        (CorrectedPCACV, "by a hair", 5),
+        (CorrectedPCACV, "not at all", 2),
+    ],
+)
 def test_page_shell_notebook_and_verdict_agree(estimator, kind, cv):
-    for seed in range(3):
+    for seed in range(2):
         rows = rows_of(kind, seed)
         model = estimator(1, cv=cv).fit(rows)
         page = report(model, rows)

@@ -55,8 +55,7 @@ def point_at(tab, key, across=0.5, down=0.4):
     tab.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
 def test_all_charts_render_within_the_width(visit, address, viewport, scheme):
     tab = visit(address, viewport, color_scheme=scheme)
     charts = [
@@ -99,8 +98,9 @@ def test_colours_follow_the_scheme_and_stand_out(visit, address, scheme, dark):
         assert abs(shade - paper) > 90
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("key", ["step-attenuation", "profiles", "theory", "leakage", "spectrum", "loadings"])
+@pytest.mark.parametrize(
+    ("key", "viewport"), [("step-attenuation", WIDE), ("leakage", PHONE), ("loadings", WIDE)]
+)
 def test_hovering_shows_values(visit, address, viewport, key):
     tab = visit(address, viewport)
     tip = tab.locator(f"figure[data-chart={key}] .tip")
@@ -127,8 +127,7 @@ def test_the_tip_tells_the_values_of_the_fit(visit, address, model):
     assert "held-out risk: " + f"{change:.4g}".replace("-", "−") in said
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("key", ["step-attenuation", "leakage"])
+@pytest.mark.parametrize(("key", "viewport"), [("step-attenuation", WIDE), ("leakage", PHONE)])
 def test_buttons_zoom_and_reset(visit, address, viewport, key):
     tab = visit(address, viewport)
     figure, before = tab.locator(f"figure[data-chart={key}]"), ends(tab, key)
@@ -220,17 +219,14 @@ def test_charts_follow_the_width_of_the_window(visit, address):
     assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
-def test_pictures_are_decoded_and_fit(visit, pixels_address, viewport):
-    tab = visit(pixels_address, viewport)
-    images = tab.locator("img")
-    assert images.count() == 6 * 3 + 3 * 2
+def test_pictures_are_decoded_and_fit(visit, pixels_address):
+    tab = visit(pixels_address, PHONE)
+    assert tab.locator("img").count() == 6 * 3 + 3 * 2
     assert tab.evaluate("[...document.images].every((i) => i.complete && i.naturalWidth === 4)")
-    assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+    assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
 def test_the_page_of_a_search_fits_and_its_steps_react(
     visit, corrected_address, corrected_model, viewport, scheme
 ):
@@ -366,14 +362,13 @@ def test_scores_and_loadings_are_saved_and_no_name_is_a_formula(visit, scores_ad
     np.testing.assert_allclose(loadings, model.loadings_, rtol=1e-7)
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
-def test_a_scale_colours_one_component_against_the_rows(visit, tmp_path, viewport):
+def test_a_scale_colours_one_component_against_the_rows(visit, tmp_path):
     rows = spiked_rows(40, 6)
     values = np.where(np.arange(40) == 3, np.nan, rows[:, 0])
     report(CorrectedPCA(1).fit(rows), rows, tmp_path / "one.html", colour_by=values, colour_name="first")
-    tab = visit((tmp_path / "one.html").as_uri(), viewport)
+    tab = visit((tmp_path / "one.html").as_uri(), PHONE)
     assert scatter(tab).locator(".point[fill^=rgb]").count() == 39
     assert scatter(tab).locator(".kind-none").count() == 1
     expect(scatter(tab).locator(".xname")).to_have_text("row")
     expect(tab.locator("figure[data-scatter] .legend")).to_contain_text("missing")
-    assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+    assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]

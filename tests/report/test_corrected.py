@@ -188,21 +188,3 @@ def test_steps_that_were_left_out_have_no_chart(corrected_model, unequal_frame, 
     page = report(corrected_model, unequal_frame)
     assert "Left out: too many columns." in text_of(page)
     assert 'data-chart="step-damping"' not in page.html
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "rows",
-    [
-        spiked_rows(12, 300),
-        np.random.default_rng(0).poisson(0.3, (40, 500)).astype(float),
-        np.hstack([spiked_rows(40, 5), np.ones((40, 1))]),
-        1e-9 * spiked_rows(40, 6),
-        1e9 * spiked_rows(40, 6),
-        spiked_rows(40, 6).astype(np.float32),
-    ],
-)
-def test_data_of_all_kinds_have_a_page(rows):
-    page = report(CorrectedPCACV(2).fit(rows), rows)
-    assert word_of(page) in ("Yes", "Perhaps", "Perhaps not", "No: use ordinary PCA")
-    assert "nan" not in text_of(page).split("Settings, versions")[0].lower()

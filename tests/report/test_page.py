@@ -3,7 +3,6 @@
 import base64
 import builtins
 import json
-import re
 import struct
 import warnings
 import zlib
@@ -160,8 +159,7 @@ def test_a_path_that_cannot_be_is_said_before_the_work(page, tmp_path, name, err
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("estimator", [AttenuatedPCACV(2), CorrectedPCACV(2)])
-@pytest.mark.parametrize("size", [1e-150, 1e150])
+@pytest.mark.parametrize(("estimator", "size"), [(AttenuatedPCACV(2), 1e-150), (CorrectedPCACV(2), 1e150)])
 def test_the_smallest_and_largest_numbers_that_can_be_fitted_have_a_page(estimator, size):
     rows = size * spiked_rows(40, 6)
     with warnings.catch_warnings():
@@ -232,26 +230,19 @@ def test_images_show_their_values():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("rows", "options", "answer"),
+    ("model", "rows"),
     [
-        (
-            np.random.default_rng(0).standard_normal((300, 4)) @ np.diag([9, 5, 1.0, 0.5]),
-            {},
-            "No: use ordinary",
-        ),
-        (spiked_rows(40, 6), {"whiten": True}, None),
-        (spiked_rows(12, 300), {}, None),
-        (np.random.default_rng(0).poisson(0.3, (40, 500)).astype(float), {}, None),
-        (np.hstack([spiked_rows(40, 5), np.ones((40, 1))]), {}, None),
-        (1e-9 * spiked_rows(40, 6), {}, None),
-        (1e9 * spiked_rows(40, 6), {}, None),
+        (AttenuatedPCACV(2, whiten=True), spiked_rows(40, 6)),
+        (AttenuatedPCACV(2), np.random.default_rng(0).poisson(0.3, (40, 500)).astype(float)),
+        (AttenuatedPCACV(2), np.hstack([spiked_rows(40, 5), np.ones((40, 1))])),
+        (CorrectedPCACV(2), spiked_rows(12, 300)),
+        (CorrectedPCACV(2), spiked_rows(40, 6).astype(np.float32)),
     ],
 )
-def test_data_of_all_kinds_have_a_page(rows, options, answer):
-    page = report(AttenuatedPCACV(2, **options).fit(rows), rows)
-    word = re.search(r'class="word">([^<]+)<', page.html).group(1)
-    assert word.startswith(answer) if answer else word in WORDS
-    assert "nan" not in page.html.replace("nanm", "").lower().split("report-data")[0]
+def test_data_of_all_kinds_have_a_page(model, rows):
+    page = report(clone(model).fit(rows), rows)
+    assert word_of(page) in WORDS
+    assert "nan" not in Elements(page.html).text.lower().split("settings, versions")[0]
 
 
 @pytest.mark.slow
@@ -280,6 +271,19 @@ def test_pca_as_the_only_candidate_and_rows_without_variance_left():
     assert "PCA was the only candidate" in page.html
     flat = np.column_stack([rows[:, 0], 2 * rows[:, 0], -rows[:, 0]])
     assert "held-out risk removed" in report(AttenuatedPCACV(1).fit(flat), flat).html
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 3), (2.0, 3.0), 6])
+def test_an_image_shape_that_is_none_is_refused(shape):
+    rows = spiked_rows(40, 6)
+    with pytest.raises(ValueError, match="image_shape must be two whole numbers above 0"):
+        report(AttenuatedPCA(2).fit(rows), rows, image_shape=shape)
+
+
+@pytest.mark.parametrize("state", ["a", -1])
+def test_a_random_state_that_is_no_seed_is_refused_before_the_work(state):
+    with pytest.raises(ValueError, match="random_state must be an integer of at least 0"):
+        report(None, None, random_state=state)
 
 
 def test_half_of_a_surrogate_pair_becomes_a_question_mark(model, frame, tmp_path):

@@ -63,7 +63,7 @@ def test_constants_of_the_latent_laws(law, S, d):
     alphas = np.array([0.0, 0.4, 1.0])
     curve = expected[0] - 2 * alphas * expected[1] + alphas**2 * expected[2]
     assert (np.abs(found.coefficient(alphas) - curve) < 4 * found.coefficient_error(alphas)).all()
-    # The general coefficient knows these laws in closed form.
+    # The general coefficient has these laws in closed form.
     np.testing.assert_allclose(population.sampling_coefficient(law=law, attenuation=alphas), curve, rtol=1e-9)
     if law == "gaussian":
         np.testing.assert_allclose(curve, population.sampling_coefficient(attenuation=alphas), rtol=1e-9)

@@ -20,7 +20,7 @@ class Fit(NamedTuple):
     mean : ndarray of shape (n_features,)
         The method's own centre.
     components : ndarray of shape (n_components, n_features)
-        Orthonormal rows; there may be fewer than were asked for.
+        Orthonormal rows; there may be fewer than the rank.
     strengths : mapping of str to float
         Strength of each correction that the method chose.
     """
@@ -60,7 +60,7 @@ def attempt(fit: Callable[[], Fit], rank: int) -> Outcome:
     fit : callable
         Returns the subspace.
     rank : int
-        Components asked for.
+        Number of components.
 
     Raises
     ------

@@ -248,7 +248,7 @@ def fit_rival(name: str, X: Array, rank: int, order: Order = None) -> Outcome:
     X : ndarray of shape (n_samples, n_features)
         The rows to fit.
     rank : int
-        Components asked for.
+        Number of components.
     order : None, "line" or tuple of int, default=None
         Which columns are neighbours.
 

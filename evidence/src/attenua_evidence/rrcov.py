@@ -67,7 +67,7 @@ class RrcovProcess:
         X : ndarray of shape (n_samples, n_features)
             The rows.
         rank : int
-            Components asked for; R may find fewer.
+            Number of components; R may find fewer.
         limit : float, default=LIMIT
             Seconds after which R is stopped; its start does not count.
 

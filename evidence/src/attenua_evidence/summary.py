@@ -48,7 +48,7 @@ class Summary(NamedTuple):
         Cells with a fit, and those that lose more than 1% of PCA's excess risk.
     unsuited, failed, short : int
         Cells that the method is not meant for, cells in which a fit failed, and cells in which it found fewer
-        components than it was asked for.
+        components than the rank.
     worst, most_added : Extreme
         Least gain of a cell, and the most added to PCA's whole test error, in percent.
     seconds : float

@@ -21,9 +21,7 @@ def test_holes_constant_columns_and_repeats_go():
     kept = np.delete(np.arange(20.0), [3, 7])
     np.testing.assert_array_equal(done.X, np.column_stack([kept, kept**2]))
     assert done.duplicates == 1
-
-
-def test_constant_columns_stay_where_columns_have_an_order():
+    # A constant column stays where columns have an order.
     assert clean(rows(), ordered=True).X.shape == (18, 3)
 
 
@@ -34,12 +32,6 @@ def test_groups_and_labels_go_with_their_rows_and_have_no_gaps():
     np.testing.assert_array_equal(done.labels, np.repeat([1, 0], [8, 10]))
 
 
-def test_an_infinite_value_is_missing():
-    table = rows()
-    table.X[5, 3] = np.inf
-    assert len(clean(table, ordered=False).X) == 17
-
-
 def test_unknown_labels_stay_unknown():
     labels = np.where(np.arange(20) < 5, -1, 7)
     done = clean(Table(rows().X, labels=labels), ordered=False)
@@ -48,18 +40,13 @@ def test_unknown_labels_stay_unknown():
 
 def test_a_column_goes_when_it_misses_more_than_a_tenth():
     x = np.random.default_rng(0).standard_normal((20, 3))
-    x[:2, 0] = NAN
+    x[:2, 0] = NAN, np.inf  # an infinite value is missing, too
     x[2:5, 1] = NAN
     np.testing.assert_array_equal(clean(Table(x), ordered=False).X, x[2:][:, [0, 2]])
 
 
-def test_codes_are_in_sorted_order_and_missing_is_minus_one():
+def test_codes_weeks_and_returns():
+    # Codes are in sorted order, and -1 is missing; weeks start on Monday; returns are in percent.
     np.testing.assert_array_equal(codes(["b", "a", None, NAN, "b"]), [1, 0, -1, -1, 1])
-
-
-def test_weeks_start_on_monday():
     np.testing.assert_array_equal(np.diff(week(np.arange(12))) > 0, np.arange(1, 12) % 7 == 4)
-
-
-def test_log_returns_are_in_percent():
     np.testing.assert_allclose(log_returns(np.exp([[0.0], [0.01], [0.03]])), [[1], [2]])

@@ -91,8 +91,8 @@ def simulate(
 ) -> None:
     """Run the paper's simulations; tables show the published values too."""
     from attenua_paper.studies.simulations import FULL, QUICK, run_simulations
-    from attenua_paper.studies.simulations.output import write_simulations
-    from attenua_paper.studies.simulations.tables import simulation_tables
+    from attenua_paper.studies.simulations.simulation_tables import simulation_tables
+    from attenua_paper.studies.simulations.written_files import write_simulations
 
     check_folder(out)
     settings = QUICK if quick else FULL

@@ -41,7 +41,7 @@ def _no_environment(monkeypatch):
 
 
 class Server:
-    """A web server on this machine: `offer` content, `cut` it short, and see what was asked for."""
+    """A web server on this machine: `offer` content, `cut` it short, and see the requests."""
 
     def __init__(self):
         self.content = {}

@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from attenua_paper.datasets import cache, overview, status
+from attenua_paper.datasets import cache, presence, status
 
 
 @pytest.fixture
@@ -11,7 +11,7 @@ def home(small_digits, tmp_path, monkeypatch):
     """A folder with the small digits as published, a damaged file, and one data set missing."""
     dataset, _, arrays = small_digits
     others = [dataclasses.replace(dataset, name=name) for name in ("damaged", "missing")]
-    monkeypatch.setattr(overview, "DATASETS", (dataset, *others))
+    monkeypatch.setattr(presence, "DATASETS", (dataset, *others))
     cache.write(tmp_path / "optdigits.npz", arrays)
     (tmp_path / "damaged.npz").write_bytes(b"PK")
     return tmp_path

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from attenua_paper.datasets import DatasetNotAvailable, cache, fetch_phoneme, phoneme
-from attenua_paper.datasets.errors import WrongContent
-from attenua_paper.datasets.raw import TextFile
+from attenua_paper.datasets.raw import TextFile, WrongContent
 
 HEADER = "row.names," + ",".join(f"x.{number}" for number in range(1, 257)) + ",g,speaker\n"
 ROWS = [

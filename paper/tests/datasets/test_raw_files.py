@@ -4,8 +4,7 @@ import zipfile
 
 import pytest
 
-from attenua_paper.datasets.errors import WrongContent
-from attenua_paper.datasets.raw import Member, TextFile, ZipArchive
+from attenua_paper.datasets.raw import Member, TextFile, WrongContent, ZipArchive
 
 FILES = {"train/x.txt": b"1 2\r\n3 4\r\n", "test/x.txt": b"5 6\r\n"}
 ARCHIVE = ZipArchive(

@@ -52,8 +52,7 @@ def test_the_loss_in_these_tests_is_the_average_over_all_masks():
 # --- Asymmetric -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [(60, 8), (6, 8)])
-@pytest.mark.parametrize("m", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize(("shape", "m"), [((60, 8), 0.1), ((6, 8), 0.5), ((60, 8), 0.9)])
 def test_asymmetric_map_is_the_papers_formula(shape, m):
     X = spiked_rows(*shape)
     S = covariance(X)
@@ -131,8 +130,7 @@ def slow_tied(S, m, d, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("m", [0.2, 0.5, 0.9])
-@pytest.mark.parametrize("d", [1, 2, 4])
+@pytest.mark.parametrize(("m", "d"), [(0.2, 2), (0.5, 4), (0.9, 1), (0.9, 2)])
 def test_tied_map_against_a_general_solver(m, d):
     X = spiked_rows(25, 5, seed=2)
     S = covariance(X)
@@ -160,8 +158,7 @@ def test_gains_are_the_papers_and_the_best():
         assert ae_loss((U.T * gains) @ U, S, m) > best
 
 
-@pytest.mark.parametrize("m", [0.1, 0.5, 0.9])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(("m", "seed"), [(0.1, 0), (0.5, 1), (0.5, 2), (0.9, 3), (0.9, 4)])
 def test_tied_directions_are_never_worse_than_those_of_pca(m, seed):
     X = spiked_rows(15, 10, seed=seed)
     S = covariance(X)

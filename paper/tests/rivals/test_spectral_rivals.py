@@ -185,8 +185,10 @@ def slow_intensity(X):
     return min(1.0, numerator / denominator)
 
 
-@pytest.mark.parametrize("shape", [(200, 6), (15, 30), (25, 600), (700, 600)])
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    ("shape", "container"),
+    [((200, 6), sp.csr_array), ((15, 30), np.asarray), ((25, 600), sp.csr_array), ((700, 600), np.asarray)],
+)
 def test_intensity_against_the_formula_pair_by_pair(shape, container):
     n, p = shape
     X = spiked_rows(n, p, rank=1, seed=1)
@@ -210,8 +212,17 @@ def test_intensity_is_one_where_nothing_is_correlated():
     assert shrinkage_intensity(np.ones((5, 4))) == 1.0
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("intensity", ["auto", 0.0, 0.3, 0.9])
+@pytest.mark.parametrize(
+    ("shape", "intensity"),
+    [
+        ("tall", "auto"),
+        ("wide", "auto"),
+        ("very wide", "auto"),
+        ("tall", 0.0),
+        ("wide", 0.3),
+        ("very wide", 0.9),
+    ],
+)
 def test_shrinkage_against_lapack(shape, intensity):
     X = spiked_rows(*SHAPES[shape])
     S = covariance(X)
@@ -220,10 +231,10 @@ def test_shrinkage_against_lapack(shape, intensity):
     assert model.intensity_ == pytest.approx(weight, rel=1e-9)
     T = (1 - weight) * S + weight * np.diag(np.diag(S))
     values = np.linalg.eigvalsh(T)[::-1]
-    lacks = values[:3].sum() - np.trace(model.components_ @ T @ model.components_.T)
-    assert lacks <= (model.shortfall_ + 1e-13) * np.trace(S)
+    shortfall = values[:3].sum() - np.trace(model.components_ @ T @ model.components_.T)
+    assert shortfall <= (model.shortfall_ + 1e-13) * np.trace(S)
     assert model.shortfall_ <= 1e-8
-    # What a subspace lacks is at least its squared sines times the gap.
+    # The shortfall of a subspace is at least its squared sines times the gap.
     allowed = np.sqrt(model.shortfall_ * np.trace(S) / (values[2] - values[3]))
     assert sine(model.components_, leading(T, 3)) < max(allowed, 1e-6)
 
@@ -231,8 +242,7 @@ def test_shrinkage_against_lapack(shape, intensity):
 # --- Factor analysis --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [(200, 12), (60, 80)])
-@pytest.mark.parametrize("tol", [1e-2, 1e-5])
+@pytest.mark.parametrize(("shape", "tol"), [((200, 12), 1e-5), ((60, 80), 1e-2)])
 def test_factor_analysis_is_scikit_learns(shape, tol):
     X = spiked_rows(*shape, rank=2, seed=3)
     theirs = FactorAnalysis(2, svd_method="lapack", tol=tol).fit(X)

@@ -7,17 +7,32 @@ import sys
 
 import pandas as pd
 import pytest
-from small_shell import SMALL, TINY, run
 
 from attenua_paper.studies import budget, simulations
 from attenua_paper.studies.budget import RESULTS_FILE
 from attenua_paper.studies.store import StoreError, read_results
+from paper.tests.studies.small_shell import SMALL, TINY, run
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr(budget, "QUICK", SMALL)
     monkeypatch.setattr(simulations, "QUICK", TINY)
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return simulations.run_simulations(TINY, seed=0, jobs=1)
+
+
+@pytest.fixture
+def simulated(tiny, monkeypatch):
+    """A simulation that is done, with empty pictures."""
+    pictures = {"png": b"", "pdf": b""}
+    monkeypatch.setattr(simulations, "run_simulations", lambda *_, **__: tiny)
+    monkeypatch.setattr(
+        "attenua_paper.studies.simulations.written_files.save_figure", lambda figure: pictures
+    )
 
 
 def sentence(result):
@@ -28,8 +43,9 @@ def sentence(result):
     return line
 
 
-@pytest.mark.parametrize("command", ["study", "simulate"])
-@pytest.mark.parametrize("jobs", ["0", "-2", "1000000", "many"])
+@pytest.mark.parametrize(
+    ("command", "jobs"), [("study", "0"), ("study", "many"), ("simulate", "-2"), ("simulate", "1000000")]
+)
 def test_a_number_of_jobs_that_makes_no_sense(tmp_path, command, jobs):
     result = run(command, "--quick", "--jobs", jobs, "--out", tmp_path / "out")
     assert result.exit_code == 2
@@ -125,7 +141,7 @@ def test_quick_simulation_writes_tables_and_figures_and_says_what_it_left_out(tm
     assert json.loads((out / "simulation-settings.json").read_text())["seed"] == 4
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("simulated")
 def test_a_full_disk_leaves_no_part_of_a_simulation(tmp_path, monkeypatch):
     real, calls = os.fsync, []
 
@@ -176,7 +192,7 @@ def test_the_command_is_also_a_module():
     assert "Usage: attenua-paper" in said
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("simulated")
 def test_files_are_there_before_a_word_is_printed(tmp_path, monkeypatch):
     def closed(*_, **__):
         raise SystemExit(1)  # what a pipe that is closed comes to

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from small_shell import SMALL
 
 from attenua_paper.studies.budget import RESULTS_FILE, run_study
 from attenua_paper.studies.store import KEY, read_results
 from attenua_paper.studies.study_output import summarise, write_study
+from paper.tests.studies.small_shell import SMALL
 
 pytestmark = [
     pytest.mark.slow,
@@ -81,7 +81,7 @@ def tables(folder):
 
 def count_stored(folder):
     try:
-        # Not read-only: whoever reads after a kill must be able to undo what was half written.
+        # Not read-only: reading after a kill undoes what was half written.
         with closing(sqlite3.connect(f"file:{folder / RESULTS_FILE}?mode=rw", uri=True)) as connection:
             keys = "SELECT DISTINCT data, budget, version, subsample FROM results"
             return len(connection.execute(keys).fetchall())

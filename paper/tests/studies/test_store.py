@@ -9,10 +9,10 @@ import time
 from contextlib import closing
 
 import pytest
-from small_shell import SMALL
 
 from attenua_paper.studies.budget import RESULTS_FILE, run_study
 from attenua_paper.studies.store import ResultStore, SettingsMismatch, StoreError, read_results, read_runs
+from paper.tests.studies.small_shell import SMALL
 
 KEY = ("har", 64, 0, 0)
 GOOD = {"method": "a", "test_risk": 1.0, "gain": 0.0, "fallback": 0, "seconds": 0.1}
@@ -115,7 +115,7 @@ def test_a_file_that_cannot_be_used_is_named_and_left_as_it_is(path, damage, rea
 
 def test_results_without_settings_are_not_taken_for_a_new_run(path):
     change(path, "DELETE FROM settings")
-    with pytest.raises(StoreError, match="lacks the settings"):
+    with pytest.raises(StoreError, match="does not hold the settings"):
         ResultStore(path, {"seed": 2})
 
 

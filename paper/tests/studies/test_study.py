@@ -1,18 +1,16 @@
 """The fixed-budget study in small: protocol, summaries, tables, figure and command."""
 
-import dataclasses
+import shutil
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import KFold
-from small_shell import SMALL
-from typer.testing import CliRunner
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCACV
 from attenua._correct.registry import CORRECTIONS
 from attenua._data.folds import make_splits, repeated_splits
-from attenua_paper.cli import app
 from attenua_paper.studies import budget
 from attenua_paper.studies.budget import (
     RESULTS_FILE,
@@ -32,8 +30,7 @@ from attenua_paper.studies.study_methods import (
     MASKED_TARGET,
     STUDY_METHODS,
 )
-from attenua_paper.studies.study_output import summarise, write_study
-from attenua_paper.studies.summary import (
+from attenua_paper.studies.study_summary import (
     cap_table,
     correction_table,
     gain_table,
@@ -42,6 +39,7 @@ from attenua_paper.studies.summary import (
     strength_table,
 )
 from attenua_paper.studies.tables import Table, hindsight_table, main_table
+from paper.tests.studies.small_shell import SMALL, run
 
 # Stand-ins have the published layout but other values, and the loader says so.
 pytestmark = pytest.mark.filterwarnings("ignore:.*values.*:UserWarning")
@@ -123,11 +121,20 @@ def test_data_sets_as_the_paper_sets_them(stand_in):
     assert not np.array_equal(first.X_train, second.X_train)
 
 
+@pytest.fixture(scope="module")
+def finished(stand_in, tmp_path_factory):
+    """The folder of a small study that two processes ran."""
+    folder = tmp_path_factory.mktemp("finished")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*values.*")
+        run_study(SMALL, folder, data_home=stand_in, n_jobs=2)
+    return folder
+
+
 @pytest.mark.slow
-def test_results_do_not_depend_on_the_number_of_jobs(stand_in, tmp_path):
-    for jobs in (1, 2):
-        run_study(SMALL, tmp_path / str(jobs), data_home=stand_in, n_jobs=jobs)
-    pd.testing.assert_frame_equal(results_of(tmp_path / "1"), results_of(tmp_path / "2"))
+def test_results_do_not_depend_on_the_number_of_jobs(stand_in, finished, tmp_path):
+    run_study(SMALL, tmp_path, data_home=stand_in, n_jobs=1)
+    pd.testing.assert_frame_equal(results_of(tmp_path), results_of(finished))
 
 
 def made_up_results():
@@ -257,32 +264,29 @@ def test_table_formats():
 
 
 @pytest.mark.slow
-def test_command_writes_everything(stand_in, tmp_path, monkeypatch):
-    monkeypatch.setattr(budget, "QUICK", dataclasses.replace(SMALL, n_subsamples=2))
-    arguments = ["study", "--quick", "--jobs", "1", "--data-home", stand_in, "--out", str(tmp_path / "out")]
-    result = CliRunner().invoke(app, arguments)
+def test_command_writes_everything(stand_in, finished, tmp_path, monkeypatch):
+    monkeypatch.setattr(budget, "QUICK", SMALL)
+    out = shutil.copytree(finished, tmp_path / "out")
+    arguments = ("study", "--quick", "--jobs", 1, "--data-home", stand_in, "--out", out)
+    result = run(*arguments)
     assert result.exit_code == 0, result.output
     assert "Quick run, not the paper's" in result.output
-    names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"main-comparison.txt", "main-comparison.tex", "gains.csv", "figure-3-comparison.pdf"} <= names
-    assert {"chosen-corrections.md", "steps-taken.md", "hindsight.md", "seconds-of-a-fit.md"} <= names
-    again = CliRunner().invoke(app, [*arguments, "--seed", "5"])
+    files = {path.name: path.stat().st_size for path in out.iterdir()}
+    assert {"main-comparison.txt", "main-comparison.tex", "gains.csv", "figure-3-comparison.pdf"} <= set(
+        files
+    )
+    assert {"chosen-corrections.md", "steps-taken.md", "hindsight.md", "seconds-of-a-fit.md"} <= set(files)
+    assert all(size for name, size in files.items() if not name.endswith(".lock"))
+    shown = set(pd.read_csv(out / "gains.csv")["method"])
+    assert shown == {name for name in SMALL.methods if "neighbours" not in name}
+    again = run(*arguments, "--seed", 5)
     assert again.exit_code == 1
     assert "made with other settings" in again.stderr
 
 
 def test_data_command_says_what_is_missing(stand_in, tmp_path):
-    result = CliRunner().invoke(app, ["data", "--data-home", str(tmp_path)])
+    result = run("data", "--data-home", tmp_path)
     assert result.exit_code == 0
     assert result.output.count("not here") == 3
-    result = CliRunner().invoke(app, ["data", "--data-home", stand_in])
+    result = run("data", "--data-home", stand_in)
     assert result.output.count("NOT the published values") == 3
-
-
-@pytest.mark.slow
-def test_summary_of_a_finished_study(stand_in, tmp_path):
-    run_study(SMALL, tmp_path, data_home=stand_in, n_jobs=1)
-    summary = summarise(tmp_path)
-    files = write_study(summary, tmp_path)
-    assert all(path.stat().st_size > 0 for path in files)
-    assert set(summary.frames["gains"]["method"]) == {m for m in SMALL.methods if "neighbours" not in m}

@@ -1,10 +1,9 @@
-"""Linear autoencoder theory, against enumerated masks and optimisers that know none of it."""
+"""Linear autoencoder theory, against enumerated masks and general optimisers."""
 
 import itertools
 
 import numpy as np
 import pytest
-from populations import balanced, moving, random_orthogonal
 from scipy.optimize import minimize
 
 from attenua.theory import Population
@@ -17,6 +16,7 @@ from attenua_paper.theory import (
     tied_gains,
     tied_objective,
 )
+from paper.tests.theory.populations import balanced, moving, random_orthogonal
 
 
 def loss_over_all_masks(S, A, mask_rate):

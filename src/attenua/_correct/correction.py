@@ -14,10 +14,6 @@ class Limit(NamedTuple):
     warn: bool = False
 
 
-def _no_limit(strength: float, data: FitData, names: Any) -> Limit | None:
-    return None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Correction:
     """A way to weaken one kind of noise by a strength; 0 changes nothing.
@@ -39,8 +35,8 @@ class Correction:
         the solver takes the strength as it is, and `prepared` as the groups of D.
     matrix, differential : callable or None
         ``matrix(T, strength, prepared)`` is the correction of a whole matrix, and
-        ``differential(T, strength, E, prepared)`` its derivative at T in the direction E. The theory refuses
-        a correction without them.
+        ``differential(T, strength, E, prepared)`` its derivative at T in the direction E. The theory reads
+        them, and refuses corrections that its formulas do not cover (`theory/corrected_map.py`).
     parameter : str
         Constructor parameter that it reads, or "".
     needs : str
@@ -68,7 +64,7 @@ class Correction:
     parameter: str = ""
     needs: str = ""
     prepare: Callable[[Any, int], Any] = lambda value, n_features: None
-    limit: Callable[[float, FitData, Any], Limit | None] = _no_limit
+    limit: Callable[[float, FitData, Any], Limit | None] = lambda strength, data, names: None
     of_variances: bool = False
     weakens: str = ""
     how: str = ""

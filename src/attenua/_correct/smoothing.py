@@ -23,7 +23,7 @@ _SIGNS = 8
 _FEW_ROWS = 600
 
 
-def smoothed(moments: Moments, strength: float, smoother: Smoother | None) -> Moments:
+def smoothed(moments: Moments, strength: float, smoother: Smoother) -> Moments:
     r"""Return the moments whose covariance is :math:`K_h S K_h`.
 
     Parameters
@@ -38,7 +38,7 @@ def smoothed(moments: Moments, strength: float, smoother: Smoother | None) -> Mo
     return moments if strength == 0 else SmoothedMoments(moments, smoother, strength)
 
 
-def smoothed_matrix(T: Any, strength: float, smoother: Smoother | None) -> Any:
+def smoothed_matrix(T: Any, strength: float, smoother: Smoother) -> Any:
     r"""Return :math:`F = K_h T K_h`.
 
     Parameters
@@ -57,7 +57,7 @@ def smoothed_matrix(T: Any, strength: float, smoother: Smoother | None) -> Any:
     return asarray_like(T, host.T)
 
 
-def differential(T: Any, strength: float, E: Any, smoother: Smoother | None) -> Any:
+def differential(T: Any, strength: float, E: Any, smoother: Smoother) -> Any:
     r"""Return the derivative of :func:`smoothed_matrix` at T in the direction of a symmetric E.
 
     The map is linear, so this is :math:`K_h E K_h` for every T.

@@ -4,7 +4,7 @@ Whoever sets, forgets, computes late, saves or loads fitted attributes reads thi
 one new entry.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from typing import Any
@@ -96,7 +96,7 @@ def _as_kind(kind: Kind, value: Any, like: Any, dtype: type) -> Any:
         wanted = xp.float32 if kind is Kind.DATA and dtype is np.float32 else xp.float64
         value = asarray_like(like, value)
         return value if value.dtype == wanted else xp.astype(value, wanted)
-    return {
+    convert: dict[Kind, Callable[[Any], Any]] = {
         Kind.SCALAR: dtype,
         Kind.NUMBER: float,
         Kind.COUNT: int,
@@ -104,4 +104,5 @@ def _as_kind(kind: Kind, value: Any, like: Any, dtype: type) -> Any:
         Kind.STRENGTHS: dict,
         Kind.CHOICES: lambda choices: [dict(choice) for choice in choices],
         Kind.STEPS: Steps,
-    }[kind](value)
+    }
+    return convert[kind](value)

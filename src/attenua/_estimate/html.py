@@ -1,60 +1,17 @@
-"""Results in a notebook: the answer of an estimator, a title, a few facts, a small curve, a folded table.
+"""Results in a notebook: a title, a few facts, a small curve and a folded table.
 
 Colours that are not set come from the page around, so that results read well in light and dark notebooks.
 """
 
 from collections.abc import Sequence
 from html import escape
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attenua._estimate.words import Answer
-
 _CELL = 'style="text-align:right;padding:1px 10px"'
 _LEFT = "text-align:left;vertical-align:top"
-
-
-class AnswerFirst:
-    """Mixin: the answer above scikit-learn's diagram, and under the name in the diagram of a pipeline.
-
-    Displaying the estimator triggers any pending computation, as after batches.
-    """
-
-    def _answer(self) -> Answer | None:
-        """Return the answer of the fitted estimator; a subclass that has none returns None."""
-        return None
-
-    def _answer_if_fitted(self) -> Answer | None:
-        return self._answer() if hasattr(self, "components_") else None
-
-    def _answer_html(self) -> str:
-        answer = self._answer_if_fitted()
-        return "" if answer is None else facts_html(answer.title, answer.facts)
-
-    # scikit-learn's hooks: notebooks ask for the bundle, other pages for the text.
-    def _repr_html_inner(self) -> str:
-        return f"{self._answer_html()}{super()._repr_html_inner()}"  # type: ignore[misc]
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
-        if "text/html" in bundle:
-            bundle["text/html"] = self._answer_html() + bundle["text/html"]
-        return bundle
-
-    def _sk_visual_block_(self) -> SimpleNamespace:
-        answer = self._answer_if_fitted()
-        return SimpleNamespace(
-            kind="single",
-            estimators=self,
-            names=type(self).__name__,
-            name_details=str(self),
-            name_caption=None if answer is None else answer.caption,
-            doc_link_label=None,
-            dash_wrapped=True,
-        )
 
 
 def result_html(
@@ -104,10 +61,10 @@ def facts_html(title: str, facts: Sequence[tuple[str, str]]) -> str:
     return f"<div><strong>{escape(title)}</strong><table>{lines}</table></div>"
 
 
-def _curve(x: ArrayLike, y: ArrayLike, label: str, mark_least: bool) -> str:
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    keep = np.isfinite(y)
-    x, y = x[keep], y[keep]
+def _curve(xs: ArrayLike, ys: ArrayLike, label: str, mark_least: bool) -> str:
+    points_y = np.asarray(ys, dtype=float)
+    keep = np.isfinite(points_y)
+    x, y = np.asarray(xs, dtype=float)[keep], points_y[keep]
     if len(x) < 2:
         return ""
     across = 6 + 228 * (x - x[0]) / (np.ptp(x) or 1)

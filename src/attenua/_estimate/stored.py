@@ -49,7 +49,7 @@ def check_forms(
     for key in keys_of(table, *ARRAY_KINDS):
         wanted = np.dtype("<f8") if table[key] is Kind.GRID else dtype
         require(forms[key][0] == wanted, f"{key} must be of type {wanted}, not {forms[key][0]}")
-    for key, wanted_shape in _shapes(forms, *shape, require).items():
+    for key, wanted_shape in _shapes(forms, shape[0], shape[1], require).items():
         found = forms[key][1]
         require(found == wanted_shape, f"{key} must have shape {wanted_shape}, not {found}")
 

@@ -25,7 +25,7 @@ def spectrum(X: Array) -> Array:
     ndarray of shape (min(n_samples, n_features),)
     """
     gram = X @ X.T if len(X) < X.shape[1] else X.T @ X
-    values: Array = np.linalg.eigvalsh(gram)[::-1] / float(np.trace(gram))
+    values = np.linalg.eigvalsh(gram)[::-1] / float(np.trace(gram))
     # Eigenvalues that are rounding only would stand out of one another.
     return np.where(values > len(gram) * np.finfo(float).eps, values, 0.0)
 

@@ -37,15 +37,15 @@ def resolve_rank(n_components: Any, moments: Splits, n_samples: int) -> int:
     if n_components is None:
         return limit
     if isinstance(n_components, numbers.Integral) and not isinstance(n_components, bool):
-        if not 1 <= n_components <= limit:
+        if not 1 <= int(n_components) <= limit:
             raise ValueError(
                 f"n_components={n_components} must be between 1 and {limit}, the smaller of the number of "
                 f"rows ({n_samples}) and columns ({moments.n_features})."
             )
         return int(n_components)
-    if isinstance(n_components, numbers.Real) and 0 < n_components < 1:
+    if isinstance(n_components, numbers.Real) and 0 < float(n_components) < 1:
         return _rank_for_fraction(float(n_components), moments.total, limit)
-    # Who comes from scikit-learn may ask for "mle".
+    # scikit-learn's PCA takes "mle".
     advice = " attenua.choose_rank chooses a number." if isinstance(n_components, str) else ""
     raise ValueError(
         f"n_components must be None, an integer from 1 to {limit}, or a fraction of variance strictly "

@@ -2,8 +2,8 @@
 
 from attenua.cli.base import app
 
-# Imported for the commands they add, in the order in which --help lists them; base comes first, because it
-# says what is missing where typer is not installed.
+# Imported for the commands they add, in the order of --help; base comes first, because it explains how to
+# install typer.
 from attenua.cli import fit, transform, report, demo  # noqa: F401  # isort: skip
 
 __all__ = ["app"]

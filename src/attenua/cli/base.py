@@ -49,7 +49,7 @@ def new_app(what_it_does: str) -> typer.Typer:
     )
 
 
-app = new_app("PCA for few rows, with corrections that held-out rows choose.")
+app = new_app("PCA for few rows, with corrections chosen by held-out rows.")
 console = Console()
 
 

@@ -51,8 +51,8 @@ class DemoLine:
         PCA's excess risk as a percentage of its risk: what the best subspace of the test rows saves.
     removed : dict of str to ndarray of shape (n_subsamples,)
         Percentage of PCA's test excess risk that each method removes: 0 is PCA, below 0 is worse.
-    taken : ndarray of bool of shape (n_subsamples, n_corrections)
-        Which corrections have a part in the fit of `CorrectedPCACV`; none is PCA.
+    taken : list of lists of str
+        Names of the corrections in each fit of `CorrectedPCACV`; an empty list is PCA.
     """
 
     data: str
@@ -60,7 +60,7 @@ class DemoLine:
     n_components: int
     excess: Array
     removed: dict[str, Array]
-    taken: NDArray[np.bool_]
+    taken: list[list[str]]
 
     def mean_and_interval(self, method: str) -> tuple[float, float, float]:
         """Return the mean that a method removes, and its 95% normal interval."""
@@ -74,9 +74,9 @@ class DemoLine:
 
     def most_taken(self) -> str:
         """Return the correction that was taken most often, and how often."""
-        often = self.taken.sum(axis=0)
-        name = list(CORRECTIONS)[often.argmax()].replace("_", " ")
-        return f"{name} ({often.max()})" if often.any() else "none"
+        often = {name: sum(name in names for names in self.taken) for name in CORRECTIONS}
+        name = max(often, key=lambda name: often[name])
+        return f"{name.replace('_', ' ')} ({often[name]})" if often[name] else "none"
 
 
 def demo_data() -> list[DemoData]:
@@ -137,7 +137,7 @@ class _Gains(NamedTuple):
     excess: float
     paper: float
     corrected: float
-    taken: list[bool]
+    taken: list[str]
 
 
 def _one_subsample(data: DemoData, seed: Sequence[int]) -> dict[tuple[str, int, int], _Gains]:
@@ -161,12 +161,15 @@ def _gains(rows: Array, test: Array, rank: int, neighbours: tuple[int, int] | No
     pca_risk, best = -pca.score(test), -AttenuatedPCA(rank).fit(test).score(test)
     removed = (100 * (pca_risk + model.score(test)) / (pca_risk - best) for model in (paper, corrected))
     # The fit is the average of several choices, so a correction counts that is in any of them.
-    taken = [any(choice[name] for choice in corrected.choices_) for name in CORRECTIONS]
+    taken = [name for name in CORRECTIONS if any(choice[name] for choice in corrected.choices_)]
     return _Gains(100 * (1 - best / pca_risk), *removed, taken)
 
 
 def _line(data: str, n_rows: int, n_components: int, gains: list[_Gains]) -> DemoLine:
-    excess, paper, corrected, taken = (np.array(column) for column in zip(*gains, strict=True))
+    excess, paper, corrected = (
+        np.array([getattr(gain, name) for gain in gains]) for name in ("excess", "paper", "corrected")
+    )
+    taken = [gain.taken for gain in gains]
     return DemoLine(data, n_rows, n_components, excess, {PAPER: paper, ALL: corrected}, taken)
 
 

@@ -1,6 +1,6 @@
 """The charts of the page as plain data, each with a table of its values for those who do not see it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from attenua._estimate.words import capitalised, spoken
 from attenua._select.steps import Step
 from attenua.paired import PairedGain
+from attenua.report.choice import Search
 from attenua.report.findings import Examples, Findings, Move
-from attenua.report.search import Search
 from attenua.report.why import Leakage, Why
 from attenua.theory import PlugInReport
 
@@ -28,25 +28,20 @@ _MASKS = [0, 0.5, "reached by masks"]
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart: what the script draws, and what stands in its place.
+    """One chart: its name on the page, what it shows in a sentence, and a table of its values by column.
 
-    Attributes
-    ----------
-    key : str
-        Its name on the page.
-    summary : str
-        What it shows, in a sentence or two.
-    views : list of dict
-        What the script draws; more than one can be chosen from.
-    head, rows : list
-        Table of the values.
+    The script draws the views; where there are several, the reader chooses one.
     """
 
     key: str
     summary: str
     views: list[dict[str, Any]]
-    head: list[str]
-    rows: list[list[str]] = field(default_factory=list)
+    table: dict[str, list[str]]
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The rows of the table."""
+        return list(zip(*self.table.values(), strict=True))
 
 
 def short(number: float, digits: int = 3) -> str:
@@ -84,16 +79,18 @@ def series(name: str, kind: str, role: str, x: Any, y: Any = None, **more: Any) 
     return record | {key: numbers(v) if isinstance(v, np.ndarray) else v for key, v in more.items()}
 
 
-def all_charts(found: Findings, in_order: bool) -> dict[str, Chart]:
-    """Return the charts of the page by name; those with nothing to show are left out.
+def xy(x_label: str, y_label: str, drawn: list[Series], **more: Any) -> dict[str, Any]:
+    """Return a view of curves and marks over an axis of numbers."""
+    return {"type": "xy", "xLabel": x_label, "yLabel": y_label, "series": drawn, **more}
 
-    Parameters
-    ----------
-    found : Findings
-        What the page shows.
-    in_order : bool
-        Whether neighbouring columns are next to each other.
-    """
+
+def bars(x_label: str, names: list[str], drawn: list[Series], **more: Any) -> dict[str, Any]:
+    """Return a view with a line of its own for each name."""
+    return {"type": "rows", "xLabel": x_label, "rows": names, "series": drawn, **more}
+
+
+def all_charts(found: Findings, in_order: bool) -> dict[str, Chart]:
+    """Return the charts of the page by name; columns that are in order have loadings as curves."""
     search = found.search
     charts = [_step(step, search) for step in search.steps if len(step.strengths) > 1]
     if found.moves:
@@ -122,35 +119,25 @@ def _step(step: Step, search: Search) -> Chart:
         "held-out risk": [short(risk, 5) for risk in step.risks],
         "change against PCA, %": [signed(part) for part in change],
     }
+    more: dict[str, Any] = {"small": True}
     if paired is None:
         drawn += _noise_of_the_best(step, change)
     else:
         drawn = _noise_of_all(step, change, paired) + drawn + _landmarks(step, change, paired)
-        parts = paired.differences
+        parts, more = paired.differences, {"zero": True, "shade": _MASKS}
         table["standard error"] = [short(100 * error) for error in paired.errors]
         table["parts better than PCA"] = [f"{better} of {len(parts)}" for better in (parts < 0).sum(axis=0)]
     if best or paired is None:
         label, role = ("taken", "best") if step.taken else ("best, not taken", "pca")
         label = f"{label if best else 'best'}: {step.best:g}"
         drawn.append(series(label, "mark", role, strengths[[best]], change[[best]]))
-    view = {
-        "type": "xy",
-        "xLabel": f"strength of {name}",
-        "yLabel": "risk against PCA, %",
-        "series": drawn,
-    }
-    least = f"It is least at {step.best:g}: {signed(change[best])}% against PCA."
     before = ", with the steps before it" if paired is None else ""
+    least = f"It is least at {step.best:g}: {signed(change[best])}% against PCA."
     summary = (
         f"Held-out risk against the strength of {name}{before}. {least if best else 'No strength lowers it.'}"
     )
-    return Chart(
-        f"step-{step.correction}",
-        summary,
-        [view | ({"small": True} if paired is None else {"zero": True, "shade": _MASKS})],
-        list(table),
-        [list(row) for row in zip(*table.values(), strict=True)],
-    )
+    view = xy(f"strength of {name}", "risk against PCA, %", drawn, **more)
+    return Chart(f"step-{step.correction}", summary, [view], table)
 
 
 def _noise_of_the_best(step: Step, change: Array) -> list[Series]:
@@ -186,79 +173,69 @@ def _landmarks(step: Step, change: Array, paired: PairedGain) -> list[Series]:
 
 
 def _moves(moves: list[Move], columns: list[str]) -> Chart:
-    views, rows = [], []
+    views = []
+    table: dict[str, list[str]] = {"correction": [], "column": [], "change of the weights": []}
     for move in moves:
         name = spoken(move.correction)
         largest = np.argsort(-move.changes, kind="stable")[:_MOST_COLUMNS]
         names = [columns[i] for i in largest]
-        views.append(
-            {
-                "type": "rows",
-                "label": f"{capitalised(name)} {move.strength:g}",
-                "xLabel": "change of the weights",
-                "rows": names,
-                "series": [series(f"moved by {name}", "bar", "att", move.changes[largest])],
-            }
-        )
-        rows += [[name, column, short(move.changes[i])] for column, i in zip(names, largest, strict=True)]
-    top = columns[int(np.argmax(moves[0].changes))]
+        drawn = [series(f"moved by {name}", "bar", "att", move.changes[largest])]
+        label = f"{capitalised(name)} {move.strength:g}"
+        views.append(bars("change of the weights", names, drawn, label=label))
+        table["correction"] += [name] * len(names)
+        table["column"] += names
+        table["change of the weights"] += [short(move.changes[i]) for i in largest]
+    (top,) = moves[0].most_moved(columns, 1)
     summary = (
         "How far each correction moves the weights of each column, with the components turned to fit those "
         f"before it. {capitalised(spoken(moves[0].correction))} moves {top} most."
     )
-    return Chart("moves", summary, views, ["correction", "column", "change of the weights"], rows)
+    return Chart("moves", summary, views, table)
 
 
-def _loadings(names: list[str], pca: Array, other: Array | None, label: str, in_order: bool = False) -> Chart:
-    """Return the chart of the loadings of PCA and, if given, of another subspace with a label.
-
-    Where columns are in order, neighbours next to each other, loadings are curves.
-    """
-    p = len(names)
-    curves = {"PCA": ("pca" if other is not None else "att", pca)}
-    if other is not None:
-        curves[label] = ("att", other)
-    views, rows = [], []
-    for number, weights in enumerate(zip(*(some for _, some in curves.values()), strict=True), start=1):
-        sizes = np.max(np.abs(weights), axis=0)
-        largest = np.argsort(-sizes, kind="stable")[:_MOST_COLUMNS]
-        drawn = [(name, role, some[number - 1]) for name, (role, some) in curves.items()]
+def _loadings(names: list[str], pca: Array, other: Array | None, label: str, in_order: bool) -> Chart:
+    """Return the loadings of PCA and of another fit, as curves where columns are in order."""
+    fits = {"PCA": pca} if other is None else {"PCA": pca, label: other}
+    roles = ["att"] if other is None else ["pca", "att"]
+    views = []
+    table: dict[str, list[str]] = {name: [] for name in ("component", "column", *fits)}
+    for number, weights in enumerate(zip(*fits.values(), strict=True), start=1):
+        largest = np.argsort(-np.max(np.abs(weights), axis=0), kind="stable")[:_MOST_COLUMNS]
+        drawn = list(zip(fits, roles, weights, strict=True))
         view = _as_curves(names, drawn) if in_order else _as_rows(names, drawn, largest)
         views.append({"label": f"Component {number}", **view})
-        rows += [[str(number), names[i], *(short(some[i], 4) for some in weights)] for i in largest]
+        table["component"] += [str(number)] * len(largest)
+        table["column"] += [names[i] for i in largest]
+        for fit, some in zip(fits, weights, strict=True):
+            table[fit] += [short(some[i], 4) for i in largest]
+    p, step = len(names), _thinned(len(names))
     which = f"the {_MOST_COLUMNS} largest of {p:,}" if p > _MOST_COLUMNS else "all columns"
     if in_order:
-        step = _thinned(p)
         which = "as curves over the columns" + (f", one in {step}" if step > 1 else "")
     both = "" if other is None else f" and of the {label} fit"
     summary = (
         f"Components of PCA{both}, times the standard deviations of their scores: in the units of the "
         f"columns; {which}."
     )
-    return Chart("loadings", summary, views, ["component", "column", *curves], rows)
+    return Chart("loadings", summary, views, table)
 
 
 def _as_rows(
     names: list[str], drawn: list[tuple[str, str, Array]], largest: NDArray[np.intp]
 ) -> dict[str, Any]:
-    return {
-        "type": "rows",
-        "xLabel": "loading",
-        "rows": [names[i] for i in largest],
-        "series": [series(name, "dot", role, weights[largest]) for name, role, weights in drawn],
-    }
+    dots = [series(name, "dot", role, weights[largest]) for name, role, weights in drawn]
+    return bars("loading", [names[i] for i in largest], dots)
 
 
 def _as_curves(names: list[str], drawn: list[tuple[str, str, Array]]) -> dict[str, Any]:
     """Return loadings over the columns: at their own numbers, as of wavelengths, or counted."""
-    places = _numbers_in(names)
-    view = {"type": "xy", "xLabel": "column", "yLabel": "loading", "zero": True}
+    places, more = _numbers_in(names), {}
     if places is None:
         # The tip tells the names.
-        places, view = np.arange(1.0, len(names) + 1), view | {"ticks": names, "whole": True}
+        places, more = np.arange(1.0, len(names) + 1), {"ticks": names, "whole": True}
     order = np.argsort(places)[:: _thinned(len(names))]
     curves = [series(name, "line", role, places[order], weights[order]) for name, role, weights in drawn]
-    return view | {"series": curves}
+    return xy("column", "loading", curves, zero=True, **more)
 
 
 def _thinned(p: int) -> int:
@@ -278,103 +255,81 @@ def _numbers_in(names: list[str]) -> Array | None:
 
 
 def _profiles(examples: Examples, names: list[str], variances: Array, label: str) -> Chart:
-    """Return the chart of held-out rows and their reconstructions, in the columns of largest variance."""
-    p, places = len(names), np.arange(len(names))
-    if p > _MOST_PROFILE:
-        places = np.sort(np.argsort(-variances, kind="stable")[:_MOST_PROFILE])
-    curves = (
+    """Return held-out rows and their reconstructions, in the columns of largest variance."""
+    some_columns = len(names) > _MOST_PROFILE
+    places = np.sort(np.argsort(-variances, kind="stable")[:_MOST_PROFILE])
+    fits = (
         ("row", "data", examples.original),
         ("PCA", "pca", examples.pca),
         (label, "att", examples.other),
     )
+    counted, ticks = np.arange(1, len(places) + 1), [names[i] for i in places]
     views = [
-        {
-            "type": "xy",
-            "label": f"Row {row}",
-            "xLabel": "column",
-            "yLabel": "value",
-            "whole": True,
-            "ticks": [names[i] for i in places],
-            "series": [
-                series(name, "line", role, np.arange(1, len(places) + 1), values[k][places], dots=True)
-                for name, role, values in curves
+        xy(
+            "column",
+            "value",
+            [
+                series(name, "line", role, counted, values[k][places], dots=True)
+                for name, role, values in fits
             ],
-        }
+            label=f"Row {row}",
+            whole=True,
+            ticks=ticks,
+        )
         for k, row in enumerate(examples.rows)
     ]
-    summary = (
-        f"{len(examples.rows)} held-out rows and their reconstructions"
-        + (f", the {_MOST_PROFILE} columns of largest variance" if p > _MOST_PROFILE else "")
-        + "."
-    )
-    rows = [
-        [str(row), short(a, 4), short(b, 4), change_of(a, b)]
-        for row, a, b in zip(examples.rows, examples.pca_error, examples.other_error, strict=True)
-    ]
-    head = ["row", "squared error of PCA", f"of the {label} fit", "change"]
-    return Chart("profiles", summary, views, head, rows)
+    which = f", the {_MOST_PROFILE} columns of largest variance" if some_columns else ""
+    summary = f"{len(examples.rows)} held-out rows and their reconstructions{which}."
+    table = {
+        "row": [str(row) for row in examples.rows],
+        "squared error of PCA": [short(error, 4) for error in examples.pca_error],
+        f"of the {label} fit": [short(error, 4) for error in examples.other_error],
+        "change": list(map(change_of, examples.pca_error, examples.other_error)),
+    }
+    return Chart("profiles", summary, views, table)
 
 
 def _spectrum(why: Why, d: int) -> Chart:
-    before, after = why.before, why.after
-    places = np.arange(1, len(before) + 1)
-    view = {
-        "type": "xy",
-        "xLabel": "eigenvalue number",
-        "yLabel": "eigenvalue",
-        "whole": True,
-        "cut": [d + 0.5, f"{d} kept"],
-        "series": [
-            series("before: S", "line", "pca", places, before, dots=True),
-            series(f"after: S − {why.alpha:g} diag(S)", "line", "att", places, after, dots=True),
-        ],
-    }
-
-    def gap(values: Array) -> str:
-        return short(values[d - 1] - values[d]) if len(values) > d else "none"
-
-    summary = (
-        f"Leading eigenvalues before and after attenuation. The gap behind component {d} is "
-        f"{gap(before)} before and {gap(after)} after."
+    places = np.arange(1, len(why.before) + 1)
+    drawn = [
+        series("before: S", "line", "pca", places, why.before, dots=True),
+        series(f"after: S − {why.alpha:g} diag(S)", "line", "att", places, why.after, dots=True),
+    ]
+    view = xy("eigenvalue number", "eigenvalue", drawn, whole=True, cut=[d + 0.5, f"{d} kept"])
+    before, after = (
+        short(values[d - 1] - values[d]) if len(values) > d else "none" for values in (why.before, why.after)
     )
-    rows = [
-        [str(place), short(b, 5), short(a, 5)]
-        for place, b, a in zip(places, before, after, strict=True)
-    ]  # fmt: skip
-    return Chart("spectrum", summary, [view], ["number", "before", "after"], rows)
+    summary = (
+        f"Leading eigenvalues before and after attenuation. The gap behind component {d} is {before} before "
+        f"and {after} after."
+    )
+    table = {
+        "number": [str(place) for place in places],
+        "before": [short(value, 5) for value in why.before],
+        "after": [short(value, 5) for value in why.after],
+    }
+    return Chart("spectrum", summary, [view], table)
 
 
 def _leakage(leakage: Leakage, names: list[str], variances: Array) -> Chart:
-    shares = 100 * leakage.shares
+    shares, inside = 100 * leakage.shares, 100 * leakage.inside
     largest = np.argsort(-np.abs(shares), kind="stable")[:_MOST_COLUMNS]
-    view = {
-        "type": "rows",
-        "xLabel": "share of the leakage, %",
-        "rows": [names[i] for i in largest],
-        "notes": [
-            f"variance {short(variances[i])}, {100 * leakage.inside[i]:.0f}% inside the subspace"
-            for i in largest
-        ],
-        "series": [series("share of the leakage", "bar", "att", shares[largest])],
+    columns = [names[i] for i in largest]
+    notes = [f"variance {short(variances[i])}, {inside[i]:.0f}% inside the subspace" for i in largest]
+    drawn = [series("share of the leakage", "bar", "att", shares[largest])]
+    summary = "There is no leakage: the variances do not tilt the subspace."
+    if shares.any():
+        summary = (
+            f"Which columns' variances drive the leakage. The first is {columns[0]} with "
+            f"{shares[largest[0]]:.1f}% of it."
+        )
+    table = {
+        "column": columns,
+        "variance": [short(variances[i]) for i in largest],
+        "inside the subspace": [f"{inside[i]:.1f}%" for i in largest],
+        "share of the leakage": [f"{signed(shares[i], 1)}%" for i in largest],
     }
-    top = largest[0]
-    summary = (
-        f"Which columns' variances drive the leakage. The first is {names[top]} with "
-        f"{shares[top]:.1f}% of it."
-        if shares.any()
-        else "There is no leakage: the variances do not tilt the subspace."
-    )
-    rows = [
-        [
-            names[i],
-            short(variances[i]),
-            f"{100 * leakage.inside[i]:.1f}%",
-            f"{signed(shares[i], 1)}%",
-        ]
-        for i in largest
-    ]
-    head = ["column", "variance", "inside the subspace", "share of the leakage"]
-    return Chart("leakage", summary, [view], head, rows)
+    return Chart("leakage", summary, [bars("share of the leakage, %", columns, drawn, notes=notes)], table)
 
 
 def _theory(theory: PlugInReport) -> Chart:
@@ -392,20 +347,12 @@ def _theory(theory: PlugInReport) -> Chart:
         series("sampling part", "line", "sampling", alphas, theory.sampling),
         series(f"smallest, α = {alphas[best]:g}", "mark", "best", [alphas[best]], [risk[best]]),
     ]
-    view = {
-        "type": "xy",
-        "xLabel": "attenuation strength α",
-        "yLabel": "expected excess risk",
-        "zero": True,
-        "shade": _MASKS,
-        "series": drawn,
-    }
+    view = xy("attenuation strength α", "expected excess risk", drawn, zero=True, shade=_MASKS)
     summary = (
         f"Expected excess risk by the theory at the sample covariance. It is smallest at strength "
         f"{alphas[best]:g}, {100 * (1 - risk[best] / risk[0]):.1f}% below PCA's."
     )
-    rows = [
-        [f"{a:g}", *(short(value) for value in values)]
-        for a, *values in zip(alphas, risk, theory.bias, theory.sampling, low, high, strict=True)
-    ]
-    return Chart("theory", summary, [view], ["strength α", "risk", "bias", "sampling", "low", "high"], rows)
+    columns = {"risk": risk, "bias": theory.bias, "sampling": theory.sampling, "low": low, "high": high}
+    table = {"strength α": [f"{alpha:g}" for alpha in alphas]}
+    table |= {name: [short(value) for value in values] for name, values in columns.items()}
+    return Chart("theory", summary, [view], table)

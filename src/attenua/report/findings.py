@@ -21,13 +21,13 @@ from attenua._data.namespace import to_host
 from attenua._data.opening import checked_matrix
 from attenua._data.rows import HostRows
 from attenua._estimate.words import Evidence, Recommendation, recommend, strengths_in_words
-from attenua.report.search import Search, search_of, strengths_of
+from attenua.report.choice import Search, search_of, shared_parameters, strengths_of
 from attenua.report.why import Why, find_why
 
 Array = NDArray[np.float64]
 
-# Held-out rows that are shown, and columns that the table of moves names.
-_EXAMPLES, _NAMED = 6, 4
+# Held-out rows that are shown.
+_EXAMPLES = 6
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Move:
     gain: float
     changes: Array
 
-    def most_moved(self, names: Sequence[str]) -> list[str]:
-        """Return the names of a few columns that moved most."""
-        return [names[i] for i in np.argsort(-self.changes, kind="stable")[:_NAMED]]
+    def most_moved(self, names: Sequence[str], count: int = 4) -> list[str]:
+        """Return the names of the columns that moved most."""
+        return [names[i] for i in np.argsort(-self.changes, kind="stable")[:count]]
 
 
 @dataclass(frozen=True)
@@ -254,12 +254,7 @@ def held_out_examples(X: Any, groups: Any, pair: Sequence[Any], random_state: in
 
 def _stages(estimator: Any, strengths: Mapping[str, float]) -> list[CorrectedPCA]:
     """Return PCA, and what it becomes by one correction after another."""
-    pca = CorrectedPCA(
-        int(estimator.n_components_),
-        neighbours=getattr(estimator, "neighbours", None),
-        feature_groups=estimator.feature_groups,
-    )
-    stages = [pca]
+    stages = [CorrectedPCA(int(estimator.n_components_), **shared_parameters(estimator))]
     for name in _taken(strengths):
         stage = copy(stages[-1])
         setattr(stage, name, strengths[name])

@@ -6,9 +6,14 @@ import re
 import struct
 import zlib
 from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from attenua.report.charts import change_of
+from attenua.report.findings import Findings
 
 # pixel_3_4, px-3-4, 3x4: the place is in the name. pixel12, px_12: only the order is.
 _PLACED = re.compile(r"^(?:(?:pixel|px|p)[_\- ]?)?(\d+)[_\-x ](\d+)$", re.IGNORECASE)
@@ -32,6 +37,50 @@ def shape_from_names(names: Sequence[str] | None) -> tuple[int, int] | None:
         numbers = np.array([int(match.group(1)) for match in counted if match])
         return (side, side) if (np.diff(numbers) == 1).all() else None
     return None
+
+
+def image_shape_of(
+    given: tuple[int, int] | None, names: list[str], neighbours: Any
+) -> tuple[int, int] | None:
+    """Return the shape of rows as images: that given, that of a grid of neighbours, or that of the names."""
+    if given is None:
+        is_grid = isinstance(neighbours, tuple | list) and len(neighbours) == 2
+        return tuple(neighbours) if is_grid else shape_from_names(names)
+    is_pair = isinstance(given, Sequence) and len(given) == 2
+    if not is_pair or not all(isinstance(side, Integral) and side > 0 for side in given):
+        raise ValueError(f"image_shape must be two whole numbers above 0; got {given!r}.")
+    height, width = given
+    if height * width != len(names):
+        raise ValueError(f"image_shape {height} x {width} does not fit {len(names)} columns.")
+    return height, width
+
+
+def pictures_of(found: Findings, shape: tuple[int, int] | None) -> dict[str, Any] | None:
+    """Return rows, their reconstructions and loadings as images, each with what it is called."""
+    if shape is None:
+        return None
+    examples = found.examples
+    rows = []
+    if examples is not None:
+        low, high = float(examples.original.min()), float(examples.original.max())
+        kinds = {"itself": examples.original, "by PCA": examples.pca, found.label: examples.other}
+        rows = [
+            {
+                "row": int(row),
+                "images": [
+                    (grey_image(some[k].reshape(shape), low, high), kind) for kind, some in kinds.items()
+                ],
+                "change": change_of(examples.pca_error[k], examples.other_error[k]),
+            }
+            for k, row in enumerate(examples.rows)
+        ]
+    sides = {"PCA": found.pca} if found.other is None else {"PCA": found.pca, found.label: found.other}
+    loadings = []
+    for weights in zip(*sides.values(), strict=True):
+        largest = float(np.abs(weights).max())
+        images = (signed_image(some.reshape(shape), largest) for some in weights)
+        loadings.append(list(zip(images, sides, strict=True)))
+    return {"rows": rows, "loadings": loadings, "height": shape[0], "width": shape[1]}
 
 
 def grey_image(values: NDArray[np.float64], low: float, high: float) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua._data.namespace import to_host
-from attenua.report.charts import Chart, numbers, series, short
+from attenua.report.charts import Chart, numbers, series, short, xy
 
 Array = NDArray[np.float64]
 
@@ -162,44 +162,32 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def variance_chart(found: Overview, label: str) -> Chart:
-    """Return the chart of the variance that components explain, each and together, and of PCA's."""
+def variance_chart(found: Overview, kind: str) -> Chart:
+    """Return the variance that the components of the fit and of PCA explain, each and together."""
     places = np.arange(1, len(found.ratio) + 1)
-    curves = {"PCA": ("pca", 100 * found.pca_ratio), label: ("att", 100 * found.ratio)}
+    curves = {"PCA": ("pca", 100 * found.pca_ratio), kind: ("att", 100 * found.ratio)}
     if np.allclose(found.ratio, found.pca_ratio, rtol=1e-6):
         curves = {"this fit": ("att", 100 * found.ratio)}
-    views = [
-        {
-            "type": "xy",
-            "small": True,
-            "label": view,
-            "xLabel": "component",
-            "yLabel": "explained variance, %",
-            "whole": True,
-            "zero": True,
-            "series": [
-                series(name, "line", role, places, change(values), dots=True)
-                for name, (role, values) in curves.items()
-            ],
-        }
-        for view, change in (("Each component", np.array), ("Components together", np.cumsum))
-    ]
-    total, of_pca = 100 * found.ratio.sum(), 100 * found.pca_ratio.sum()
+    views = []
+    for label, change in (("Each component", np.array), ("Components together", np.cumsum)):
+        drawn = [
+            series(name, "line", role, places, change(values), dots=True)
+            for name, (role, values) in curves.items()
+        ]
+        more = {"label": label, "small": True, "whole": True, "zero": True}
+        views.append(xy("component", "explained variance, %", drawn, **more))
     who = "1 component explains" if len(places) == 1 else f"{len(places)} components explain"
-    summary = f"{who} {short(total, 4)}% of the variance of these rows"
+    summary = f"{who} {short(100 * found.ratio.sum(), 4)}% of the variance of these rows."
     if len(curves) > 1:
-        summary += (
-            f"; those of PCA {short(of_pca, 4)}%. No other components explain more of the rows they were "
-            "fitted to than PCA's; what counts is rows not seen."
+        summary = (
+            f"{summary[:-1]}; those of PCA {short(100 * found.pca_ratio.sum(), 4)}%. No other components "
+            "explain more of the rows they were fitted to than PCA's; what counts is rows not seen."
         )
-    else:
-        summary += "."
-    head, columns = ["component"], [places.astype(str).tolist()]
+    table = {"component": places.astype(str).tolist()}
     for name, (_, values) in curves.items():
-        head += [f"{name}, %", f"{name}, together, %"]
-        columns += [[short(value, 4) for value in some] for some in (values, np.cumsum(values))]
-    rows = [list(row) for row in zip(*columns, strict=True)]
-    return Chart("variance", summary, views, head, rows)
+        table[f"{name}, %"] = [short(value, 4) for value in values]
+        table[f"{name}, together, %"] = [short(value, 4) for value in np.cumsum(values)]
+    return Chart("variance", summary, views, table)
 
 
 def scores_chart(found: Overview) -> Chart:
@@ -211,18 +199,22 @@ def scores_chart(found: Overview) -> Chart:
         summary += f" Coloured by {found.colour.name}."
     if _has_arrows(found):
         summary += " Arrows are the loadings of the columns, on a scale of their own."
-    names = [f"row {row + 1}" for row in range(n)] if found.row_names is None else found.row_names
-    first = range(min(n, _MOST_ROWS))
-    head = ["row", *(f"component {number}" for number in range(1, found.scores.shape[1] + 1))]
-    rows = [[names[row], *(short(value, 4) for value in found.scores[row])] for row in first]
-    return Chart("scores", summary, [], head, rows)
+    names = found.row_names or [f"row {row + 1}" for row in range(n)]
+    table = {"row": names[:_MOST_ROWS]}
+    for name, column in zip(_component_names(found), found.scores[:_MOST_ROWS].T, strict=True):
+        table[name] = [short(value, 4) for value in column]
+    return Chart("scores", summary, [], table)
+
+
+def _component_names(found: Overview) -> list[str]:
+    return [f"component {number}" for number in range(1, len(found.ratio) + 1)]
 
 
 def scores_table(found: Overview, names: list[str]) -> dict[str, Any]:
     """Return the scores for the chart and the file: of all rows, or of those drawn where all are too many."""
     kept = np.arange(len(found.scores)) if found.scores_fit else found.drawn
     table: dict[str, Any] = {
-        "columns": [f"component {number}" for number in range(1, len(found.ratio) + 1)],
+        "columns": _component_names(found),
         "shares": [f"{short(100 * part)}%" for part in found.ratio],
         "values": [numbers(column, _FIGURES) for column in found.scores[kept].T],
         "rows": (kept + 1).tolist(),
@@ -244,7 +236,7 @@ def _has_arrows(found: Overview) -> bool:
 def loadings_table(found: Overview, names: list[str]) -> dict[str, Any]:
     """Return the loadings for the file."""
     return {
-        "columns": [f"component {number}" for number in range(1, len(found.ratio) + 1)],
+        "columns": _component_names(found),
         "names": names,
         "values": [numbers(column, _FIGURES) for column in found.loadings.T],
     }

@@ -8,7 +8,6 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +28,9 @@ from attenua._estimate.words import (
 )
 from attenua._extras import how_to_install
 from attenua._files import write_all_whole
-from attenua.report.charts import all_charts, change_of, percent, short
+from attenua.report.charts import all_charts, percent, short
 from attenua.report.findings import Findings, find
-from attenua.report.images import grey_image, shape_from_names, signed_image
+from attenua.report.images import image_shape_of, pictures_of
 from attenua.report.overview import (
     Overview,
     colour_of,
@@ -155,7 +154,7 @@ def report(
         answer=found.recommendation,
         overview=overview,
         correction_words=CORRECTIONS,
-        pictures=_pictures(found, _image_shape(image_shape, found.names, neighbours)),
+        pictures=pictures_of(found, image_shape_of(image_shape, found.names, neighbours)),
         source=source,
         settings=_settings(estimator, found),
         versions=_versions(),
@@ -226,48 +225,6 @@ def script_safe_json(value: Any) -> str:
 
 def _asset(name: str) -> str:
     return (files("attenua.report") / "assets" / name).read_text(encoding="utf-8")
-
-
-def _image_shape(given: tuple[int, int] | None, names: list[str], neighbours: Any) -> tuple[int, int] | None:
-    """Return the shape of rows as images: that given, that of a grid of neighbours, or that of the names."""
-    if given is None:
-        is_grid = isinstance(neighbours, tuple | list) and len(neighbours) == 2
-        return tuple(neighbours) if is_grid else shape_from_names(names)
-    is_pair = isinstance(given, Sequence) and len(given) == 2
-    if not is_pair or not all(isinstance(side, Integral) and side > 0 for side in given):
-        raise ValueError(f"image_shape must be two whole numbers above 0; got {given!r}.")
-    height, width = given
-    if height * width != len(names):
-        raise ValueError(f"image_shape {height} x {width} does not fit {len(names)} columns.")
-    return height, width
-
-
-def _pictures(found: Findings, shape: tuple[int, int] | None) -> dict[str, Any] | None:
-    """Return rows, their reconstructions and loadings as images, each with what it is called."""
-    if shape is None:
-        return None
-    examples = found.examples
-    rows = []
-    if examples is not None:
-        low, high = float(examples.original.min()), float(examples.original.max())
-        kinds = {"itself": examples.original, "by PCA": examples.pca, found.label: examples.other}
-        rows = [
-            {
-                "row": int(row),
-                "images": [
-                    (grey_image(some[k].reshape(shape), low, high), kind) for kind, some in kinds.items()
-                ],
-                "change": change_of(examples.pca_error[k], examples.other_error[k]),
-            }
-            for k, row in enumerate(examples.rows)
-        ]
-    sides = {"PCA": found.pca} if found.other is None else {"PCA": found.pca, found.label: found.other}
-    loadings = []
-    for weights in zip(*sides.values(), strict=True):
-        largest = float(np.abs(weights).max())
-        images = (signed_image(some.reshape(shape), largest) for some in weights)
-        loadings.append(list(zip(images, sides, strict=True)))
-    return {"rows": rows, "loadings": loadings, "height": shape[0], "width": shape[1]}
 
 
 def _settings(estimator: Any, found: Findings) -> list[tuple[str, str]]:

@@ -50,21 +50,7 @@ class Why:
 
 
 def find_why(estimator: Any, X: Any, moments: Moments, alpha: float, step: Step, random_state: int) -> Why:
-    """Compute what attenuation does to the rows of an estimator, at a strength and by the theory.
-
-    Parameters
-    ----------
-    estimator : AttenuatedPCA or AttenuatedPCACV
-        Fitted.
-    X, moments : matrix of shape (n_samples, n_features), Moments
-        Its rows.
-    alpha : float
-        A strength.
-    step : Step
-        The strengths that were compared.
-    random_state : int
-        Draws the bootstrap of the theory.
-    """
+    """Compute what attenuation of a strength does to the rows of a fit, and what the theory expects."""
     rank, groups = int(estimator.n_components_), estimator.feature_groups
     labels = column_labels(groups, X.shape[1])
     pca = attenuation_path(X, rank, alphas=[0.0])
@@ -159,14 +145,7 @@ def leakage(moments: Moments, basis: Array, labels: NDArray[np.intp] | None = No
     and the inner sum is the share of coordinate :math:`i`; without groups it is
     :math:`(D_i - \bar d)(D_i P_{ii} - (P D P)_{ii})`.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of the data.
-    basis : ndarray of shape (n_features, rank)
-        Orthonormal columns that span the subspace of PCA.
-    labels : ndarray of shape (n_features,), optional
-        Groups of columns.
+    The columns of ``basis`` are orthonormal and span the subspace of PCA; ``labels`` are groups of columns.
     """
     U, variances = basis, moments.variances
     # Centred first, which keeps the digits of small differences between large variances.

@@ -1,5 +1,6 @@
 """When does a correction help, by how much, and at which strength: the risk theory, computed."""
 
+from attenua._correct.registry import Strengths
 from attenua.theory.balanced import (
     BalancedConstants,
     MomentConstants,
@@ -7,7 +8,7 @@ from attenua.theory.balanced import (
     flat_spike_ratio,
     moment_constants,
 )
-from attenua.theory.corrected_map import CorrectionMap, SmoothCorrection, Strengths
+from attenua.theory.corrected_map import CorrectionMap, SmoothCorrection
 from attenua.theory.expansion import RiskExpansion, SampleAnatomy, dissect_sample, expand_risk
 from attenua.theory.expectations import Expectation, Expectations
 from attenua.theory.geometry import default_strengths

@@ -66,18 +66,11 @@ def as_strength(alpha: ArrayLike, name: str = "alpha") -> float:
     return float(strengths)
 
 
-def as_sample_size(n: Any, name: str = "n") -> float:
+def as_sample_size(n: Any) -> float:
     """Return a sample size: a finite number of at least 1."""
     if not isinstance(n, Real) or isinstance(n, bool) or not 1 <= float(n) < np.inf:
-        raise ValueError(f"{name} must be a sample size, a number of at least 1; got {n!r}.")
+        raise ValueError(f"n must be a sample size, a number of at least 1; got {n!r}.")
     return float(n)
-
-
-def as_mask_rate(mask_rate: Any) -> float:
-    """Return a mask rate m with 0 < m < 1, the range of the masked objectives."""
-    if not isinstance(mask_rate, Real) or isinstance(mask_rate, bool) or not 0 < float(mask_rate) < 1:
-        raise ValueError(f"mask_rate must be a number strictly between 0 and 1; got {mask_rate!r}.")
-    return float(mask_rate)
 
 
 def as_rows(X: ArrayLike, n_features: int | None = None, name: str = "X") -> NDArray[np.float64]:

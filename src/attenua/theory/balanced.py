@@ -3,21 +3,16 @@
 Gaussian rows have moments of every retained-omitted pair in closed form; rows of any other law estimate them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from attenua.theory._checks import as_answer, as_rows, as_strengths
 from attenua.theory.cutoff import Array, Cutoff
-from attenua.theory.geometry import upper_end
-
-if TYPE_CHECKING:
-    from attenua.theory.population import Population
+from attenua.theory.geometry import Geometry, upper_end
 
 # Rows are worked through so many pair values at a time (about 16 MB).
 PAIR_VALUES_AT_ONCE = 2_000_000
@@ -190,7 +185,7 @@ class MomentConstants:
 
 
 def moment_constants(
-    population: Population, rows: ArrayLike | Iterable[ArrayLike] | Callable[[], Iterable[ArrayLike]]
+    population: Geometry, rows: ArrayLike | Iterable[ArrayLike] | Callable[[], Iterable[ArrayLike]]
 ) -> MomentConstants:
     r"""Estimate the constants of the moment risk curve in one pass over rows of any law.
 

@@ -13,77 +13,33 @@ elsewhere; on the diagonal that is :math:`(1 - \alpha) S_{ii}^{1 - \gamma}`. Smo
 these corrections only, so that a nonzero strength of any other is refused.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct import attenuation, damping, smoothing, tempering
 from attenua._correct.neighbours import Smoother
-from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, Strengths, checked_grids, checked_strength
+from attenua._correct.registry import CORRECTIONS, Strengths, checked_grids, checked_strength
+from attenua._correct.tempering import powers
 from attenua._data.checks import real_numbers
 from attenua.theory._checks import as_answer
 from attenua.theory.cutoff import Array
 from attenua.theory.noise import RowNoise
 
-__all__ = ["SEARCH_ORDER", "CorrectionMap", "SmoothCorrection", "Strengths"]
-
-
-class MatrixStep(NamedTuple):
-    """One correction of a matrix T: ``matrix(T, strength, columns)`` and its derivative in direction E."""
-
-    matrix: Callable[[Array, float, Any], Array]
-    differential: Callable[[Array, float, Array, Any], Array]
-
-
-# In the order they are applied. `columns` has `labels` and a `smoother`.
-ENTRYWISE = {
-    "tempering": MatrixStep(
-        lambda T, strength, columns: tempering.tempered_matrix(T, strength),
-        lambda T, strength, E, columns: tempering.differential(T, strength, E),
-    ),
-    "damping": MatrixStep(
-        lambda T, strength, columns: damping.damped_matrix(T, strength),
-        lambda T, strength, E, columns: damping.differential(T, strength, E),
-    ),
-    "attenuation": MatrixStep(
-        lambda T, strength, columns: attenuation.attenuated_matrix(T, strength, columns.labels),
-        lambda T, strength, E, columns: attenuation.differential(T, strength, E, columns.labels),
-    ),
-}
-CONGRUENCES = {
-    "smoothing": MatrixStep(
-        lambda T, strength, columns: smoothing.smoothed_matrix(T, strength, columns.smoother),
-        lambda T, strength, E, columns: smoothing.differential(T, strength, E, columns.smoother),
-    ),
-}
-OF_ROWS = ("row_tempering",)
+# What the formulas cover: maps of single entries, congruences of the whole matrix, and weights of rows. The
+# registry has the order in which they are applied.
+ENTRYWISE, CONGRUENCES, OF_ROWS = ("tempering", "damping", "attenuation"), ("smoothing",), ("row_tempering",)
 
 
 # --- strengths by name --------------------------------------------------------------------------------------
 
 
-def used_strengths(strengths: Strengths) -> dict[str, float]:
-    """Return the strengths that are not 0, by name."""
-    return {name: strength for name, strength in strengths.items() if strength}
-
-
-def with_strength(strengths: Strengths, name: str, strength: float) -> Strengths:
-    """Return the strengths with one of them replaced."""
-    return Strengths(**{**used_strengths(strengths), name: float(strength)})
-
-
-def compared_strengths(name: str) -> tuple[float, ...]:
-    """Return the strengths of a correction that the estimators compare."""
-    return CORRECTIONS[name].strengths
-
-
 def is_covered(name: str) -> bool:
     """Whether the formulas of the theory hold for a correction."""
-    return name in ENTRYWISE or name in CONGRUENCES or name in OF_ROWS
+    return name in (*ENTRYWISE, *CONGRUENCES, *OF_ROWS)
 
 
 def check_covered(names: Iterable[str]) -> None:
@@ -95,7 +51,7 @@ def check_covered(names: Iterable[str]) -> None:
 
 def in_words(strengths: Strengths) -> str:
     """Return the strengths that are not 0, as a person would write them."""
-    used = [f"{name} = {strength:.4g}" for name, strength in used_strengths(strengths).items()]
+    used = [f"{name} = {strength:.4g}" for name, strength in strengths.nonzero()]
     return ", ".join(used) if used else "no correction"
 
 
@@ -216,7 +172,7 @@ class CorrectionMap:
     smoother: Smoother | None = None
 
     def __post_init__(self) -> None:
-        check_covered(used_strengths(self.strengths))
+        check_covered(name for name, _ in self.strengths.nonzero())
         if self.strengths.smoothing and self.smoother is None:
             raise ValueError(
                 "smoothing needs neighbours: say which columns are, as in Population(neighbours=...)."
@@ -233,7 +189,7 @@ class CorrectionMap:
 
     def differential(self, S: Array, E: Array) -> Array:
         r"""Return :math:`D\varphi(S)[E]`, the derivative in the direction of a symmetric E."""
-        return self._through(ENTRYWISE | CONGRUENCES, S, E)[1]
+        return self._through((*ENTRYWISE, *CONGRUENCES), S, E)[1]
 
     def at(self, S: Array, noise: RowNoise) -> SmoothCorrection:
         r"""Return the derivatives at S; `noise` gives the mean of the quadratic part.
@@ -244,7 +200,7 @@ class CorrectionMap:
         """
         variances, unit = np.diag(S), np.eye(len(S))
         target, to_variances = self._through(ENTRYWISE, S, np.diag(variances))
-        scales = tempering.powers(variances, -self.strengths.tempering / 2)
+        scales = powers(variances, -self.strengths.tempering / 2)
         tempered = variances * scales**2
         # A column without variance has no error: dividing by infinity gives it no response.
         response = to_variances / np.where(tempered > 0, 2 * tempered, np.inf)[:, None] - unit / 2
@@ -261,13 +217,14 @@ class CorrectionMap:
             kernel = partial(self.smoother.smooth, strength=self.strengths.smoothing)
         return SmoothCorrection(self._smoothed(target), scales, response, factors, drift, kernel)
 
-    def _through(self, steps: Mapping[str, MatrixStep], S: Array, E: Any = None) -> tuple[Array, Any]:
-        """Return S after some corrections, and its derivative in the direction of E."""
-        used = used_strengths(self.strengths)
-        for name, step in steps.items():
-            if name in used:
-                E = None if E is None else step.differential(S, used[name], E, self)
-                S = step.matrix(S, used[name], self)
+    def _through(self, names: Sequence[str], S: Array, E: Any = None) -> tuple[Array, Any]:
+        """Return S after some of the corrections, and its derivative in the direction of E."""
+        prepared = {"attenuation": self.labels, "smoothing": self.smoother}
+        for name, strength in self.strengths.nonzero():
+            correction = CORRECTIONS[name]
+            if name in names and correction.matrix is not None and correction.differential is not None:
+                E = None if E is None else correction.differential(S, strength, E, prepared.get(name))
+                S = correction.matrix(S, strength, prepared.get(name))
         return S, E
 
     def _smoothed(self, T: Array) -> Array:
@@ -289,7 +246,7 @@ class CorrectionMap:
         """
         beta, gamma = self.strengths.damping, self.strengths.tempering
         h, moments = (gamma + beta) / 2, noise.entry_moments()
-        inverse = tempering.powers(np.diag(S), -1.0)
+        inverse = powers(np.diag(S), -1.0)
         with_own = moments.entry_with_variance * inverse[:, None]
         own = np.diag(moments.variance_with_variance) * inverse**2
         both = moments.variance_with_variance * inverse[:, None] * inverse

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attenua._correct.registry import Strengths
 from attenua._data.checks import real_numbers
 from attenua._estimate.html import result_html
-from attenua.theory.corrected_map import Strengths, in_words, used_strengths
+from attenua.theory._checks import as_answer
+from attenua.theory.corrected_map import in_words
 from attenua.theory.cutoff import Array
 from attenua.theory.laws import Law
 from attenua.theory.population import MANY_SMALL, Population
@@ -39,13 +41,13 @@ class Expectation:
         Share of PCA's excess risk that these strengths remove in simulated samples, and its standard error;
         NaN without a simulation.
     plug_in_gains : ndarray
-        For a sample: `gain` as predicted from simulated samples, each of which stands for the population in
-        the way that the sample does. Empty without a simulation.
+        For a sample: `gain` as estimated from simulated samples, in the same way as from the sample itself.
+        Empty without a simulation.
     is_sound : bool
         Whether the expansion in 1/n agrees with the simulation. Where it does not, the strength of a single
         correction is the best of the simulation.
     candidates : tuple of Strengths
-        All strengths looked at.
+        All strengths that were compared.
     biases, coefficients : ndarray
         :math:`B_{pop}` and :math:`K` of the candidates; infinite where the gap at the rank closes.
     """
@@ -67,7 +69,7 @@ class Expectation:
     @property
     def is_pca(self) -> bool:
         """Whether all strengths are 0: no strength helps."""
-        return not used_strengths(self.strengths)
+        return not self.strengths
 
     @property
     def title(self) -> str:
@@ -82,11 +84,13 @@ class Expectation:
     def gain_at(self, n: ArrayLike) -> Any:
         r"""Return the expected gain of the best candidate at other sample sizes, never below 0.
 
-        :math:`\max_s \{1 - (n B(s) + K(s)) / K(0)\}`. Candidates with a negative risk, which no excess risk
-        can be, are passed over.
+        :math:`\max_s \{1 - (n B(s) + K(s)) / K(0)\}`. Candidates with a negative risk, which is impossible,
+        are left out.
         """
         sizes = real_numbers(n, "n must be a sample size or an array of them")
-        return best_gain(sizes, self.biases, self.coefficients, self.pca * self.n)
+        risks = np.multiply.outer(sizes, self.biases) + self.coefficients
+        gains = np.where(risks >= 0, 1 - risks / (self.pca * self.n), 0.0)
+        return as_answer(np.asarray(gains.max(axis=-1, initial=0.0)))
 
     @property
     def worth_until(self) -> float:
@@ -110,7 +114,7 @@ class Expectation:
         low, high = np.quantile(self.plug_in_gains, [0.1, 0.9]) if self.plug_in_gains.size else (np.nan,) * 2
         return {
             "correction": self.correction,
-            "strengths": used_strengths(self.strengths),
+            "strengths": dict(self.strengths.nonzero()),
             "gain": self.gain,
             "bias": self.bias,
             "sampling": self.sampling,
@@ -138,15 +142,15 @@ class Expectation:
         if self.is_pca and self.is_sound and self.worth_until >= self.n:
             return f"{self.title}: no strength is sure to help here: where one might, the expansion fails"
         if self.is_pca:
-            told = self.is_sound and self.worth_until >= _FEWEST
-            only = f", only up to about {until} rows" if told else ""
+            helps_fewer = self.is_sound and self.worth_until >= _FEWEST
+            only = f", only up to about {until} rows" if helps_fewer else ""
             return f"{self.title}: no strength helps here{only}"
         used = in_words(self.strengths).replace("_", " ").replace(" = ", " ")
         head = f"together ({used}): removes" if self.correction == "together" else f"{used} removes"
         if not self.is_sound:
             return (
                 f"{head} {share(self.simulated_gain)} of PCA's excess risk in the simulation; the expansion "
-                "is off here and says nothing of other n"
+                "does not hold here, so there is no prediction for other n"
             )
         simulated = f" ({share(self.simulated_gain)} in the simulation)"
         checked = "" if np.isnan(self.simulated_gain) else simulated
@@ -156,15 +160,8 @@ class Expectation:
         return f"{head} {share(self.gain)} of PCA's excess risk{checked}{limit}"
 
 
-def best_gain(n: Array, biases: Array, coefficients: Array, pca: float) -> Any:
-    r"""Return :math:`\max_s \{1 - (n B(s) + K(s)) / K(0)\}`, over risks that are not negative; at least 0."""
-    risks = np.multiply.outer(n, biases) + coefficients
-    gains = np.where(risks >= 0, 1 - risks / pca, 0.0).max(axis=-1, initial=0.0)
-    return gains.item() if gains.ndim == 0 else gains
-
-
 def rounded(n: float) -> str:
-    """Return a number of rows with two digits, which is all that an expansion is good for."""
+    """Return a number of rows with two digits; an expansion is not more accurate."""
     return "every n" if np.isinf(n) else f"{float(f'{n:.2g}'):,.0f}"
 
 
@@ -179,7 +176,7 @@ def whole(gain: float) -> str:
 
 
 def share(gain: float) -> str:
-    """Return a gain in percent, without a zero that hides a little."""
+    """Return a gain in percent, where a small one does not read as 0."""
     return "less than 1%" if 0 < gain < WORTH else f"{gain:.0%}"
 
 
@@ -192,7 +189,7 @@ class Expectations:
     Attributes
     ----------
     population : Population
-        The covariance, or what stands for it, and the rank.
+        The covariance, or its estimate, and the rank.
     n : float
         Sample size.
     law : law
@@ -200,7 +197,7 @@ class Expectations:
     corrections : tuple of Expectation
         One for each correction, and one for all together if there are several.
     is_sample : bool
-        Whether a sample stands for the population.
+        Whether the population was estimated from a sample.
     n_simulations : int
         Samples of the simulation.
     """

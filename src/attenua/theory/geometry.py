@@ -15,6 +15,7 @@ from scipy.optimize import minimize_scalar
 
 from attenua._correct.feature_groups import column_labels
 from attenua._correct.neighbours import column_smoother
+from attenua._correct.registry import Strengths
 from attenua.theory._checks import (
     INPUT_TOLERANCE,
     PRESERVATION_TOLERANCE,
@@ -22,7 +23,7 @@ from attenua.theory._checks import (
     as_rank,
     as_strength,
 )
-from attenua.theory.corrected_map import CorrectionMap, Strengths, in_words, over_candidates
+from attenua.theory.corrected_map import CorrectionMap, in_words, over_candidates
 from attenua.theory.cutoff import Array, Cutoff, cut, resolution, threads_for
 from attenua.theory.laws import Law, as_law
 from attenua.theory.noise import RowNoise
@@ -229,6 +230,15 @@ class Geometry:
         variances = self.path.variances
         return bool(np.ptp(variances) <= PRESERVATION_TOLERANCE * variances.max())
 
+    def require_balance(self, what: str) -> None:
+        """Raise an error that says what needs balanced marginals, if they are not balanced."""
+        if not self.is_balanced:
+            variances = self.path.variances * self.unit
+            raise ValueError(
+                f"{what} needs balanced marginals: the variances on covariance's diagonal must be equal; "
+                f"they run from {variances.min():g} to {variances.max():g}."
+            )
+
     def closing_strength(self, upper: float = 1.0) -> float | None:
         """Return the first attenuation in [0, upper] where the cutoff gap closes (to 1e-10), or None."""
         return self.path.closing_strength(as_strength(upper, "upper"))
@@ -324,15 +334,8 @@ class Geometry:
 
         That is :math:`P_*^\perp T P_* = 0` and :math:`\delta > 0` (Proposition target-preservation).
 
-        Parameters
-        ----------
-        law : str, law or array-like, default="gaussian"
-            Law of the rows; it matters to row tempering only.
-        tol : float, default=1e-8
-            Numerical meaning of the two conditions: :math:`\|P_*^\perp T P_*\|_F \le` `tol`
-            :math:`\|T\|_F`, and :math:`\delta >` `tol` :math:`\|T\|_F`.
-        **strengths : float or array-like
-            Strengths of the corrections by name.
+        Numerically, :math:`\|P_*^\perp T P_*\|_F \le` `tol` :math:`\|T\|_F` and :math:`\delta >` `tol`
+        :math:`\|T\|_F`.
         """
 
         def preserves(candidate: Strengths, law: Law) -> bool:

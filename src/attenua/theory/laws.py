@@ -320,7 +320,7 @@ class Rows(Law):
     Parameters
     ----------
     rows : array-like of shape (m, p)
-        Rows of mean 0; their number decides how well they stand for a law. With row tempering the bias is
+        Rows of mean 0; the more there are, the better they represent a law. With row tempering the bias is
         that of their own second moments, and hundreds of thousands may be needed where the target moves.
     """
 

@@ -1,4 +1,4 @@
-"""The theory for people without a known covariance: a plug-in report, and what it is worth."""
+"""The theory at a sample covariance: a plug-in report, and how far to trust it."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attenua._correct.registry import Strengths
 from attenua._data.checks import checked_random
 from attenua._estimate.html import result_html
 from attenua.theory._checks import as_rank, as_rows, as_strengths
-from attenua.theory.corrected_map import Strengths
 from attenua.theory.cutoff import Array, excess_risk, threads_for
 from attenua.theory.geometry import default_strengths, upper_end
 from attenua.theory.laws import as_law
@@ -66,7 +66,7 @@ class PlugInReport:
     bias, sampling : ndarray of shape (n_strengths,)
         Plug-in :math:`B_{pop}(\alpha)` and :math:`K(\alpha) / n`.
     bootstrap : Bootstrap or None
-        Bootstrap of the curve; None when not asked for.
+        Bootstrap of the curve; None for ``n_bootstrap=0``.
     level : float
         Level of `band`.
     fitted_alpha : float or None
@@ -292,9 +292,8 @@ def _bootstrap(
         Z = rng.standard_normal((n, p)) @ root.T
         sample = Population(Z.T @ Z / n, d)
         for place, strength in enumerate(strengths):
-            # One decomposition serves the sample's own curve and the risk of what was fitted to it.
-            corrected = sample._corrected(Strengths(attenuation=float(strength)), law)
-            bias, coefficient = sample._parts_of(corrected)
-            curves[repeat, place] = bias + coefficient / n
-            risks[repeat, place] = excess_risk(at, corrected.cutoff.retained)
+            # One decomposition gives the sample's own curve and the risk of the subspace fitted to it.
+            fitted = sample._corrected(Strengths(attenuation=float(strength)), law)
+            curves[repeat, place] = sample._bias(fitted.cutoff) + sample._coefficient(fitted) / n
+            risks[repeat, place] = excess_risk(at, fitted.cutoff.retained)
     return Bootstrap(curves * population.unit, risks * population.unit)

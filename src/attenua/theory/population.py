@@ -10,18 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
+from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, Strengths
 from attenua.theory import risk
 from attenua.theory._checks import PRESERVATION_TOLERANCE, as_answer, as_sample_size, as_strengths
 from attenua.theory.balanced import BalancedConstants, PairMoments, balanced_constants, pair_moments
-from attenua.theory.corrected_map import (
-    SEARCH_ORDER,
-    Strengths,
-    as_candidates,
-    compared_strengths,
-    in_words,
-    offered_strengths,
-    with_strength,
-)
+from attenua.theory.corrected_map import as_candidates, in_words, offered_strengths
 from attenua.theory.cutoff import Cutoff, cut, excess_risk, threads_for
 from attenua.theory.geometry import Corrected, Geometry, NoGapError, upper_end
 from attenua.theory.laws import Law, as_law
@@ -49,10 +42,11 @@ class Population(Geometry):
     paper's Theorem target-moving-risk and its :math:`K_{move}`; the guide derives it for all corrections
     ("The theory of all corrections").
 
-    Everywhere the strengths are given by name, ``attenuation``, ``tempering``, ``damping``, ``smoothing`` and
-    ``row_tempering``, and are 0 where they are not. They are numbers or arrays that broadcast against each
-    other, and the answer has the shape they broadcast to. Matrices of a corrected population, gaps among
-    them, are in units of variance to the power 1 - tempering; risks are in units of variance.
+    All methods take strengths by name: ``attenuation``, ``tempering``, ``damping``, ``smoothing`` and
+    ``row_tempering``; those that are not given are 0. They are numbers or arrays that broadcast against each
+    other, and the answer has the shape they broadcast to. Matrices and gaps of a corrected population are in
+    units of variance to the power 1 - tempering; risks are in units of variance. The theory refuses other
+    corrections unless their strength is 0.
 
     Parameters
     ----------
@@ -90,7 +84,7 @@ class Population(Geometry):
     for an estimator that centres.
 
     Every `law` is "gaussian", one of the paper's other two ("t10" and "exponential"), a law such as
-    :class:`StudentT`, or an array of rows that stand for their law.
+    :class:`StudentT`, or an array of rows whose moments are used.
 
     Examples
     --------
@@ -116,14 +110,8 @@ class Population(Geometry):
         r"""Return the cost :math:`B_{pop} = \operatorname{tr}\{\Sigma (P_* - P_T)\}`.
 
         :math:`P_T` is the leading projector of the corrected population (for attenuation eq.
-        population-attenuated-projector), which needs a gap at the strengths asked for only.
-
-        Parameters
-        ----------
-        law : str, law or array-like, default="gaussian"
-            Law of the rows; it matters to row tempering only.
-        **strengths : float or array-like
-            Strengths of the corrections by name.
+        population-attenuated-projector), which must have a gap at these strengths. The law of the rows
+        matters to row tempering only.
         """
         return self._over(strengths, law, lambda *at: self._bias(self._corrected(*at).cutoff))
 
@@ -186,14 +174,7 @@ class Population(Geometry):
         The one general implementation is :func:`attenua.theory.sampling_coefficient`. For attenuation and
         Gaussian rows it is :math:`K_{move}(\alpha)`, which equals :math:`K(\alpha)` where the target is
         preserved and :math:`G(\alpha)` under balanced marginals; where the target moves it may be negative.
-        It needs a gap at the strengths asked for.
-
-        Parameters
-        ----------
-        law : str, law or array-like, default="gaussian"
-            Law of the rows.
-        **strengths : float or array-like
-            Strengths of the corrections by name.
+        The corrected population must have a gap at these strengths.
         """
         return self._over(strengths, law, lambda *at: self._coefficient(self._corrected(*at)))
 
@@ -206,7 +187,7 @@ class Population(Geometry):
 
         :math:`K = E \langle \mathcal L^{-1} Z, \mathcal H_\Sigma \mathcal L^{-1} Z \rangle` for the coupling
         :math:`Z` of the linear part (eq. general-risk-constant, there for attenuation). An error where the
-        target moves, since the theorem says nothing there.
+        target moves, since the theorem does not cover that.
         """
         _, candidates = as_candidates(strengths)
         options: dict[str, Any] = {"law": law, **strengths}
@@ -224,27 +205,8 @@ class Population(Geometry):
         strengths, c = as_strengths(alpha), self.constants
         return as_answer(np.asarray(c.G0 - 2 * strengths * c.C + strengths**2 * c.V))
 
-    def require_balance(self, what: str) -> None:
-        """Raise an error that says what needs balanced marginals, if they are not balanced."""
-        if not self.is_balanced:
-            variances = self.path.variances * self.unit
-            raise ValueError(
-                f"{what} needs balanced marginals: the variances on covariance's diagonal must be equal; "
-                f"they run from {variances.min():g} to {variances.max():g}."
-            )
-
     def excess_risk(self, n: float, *, law: Any = "gaussian", **strengths: ArrayLike) -> Any:
-        r"""Return :math:`B_{pop} + K/n`, the expected excess risk to order 1/n.
-
-        Parameters
-        ----------
-        n : float
-            Sample size.
-        law : str, law or array-like, default="gaussian"
-            Law of the rows.
-        **strengths : float or array-like
-            Strengths of the corrections by name.
-        """
+        r"""Return :math:`B_{pop} + K/n`, the expected excess risk of n rows to order 1/n."""
         return self._over(strengths, law, self._risk_at(n))
 
     def _risk_at(self, n: float) -> Callable[[Strengths, Law], float]:
@@ -258,9 +220,7 @@ class Population(Geometry):
 
     def _parts(self, candidate: Strengths, law: Law) -> tuple[float, float]:
         """Return bias and sampling coefficient from one eigendecomposition."""
-        return self._parts_of(self._corrected(candidate, law))
-
-    def _parts_of(self, at: Corrected) -> tuple[float, float]:
+        at = self._corrected(candidate, law)
         return self._bias(at.cutoff), self._coefficient(at)
 
     def benefit(self, n: float, *, law: Any = "gaussian", **strengths: ArrayLike) -> Any:
@@ -433,19 +393,19 @@ def _best_along(
     risk: Callable[[Strengths], float], best: Strengths, least: float, name: str
 ) -> tuple[Strengths, float]:
     """Return the best strength of one correction, with the others as they are, and its risk."""
-    grid = np.linspace(0, max(compared_strengths(name)), _POINTS)
-    values = [risk(with_strength(best, name, strength)) for strength in grid]
+    grid = np.linspace(0, max(CORRECTIONS[name].strengths), _POINTS)
+    values = [risk(best.replace(**{name: strength})) for strength in grid]
     lowest = int(np.argmin(values))
     if values[lowest] < least:
-        best, least = with_strength(best, name, grid[lowest]), values[lowest]
+        best, least = best.replace(**{name: grid[lowest]}), values[lowest]
     bounds = grid[max(lowest - 1, 0)], grid[min(lowest + 1, _POINTS - 1)]
     polished = minimize_scalar(
-        lambda strength: risk(with_strength(best, name, strength)),
+        lambda strength: risk(best.replace(**{name: strength})),
         bounds=bounds,
         method="bounded",
         options={"xatol": 1e-7 * grid[-1]},
     )
     # The bounded search never evaluates its end points, where a monotone curve has its minimum.
     if polished.fun < least:
-        best, least = with_strength(best, name, polished.x), float(polished.fun)
+        best, least = best.replace(**{name: polished.x}), float(polished.fun)
     return best, least

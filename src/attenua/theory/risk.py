@@ -86,9 +86,9 @@ def sampling_coefficient(
 
 
 class _Frames:
-    """What is contracted: 1 stands for retained directions, 0 for omitted ones.
+    """The matrices of the formula: 1 marks retained directions, 0 omitted ones.
 
-    The directions V1, V0, P and q are already smoothed, since the noise meets them that way only.
+    The directions V1, V0, P and q are already smoothed, since the noise enters only through the kernel.
     """
 
     def __init__(self, correction: SmoothCorrection, cutoff: Cutoff, covariance: Array) -> None:

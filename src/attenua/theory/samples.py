@@ -11,9 +11,10 @@ from scipy.optimize import brentq
 from scipy.spatial.distance import pdist, squareform
 from scipy.special import polygamma
 
+from attenua._correct.registry import Strengths
 from attenua._correct.row_tempering import pair_weights, row_weights
 from attenua._data.reweighting import laplacian
-from attenua.theory.corrected_map import CorrectionMap, Strengths
+from attenua.theory.corrected_map import CorrectionMap
 from attenua.theory.cutoff import Array, excess_risk
 from attenua.theory.laws import Gaussian, Law, StudentT
 from attenua.theory.population import Population
@@ -38,7 +39,7 @@ def factor_covariance(S: Array, n_components: int, n: float) -> Array:
     values, vectors = np.linalg.eigh(S)
     leading, directions = values[::-1][:d], vectors[:, ::-1][:, :d]
     noise, ratio = values[:-d].sum() / (p - d), p / n
-    # The factors took some noise with them; two rounds settle how much.
+    # The factors hold some noise too; two rounds are enough to estimate how much.
     for _ in range(2):
         factors = _without_noise(leading, noise, ratio)
         noise = (np.trace(S) - factors.sum()) / (p - d)

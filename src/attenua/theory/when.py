@@ -9,16 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, Strengths
 from attenua._data.checks import checked_random
 from attenua._data.reweighting import FEW_ROWS
 from attenua.theory._checks import INPUT_TOLERANCE, as_rank, as_rows, as_sample_size
-from attenua.theory.corrected_map import (
-    SEARCH_ORDER,
-    Strengths,
-    compared_strengths,
-    used_strengths,
-    with_strength,
-)
 from attenua.theory.cutoff import Array, threads_for
 from attenua.theory.expectations import Expectation, Expectations
 from attenua.theory.geometry import NoGapError
@@ -38,7 +32,7 @@ _OFF = 0.1
 _NO_ERROR = 1e-12
 # Samples with more values than this are not drawn: it would take long, and the expansion is exact enough.
 _MOST_VALUES = 10_000_000
-# Simulated samples that stand for the population in turn: each costs as much as a few strengths.
+# Simulated samples from which the gains are estimated again: each costs as much as a few strengths.
 _RETURNS = 20
 
 
@@ -68,8 +62,8 @@ def when(
     ----------
     covariance : array-like of shape (p, p), or (rows, p)
         The covariance of the population, with `n`; or a sample, without it. A sample is centred, which costs
-        one row, and stands for the population: some factors and a diagonal, and as much of its covariance as
-        the errors of that allow.
+        one row, and its population is estimated: some factors and a diagonal, blended with the sample
+        covariance as far as its errors allow.
     n_components : int
         Rank.
     n : float, default=None
@@ -84,9 +78,9 @@ def when(
     corrections : "auto", sequence of str, or mapping of str to sequence of float, default="auto"
         All corrections that the law and the neighbours allow, some by name, or some with their strengths.
     n_simulations : int, default=100
-        Samples of this size drawn from the population (or what stands for it), to check the expansion; 0 for
-        none. Laws that cannot be drawn from, such as rows, are not simulated, nor are samples of more than
-        ten million values.
+        Samples of this size drawn from the population (or its estimate) to check the expansion; 0 for none.
+        Laws that cannot be drawn from, such as rows, are not simulated, nor are samples of more than ten
+        million values.
     random_state : int, RandomState or None
         Seed of the simulation.
     advance : callable, default=None
@@ -96,7 +90,7 @@ def when(
     Returns
     -------
     Expectations
-        Printing it says it in words; its `trust` says how far to trust it.
+        Print it for a summary in words; its `trust` tells how far to trust the numbers.
 
     See Also
     --------
@@ -112,8 +106,8 @@ def when(
     the expansion differs from the simulation by more than 10 points are left out of it; so is damping where
     the combination with it does.
 
-    The covariance and the law that stand for a sample were chosen by how well they predict gains on known
-    populations; ``benchmarks/when_plug_in.py`` compares them with others and prints their errors.
+    The estimates of a sample's covariance and law were chosen by how well they predict gains on known
+    populations. The guide has their errors, in the page on theory.
 
     Time is of order :math:`d p^3`, and :math:`d^2 p^3` for damping, for each of up to 45 strengths of a
     correction.
@@ -140,7 +134,7 @@ def when(
     row_pairs = n <= FEW_ROWS and law.can_temper_rows(row_pairs=True)
     options = {"neighbours": neighbours, "feature_groups": feature_groups, "row_pairs": row_pairs}
     if is_sample:
-        population = _standing_for(rows, n_components, n, options)
+        population = _estimated(rows, n_components, n, options)
     else:
         population = Population(covariance, n_components, **options)
     grids = _grids(population, law, corrections)
@@ -174,13 +168,13 @@ def _as_sample(X: ArrayLike, n_components: Any) -> Array:
     return np.where(varies, rows - rows.mean(axis=0), 0.0)
 
 
-def _standing_for(rows: Array, n_components: int, n: float, options: Mapping[str, Any]) -> Population:
-    """Return the population that rows of mean 0, worth `n` of them, stand for."""
+def _estimated(rows: Array, n_components: int, n: float, options: Mapping[str, Any]) -> Population:
+    """Return the population estimated from rows of mean 0, whose sample size is `n`."""
     return Population(blended_covariance(rows.T @ rows / n, n_components, n), n_components, **options)
 
 
 def _grids(population: Population, law: Law, corrections: Any) -> dict[str, Array]:
-    """Return the strengths of each correction to look at, in the order of the table."""
+    """Return the strengths of each correction to compare, in the order of the table."""
     grids = population._offered(corrections, law)
     if not grids:
         raise ValueError("corrections must name at least one correction.")
@@ -193,7 +187,7 @@ def _grids(population: Population, law: Law, corrections: Any) -> dict[str, Arra
 
 
 class _Search:
-    """Looks at strengths, and remembers the bias and the sampling coefficient of each."""
+    """Compares strengths, and keeps the bias and the sampling coefficient of each."""
 
     def __init__(
         self,
@@ -271,9 +265,9 @@ class _Search:
     def _together(self, names: Sequence[str]) -> Expectation:
         for size in _SIZES:
             self._sweep(names, self.n * size)
-        used = [c for c in self._parts if used_strengths(c).keys() <= set(names)]
+        used = [c for c in self._parts if dict(c.nonzero()).keys() <= set(names)]
         # Ties go to the smaller strengths.
-        return self._best("together", sorted(used, key=lambda c: sum(used_strengths(c).values())))
+        return self._best("together", sorted(used, key=lambda c: sum(c.values())))
 
     def _sweep(self, names: Sequence[str], n: float) -> None:
         """Go through the strengths that the estimators compare until no correction gains any more."""
@@ -282,9 +276,9 @@ class _Search:
         for _ in range(_SWEEPS):
             before = best
             for name in (name for name in SEARCH_ORDER if name in names):
-                compared = np.intersect1d(self.grids[name], compared_strengths(name))
+                compared = np.intersect1d(self.grids[name], CORRECTIONS[name].strengths)
                 strengths = compared if compared.size else self.grids[name]
-                tried = [best, *(with_strength(best, name, s) for s in strengths)]
+                tried = [best, *(best.replace(**{name: s}) for s in strengths)]
                 best = min(tried, key=lambda candidate: self.risk(candidate, n))
             if best == before:
                 break
@@ -292,7 +286,7 @@ class _Search:
     # --- simulation ---------------------------------------------------------------------------------------
 
     def _risks(self, candidates: Sequence[Strengths], seeds: Sequence[int]) -> Array:
-        """Return excess risks, PCA's first, of the samples that the seeds stand for."""
+        """Return excess risks, PCA's first, in the samples drawn with these seeds."""
         risks = []
         for seed in seeds:
             risks.append(fitted_risks(self.population, self._sample(seed), [Strengths(), *candidates]))
@@ -319,7 +313,7 @@ class _Search:
 
     def _by_simulation(self, off: Expectation, seeds: Sequence[int]) -> Expectation:
         """Choose among the strengths that the estimators compare by their simulated risk."""
-        compared = compared_strengths(off.correction)
+        compared = CORRECTIONS[off.correction].strengths
         candidates = off.candidates
         if len(candidates) > len(compared):
             candidates = tuple(self._candidates(off.correction, compared))
@@ -336,13 +330,13 @@ class _Search:
         options: Mapping[str, Any],
         estimates_tails: bool,
     ) -> list[Expectation]:
-        """Add the gains that simulated samples predict when each stands for the population."""
+        """Add the gains that are estimated from simulated samples, as from the sample itself."""
         gains = np.full((len(seeds), len(found)), np.nan)
         for row, seed in zip(gains, seeds, strict=True):
             rows = self._sample(seed)
             law = tail_law(rows) if estimates_tails else self.law
             try:
-                again = _standing_for(rows, self.population.n_components, self.n, options)
+                again = _estimated(rows, self.population.n_components, self.n, options)
             except ValueError:
                 continue  # no gap at the rank: this sample predicts nothing
             pca = _parts(again, law, Strengths())[1]

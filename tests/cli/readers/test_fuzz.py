@@ -1,6 +1,6 @@
-"""Damaged files, and files that claim or unpack to a lot: read, or refused in one sentence.
+"""Damaged files, and small files that claim or unpack to a lot, are read or refused in one sentence.
 
-`fuzz/readers.py` makes them, and goes on for as long as one likes.
+`fuzz/readers.py` makes them; the nightly run tries far more.
 """
 
 import os
@@ -13,17 +13,11 @@ from attenua.cli.readers import TableError
 SEED = 0
 
 
-@pytest.mark.parametrize(
-    "numbers",
-    [range(300), pytest.param(range(300, 3_300), marks=pytest.mark.slow)],
-    ids=["few", "many"],
-)
-def test_damaged_files_are_read_or_refused(tmp_path, numbers):
-    counts = readers.try_numbers(SEED, numbers, tmp_path)
-    assert counts.total() == len(numbers)
+def test_damaged_files_are_read_or_refused(tmp_path):
+    counts = readers.try_numbers(SEED, range(20), tmp_path)
+    assert counts.total() == 20
     # Damage that everything survives, or nothing, would test little.
-    for outcome in ("read", "refused"):
-        assert len([key for key in counts if key.endswith(outcome)]) >= 10
+    assert {key.rsplit(" ", 1)[1] for key in counts} == {"read", "refused"}
 
 
 @pytest.mark.slow
@@ -34,9 +28,8 @@ def test_small_files_that_claim_or_unpack_to_a_lot_are_refused(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(12))
-def test_the_command_reads_or_refuses_damaged_files(tmp_path, number):
-    readers.try_command(SEED, number, tmp_path)
+def test_the_command_reads_or_refuses_damaged_files(tmp_path):
+    assert {readers.try_command(SEED, number, tmp_path) for number in range(4)} == {0, 1}
 
 
 def crash(folder, counts_file):
@@ -45,15 +38,13 @@ def crash(folder, counts_file):
 
 
 @pytest.mark.slow
-def test_a_crash_is_told_with_the_folder_that_keeps_the_file(tmp_path):
+def test_a_crash_is_reported_with_the_folder_of_the_file(tmp_path):
     with pytest.raises(AssertionError, match=r"exit code 7; the file .* in .*(\n)what happened"):
         readers.in_a_child(crash, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "sentence", ["no name.", "{path} has\ntwo lines.", "{path} ends", "{path}" * 99 + "."]
-)
-def test_a_refusal_that_is_no_sentence_is_a_fault(tmp_path, monkeypatch, sentence):
+@pytest.mark.parametrize("sentence", ["no name.", "{path} has\ntwo lines.", "{path} ends"])
+def test_a_refusal_that_is_not_a_sentence_is_a_fault(tmp_path, monkeypatch, sentence):
     def refuse(path):
         raise TableError(sentence.format(path=path))
 

@@ -32,7 +32,7 @@ def saved(X, path):
     return path
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "feather", "npy", "npz"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npy", "npz"])
 def test_refused_counted_dropped_and_filled(rows, tmp_path, ending):
     path = saved(rows, tmp_path / f"x.{ending}")
     rows = np.where(rows < 0, 0, rows) if ending == "npz" else rows

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import tracemalloc
 import warnings
 import zipfile
@@ -47,7 +46,7 @@ def test_a_matrix_in_npz_that_claims_more_than_there_is(tmp_path):
 
 
 def test_only_the_matrix_of_npz_is_unpacked(tmp_path, monkeypatch):
-    """Zeros beside it, of which a small file can hold any number, are left packed."""
+    """A small file can hold any number of compressed zeros next to the matrix."""
     np.savez_compressed(tmp_path / "x.npz", ROWS, more=np.zeros(2**23))
     monkeypatch.setattr(source, "memory_limit", lambda: 2**20)
     tracemalloc.start()
@@ -63,7 +62,7 @@ def test_names_of_arrays_may_be_many_and_steer_no_terminal(tmp_path):
     assert refused(tmp_path / "x.npz").endswith(" and 12 more.")
 
 
-@pytest.mark.parametrize("form", ["csr", "csc", "bsr"])
+@pytest.mark.parametrize("form", ["csr", "bsr"])
 def test_sparse_indices_beyond_the_shape(tmp_path, form):
     X = sp.csr_array(ROWS).asformat(form)
     X.indices[1] = 10**6
@@ -105,7 +104,7 @@ def test_feather_of_version_1(tmp_path):
     assert "feather version 1, which is no longer supported" in refused(tmp_path / "x.feather")
 
 
-@pytest.mark.parametrize("metadata", [b"{", b"\xff", b"[1]", json.dumps({"index_columns": 3}).encode()])
+@pytest.mark.parametrize("metadata", [b"\xff", b'{"index_columns": 3}'])
 def test_what_pandas_writes_into_parquet_may_be_broken(tmp_path, metadata):
     table = pa.table({"a": [1.0, 2.0]}).replace_schema_metadata({"pandas": metadata})
     parquet.write_table(table, tmp_path / "x.parquet")

@@ -1,11 +1,11 @@
 """The three real data sets of the paper: download, check, parse, keep."""
 
-from attenua_paper.datasets.errors import DatasetNotAvailable
+from attenua_paper.datasets.dataset import data_home
+from attenua_paper.datasets.download import DatasetNotAvailable
 from attenua_paper.datasets.har import fetch_har
-from attenua_paper.datasets.home import data_home
 from attenua_paper.datasets.optdigits import fetch_optdigits
-from attenua_paper.datasets.overview import DatasetStatus, status
 from attenua_paper.datasets.phoneme import fetch_phoneme
+from attenua_paper.datasets.presence import DatasetStatus, status
 
 __all__ = [
     "DatasetNotAvailable",

@@ -7,18 +7,45 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pooch
 from numpy.typing import NDArray
 
 from attenua_paper.datasets import cache
-from attenua_paper.datasets.download import from_folder, from_net
-from attenua_paper.datasets.errors import DatasetNotAvailable
-from attenua_paper.datasets.home import VARIABLE, data_home
+from attenua_paper.datasets.download import DatasetNotAvailable, from_folder, from_net
 from attenua_paper.datasets.raw import TextFile, ZipArchive
+
+VARIABLE = "ATTENUA_DATA"
+
+
+def data_home(path: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder that holds the data sets, without creating it.
+
+    Parameters
+    ----------
+    path : path-like or None
+        The folder. None takes the environment variable ``ATTENUA_DATA`` or, if that is not set or
+        empty, the cache folder of the platform.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder, with ``~`` expanded.
+
+    Examples
+    --------
+    >>> from attenua_paper.datasets import data_home
+    >>> data_home("some/folder").name
+    'folder'
+    """
+    named = path if path is not None else os.environ.get(VARIABLE)
+    if named is not None and os.fspath(named):
+        return Path(named).expanduser()
+    return Path(pooch.os_cache("attenua"))
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """What there is to know about a data set before it is here.
+    """A data set: where it comes from and how it is checked, read and stored.
 
     Parameters
     ----------

@@ -7,13 +7,16 @@ from typing import Any
 
 from pooch import HTTPDownloader
 
-from attenua_paper.datasets.errors import DatasetNotAvailable, WrongContent
-from attenua_paper.datasets.raw import TextFile, ZipArchive
+from attenua_paper.datasets.raw import TextFile, WrongContent, ZipArchive
 
 logger = logging.getLogger(__name__)
 
 # Several times the largest file that is published.
 _MOST_BYTES = 256 * 2**20
+
+
+class DatasetNotAvailable(OSError):
+    """A data set is missing: neither cached nor downloadable, or its file is not what it should be."""
 
 
 class _Bounded(io.BytesIO):
@@ -31,7 +34,7 @@ def from_folder(raw: TextFile | ZipArchive, home: Path) -> dict[str, bytes] | No
     Raises
     ------
     DatasetNotAvailable
-        If the file is there and is not the published one: whoever put it there should know.
+        If the file is there and is not the published one.
     """
     path = home / raw.name
     if not path.exists():

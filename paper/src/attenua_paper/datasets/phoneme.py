@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from attenua_paper.datasets.dataset import Dataset, load
-from attenua_paper.datasets.errors import WrongContent
-from attenua_paper.datasets.raw import TextFile
+from attenua_paper.datasets.raw import TextFile, WrongContent
 
 FREQUENCIES = [f"x.{number}" for number in range(1, 257)]
 
@@ -24,7 +23,7 @@ ao, dcl, iy, sh. 3,340 frames of 325 speakers are for training and 1,169 frames 
 testing; the groups are the speakers. (The book's text says 50 speakers; the file has 437.) Not to be
 confused with the data set "phoneme" of five attributes at KEEL and OpenML.
 
-Source: https://hastie.su.domains/ElemStatLearn/ (phoneme.data; described in phoneme.info.txt beside it)
+Source: https://hastie.su.domains/ElemStatLearn/ (phoneme.data; described in phoneme.info.txt)
 Licence: none is stated there; the R package ElemStatLearn, which carries the same data, is GPL (>= 2).
 The speech is TIMIT, of the Linguistic Data Consortium.
 Citation: T. Hastie, A. Buja and R. Tibshirani (1995). Penalized Discriminant Analysis. Annals of

@@ -9,10 +9,12 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attenua_paper.datasets.errors import WrongContent
-
 # Several times the 63 MB of the members that are read; an archive beyond that is not the right one.
 _NESTED_LIMIT = 256 * 2**20
+
+
+class WrongContent(ValueError):
+    """A raw file does not hold the published bytes."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class TextFile:
 
     def verified(self, content: bytes) -> dict[str, bytes]:
         """Return ``{name: content}`` if the content is the published one, else raise `WrongContent`."""
-        # A server or an editor may have turned LF into CRLF, which changes the hash and nothing else.
+        # A server or an editor may have changed LF to CRLF, which changes the hash and nothing else.
         for candidate in (content, content.replace(b"\r\n", b"\n")):
             if hashlib.sha256(candidate).hexdigest() == self.sha256:
                 return {self.name: candidate}

@@ -23,8 +23,8 @@ from attenua._estimate.fitted import fit_from_nothing
 from attenua._estimate.transformer import RowsTransformer
 from attenua._select.rank import resolve_rank
 from attenua._solve.subspace import Convergence, Subspace
-from attenua_paper.rivals.common import formed_covariance, subspace_of_frame
 from attenua_paper.rivals.masked_loss import checked_mask_rate
+from attenua_paper.rivals.rule_parts import formed_covariance, subspace_of_frame
 
 Array = NDArray[np.float64]
 

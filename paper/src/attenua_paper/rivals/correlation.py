@@ -14,7 +14,7 @@ from attenua._estimate.fitting import RuleTransformer
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
 from attenua._solve.subspace import Subspace
-from attenua_paper.rivals.common import OneCandidate, subspace_of_frame
+from attenua_paper.rivals.rule_parts import OneCandidate, subspace_of_frame
 
 Array = NDArray[np.float64]
 

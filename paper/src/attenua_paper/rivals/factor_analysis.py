@@ -12,7 +12,7 @@ from attenua._data.checks import checked_count, checked_positive
 from attenua._data.moments import Moments
 from attenua._estimate.fitting import RuleTransformer
 from attenua._solve.subspace import Convergence, Subspace
-from attenua_paper.rivals.common import OneCandidate, formed_covariance, subspace_of_frame
+from attenua_paper.rivals.rule_parts import OneCandidate, formed_covariance, subspace_of_frame
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class FactorAnalysisRule(OneCandidate):
         if n_factors == 0:
             yield 0, subspace_of_frame(np.zeros((len(root), rank)), convergence=Convergence(1, True))
             return
-        # Rows of mean zero whose covariance is S; the likelihood knows the data through S alone.
+        # Rows of mean zero whose covariance is S; the likelihood depends on the data through S alone.
         rows = np.sqrt(len(root)) * np.concatenate([root, -root])
         # scikit-learn stops at a change of the log-likelihood of all rows, and there are others here.
         model = FactorAnalysis(

@@ -12,7 +12,7 @@ from attenua._data.checks import checked_count, checked_positive
 from attenua._data.moments import Moments
 from attenua._estimate.fitting import RuleTransformer
 from attenua._solve.subspace import Convergence, Subspace, rounding
-from attenua_paper.rivals.common import OneCandidate, formed_covariance, subspace_of_frame
+from attenua_paper.rivals.rule_parts import OneCandidate, formed_covariance, subspace_of_frame
 
 Array = NDArray[np.float64]
 # Values and vectors of the eigenpairs of largest magnitude, given the diagonal and where to start.

@@ -16,7 +16,6 @@ from attenua._select.comparison import CrossValidation
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
 from attenua._solve.subspace import Convergence, Subspace
-from attenua_paper.rivals.common import formed_covariance, subspace_of_frame
 from attenua_paper.rivals.manifold import (
     MAX_ITER,
     TOLERANCE,
@@ -26,11 +25,12 @@ from attenua_paper.rivals.manifold import (
     polar_retraction,
 )
 from attenua_paper.rivals.masked_loss import MaskedTargetLosses, checked_mask_rate
+from attenua_paper.rivals.rule_parts import formed_covariance, subspace_of_frame
 
 Array = NDArray[np.float64]
 
 STARTS = ("pca", "attenuation")
-# Angle by which a start is turned, in case it is a saddle.
+# Angle by which a start is rotated, in case it is a saddle.
 _TURN = 1e-4
 # A start must win by more than this part of the total variance, or the first one is kept.
 _ROUNDING = 1e-12

@@ -12,7 +12,6 @@ from attenua._data.checks import checked_count, checked_positive
 from attenua._data.moments import Moments
 from attenua._solve.subspace import Convergence, leading_of_matrix
 from attenua_paper.rivals.autoencoder import LinearAutoencoder, LinearMap, MapRule, column_signs
-from attenua_paper.rivals.common import formed_covariance
 from attenua_paper.rivals.manifold import (
     MAX_ITER,
     TOLERANCE,
@@ -21,6 +20,7 @@ from attenua_paper.rivals.manifold import (
     stiefel_tangent,
     transposed,
 )
+from attenua_paper.rivals.rule_parts import formed_covariance
 
 Array = NDArray[np.float64]
 

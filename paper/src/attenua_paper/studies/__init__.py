@@ -1,4 +1,4 @@
-"""Studies: attenuation beside its rivals, on the same rows and the same folds."""
+"""Studies: attenuation and its rivals on the same rows and the same folds."""
 
 from attenua_paper.studies.compare import METHODS, Method, Setting, compare
 

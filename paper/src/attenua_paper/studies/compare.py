@@ -13,12 +13,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from attenua._data.folds import make_splits
-from attenua._data.moments import in_data_units
 from attenua._data.opening import checked_matrix
-from attenua._data.rows import HostRows
 from attenua._estimate.transformer import RowsTransformer
-from attenua._select.comparison import reconstruction_errors
-from attenua._select.rule import pca_subspace
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua_paper.rivals import (
     CorrelationPCA,
@@ -227,10 +223,8 @@ class Judge:
         self.X_test, _ = checked_matrix(X_test)
         if self.X_test.shape[1] != n_features:
             raise ValueError(f"X_test has {self.X_test.shape[1]} columns, but X has {n_features}.")
-        moments = HostRows(self.X_test).moments()
-        best = pca_subspace(moments, pca.n_components_)
-        (least,) = reconstruction_errors(moments, [best], moments.mean)
-        self.reference = in_data_units(least, moments.unit)
+        best = AttenuatedPCA(min(pca.n_components_, *self.X_test.shape)).fit(self.X_test)
+        self.reference = _risk(best, self.X_test)
         self.pca_risk = _risk(pca, self.X_test)
 
     def __call__(self, model: Any) -> dict[str, float]:

@@ -12,8 +12,8 @@ from attenua._data.opening import open_for_fit
 from attenua._data.reweighting import Reweighting, Weighing
 from attenua._data.splits import SplitPair, Splits
 from attenua._estimate.fitted import fit_from_nothing
-from attenua._select.rule import attenuation_rule
 from attenua.corrected import CorrectedPCACV
+from attenua.path import attenuation_path
 
 Array = NDArray[np.float64]
 
@@ -60,13 +60,8 @@ class HeldMoments(NamedTuple):
 
 def risks_on_test(X: Array, rank: int, test: HeldMoments) -> Array:
     """Return the test risk of every strength of attenuation, fitted to all rows."""
-    mean = X.mean(axis=0)
-    covariance = (X - mean).T @ (X - mean) / len(X)
-    moments = ScatterMoments(1.0, np.zeros_like(mean), covariance, np.zeros_like(mean))
-    risks = np.empty(len(ALPHAS))
-    for i, subspace in attenuation_rule(ALPHAS, len(mean)).subspaces(moments, rank):
-        risks[i] = test.risk(subspace.basis, mean)
-    return risks
+    path = attenuation_path(X, rank, alphas=ALPHAS)
+    return np.array([test.risk(components.T, path.mean) for components in path.components])
 
 
 class CorrectedInHindsight(CorrectedPCACV):

@@ -1,4 +1,4 @@
-"""The numbers that the paper prints, to be shown beside ours. Nothing is computed from them."""
+"""The numbers that the paper prints, to be shown with ours. Nothing is computed from them."""
 
 from typing import NamedTuple
 

@@ -106,7 +106,7 @@ class ResultStore:
         if found:
             self._refuse_others(found, wanted)
         elif self.stored():
-            raise StoreError(f"{self.path} lacks the settings that made its results. Choose another folder.")
+            raise StoreError(f"{self.path} does not hold the settings of its results. Choose another folder.")
         else:
             self._connection.executemany("INSERT INTO settings VALUES (?, ?)", wanted.items())
 

@@ -20,7 +20,7 @@ MASKED_TARGET = ("coordinate masked-target", "block masked-target")
 
 @dataclass(frozen=True)
 class Subsample:
-    """What the methods are given of a subsample, beside its rows.
+    """What the methods are given of a subsample, other than its rows.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from attenua_paper.studies.comparison_figure import comparison_figure
 from attenua_paper.studies.simulations.figures import save_figure
 from attenua_paper.studies.store import read_results
 from attenua_paper.studies.study_methods import CORRECTED
-from attenua_paper.studies.summary import (
+from attenua_paper.studies.study_summary import (
     cap_table,
     correction_table,
     gain_table,
@@ -80,7 +80,7 @@ def summarise(folder: Path) -> StudySummary:
 
 
 def write_study(summary: StudySummary, folder: Path) -> list[Path]:
-    """Write tables, frames and figure 3 beside the results, all of them or none; return the files."""
+    """Write tables, frames and figure 3 to a folder, all of them or none; return the files."""
     contents = table_files(folder, summary.tables, summary.frames)
     for ending, picture in save_figure(comparison_figure(summary.frames["gains"])).items():
         contents[folder / f"figure-3-comparison.{ending}"] = picture

@@ -1,4 +1,4 @@
-"""The study's tables as text, Markdown and LaTeX, each with the published value beside ours; and as CSV."""
+"""The study's tables as text, Markdown and LaTeX, each with our value and the published one; and as CSV."""
 
 from dataclasses import dataclass
 from pathlib import Path

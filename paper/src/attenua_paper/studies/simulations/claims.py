@@ -1,4 +1,4 @@
-"""The numbers in the text of the paper's simulation sections, beside ours."""
+"""The numbers in the text of the paper's simulation sections, and ours."""
 
 from typing import Any
 

@@ -7,8 +7,8 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from attenua_paper.studies.simulations.run import Simulations
-from attenua_paper.studies.simulations.tables import LAW_TITLES
+from attenua_paper.studies.simulations.simulate import Simulations
+from attenua_paper.studies.simulations.simulation_tables import LAW_TITLES
 
 MASK_RANGE = "#dce7f3"
 SIMULATED = "#12395f"

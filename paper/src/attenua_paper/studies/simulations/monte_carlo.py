@@ -26,7 +26,7 @@ class Experiment:
     ----------
     name : str
         Names the stream of random numbers too, so that an experiment's numbers do not depend on which others
-        run beside it.
+        run with it.
     population : Population
         Covariance and rank.
     n : int

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, paired_gain
+from attenua._correct.registry import CORRECTIONS
 from attenua._correct.strengths import NAMED_STRENGTHS
 from attenua._data.namespace import to_host
 from attenua._estimate.words import verdict
@@ -91,21 +92,25 @@ def strengths_of(estimator: Any) -> Strengths:
     return {"attenuation": float(alpha)}
 
 
+def shared_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters that say what columns are, which fits of the same rows share."""
+    known = CorrectedPCA().get_params().keys() - {*CORRECTIONS, "n_components", "whiten"}
+    return {name: value for name, value in estimator.get_params(deep=False).items() if name in known}
+
+
 def search_of(estimator: Any, X: Any, groups: Any) -> Search:
     """Return the search of a fitted estimator or, where its strengths were given, one for the same rows."""
-    rank = int(estimator.n_components_)
     if isinstance(estimator, AttenuatedPCACV):
         return _search_of_one_step(estimator)
     if isinstance(estimator, CorrectedPCACV):
         return _search_of_steps(estimator)
-    columns = {"feature_groups": estimator.feature_groups}
+    rank, shared = int(estimator.n_components_), shared_parameters(estimator)
     if isinstance(estimator, AttenuatedPCA):
         alphas = np.append(NAMED_STRENGTHS["direct"], estimator.alpha)
-        model = AttenuatedPCACV(rank, alphas=alphas, **columns).fit(X, groups=groups)
+        model = AttenuatedPCACV(rank, alphas=alphas, **shared).fit(X, groups=groups)
         # A strength above 0 that was given is judged itself.
         return _search_of_one_step(model, estimator.alpha or None)
-    search = CorrectedPCACV(rank, neighbours=estimator.neighbours, **columns)
-    return _search_of_steps(search.fit(X, groups=groups))
+    return _search_of_steps(CorrectedPCACV(rank, **shared).fit(X, groups=groups))
 
 
 def _search_of_steps(model: CorrectedPCACV) -> Search:
@@ -162,7 +167,7 @@ def _only_step(model: AttenuatedPCACV, paired: PairedGain) -> Step:
     gains, alphas = _gains(model), to_host(model.alphas_)
     taken, best = bool(model.alpha_ > 0), int(np.argmax(gains))
     if taken:
-        best, why = int(np.flatnonzero(alphas == model.alpha_)[0]), "its held-out risk is the least"
+        best, why = int(np.flatnonzero(alphas == model.alpha_)[0]), "least risk"
     elif gains[best] > _ROUNDING:
         why = "on all rows it gives PCA's subspace"
     else:

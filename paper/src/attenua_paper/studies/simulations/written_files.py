@@ -14,9 +14,9 @@ from attenua_paper.studies.simulations.figures import (
     preserved_and_moving_figure,
     save_figure,
 )
-from attenua_paper.studies.simulations.overview import overview_figure
-from attenua_paper.studies.simulations.run import Simulations
-from attenua_paper.studies.simulations.tables import simulation_tables
+from attenua_paper.studies.simulations.mechanism_figure import overview_figure
+from attenua_paper.studies.simulations.simulate import Simulations
+from attenua_paper.studies.simulations.simulation_tables import simulation_tables
 from attenua_paper.studies.tables import table_files
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attenua_paper.datasets import cache
+from attenua_paper.datasets.dataset import data_home as resolve_home
 from attenua_paper.datasets.har import HAR
-from attenua_paper.datasets.home import data_home as resolve_home
 from attenua_paper.datasets.optdigits import OPTDIGITS
 from attenua_paper.datasets.phoneme import PHONEME
 

@@ -1,4 +1,4 @@
-"""What the rivals share: a covariance that may be formed, and a frame turned into a subspace."""
+"""What the rules of the rivals share: the covariance as a matrix, and the subspace that a frame spans."""
 
 from typing import Any, Self
 

@@ -25,8 +25,10 @@ def frame():
     return pd.DataFrame(ROWS, columns=["a", "b", "c"])
 
 
-@pytest.mark.parametrize("packing", PACKERS)
-@pytest.mark.parametrize(("kind", "delimiter"), [("csv", ","), ("tsv", "\t"), ("txt", ";")])
+@pytest.mark.parametrize(
+    ("packing", "kind", "delimiter"),
+    [("gz", "csv", ","), ("bz2", "tsv", "\t"), ("xz", "txt", ";"), ("zst", "csv", ",")],
+)
 def test_packed_texts(frame, tmp_path, packing, kind, delimiter):
     path = tmp_path / f"x.{kind}.{packing}"
     path.write_bytes(PACKERS[packing](frame.to_csv(index=False, sep=delimiter).encode()))
@@ -48,8 +50,7 @@ def test_a_packed_text_that_is_damaged_or_cut_short(frame, tmp_path, packing):
         read_table(tmp_path / f"x.png.{packing}")
 
 
-@pytest.mark.parametrize("index", [False, True])
-@pytest.mark.parametrize("names", [False, True])
+@pytest.mark.parametrize(("index", "names"), [(False, False), (True, True)])
 def test_decimal_commas(frame, tmp_path, index, names):
     frame.round(3).to_csv(tmp_path / "x.csv", sep=";", decimal=",", index=index, header=names)
     table = read_table(tmp_path / "x.csv", columns=["2:"] if index else None)

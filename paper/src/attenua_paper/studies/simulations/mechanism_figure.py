@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 
 from attenua.masks import alpha_from_mask_rate, mask_rate_from_alpha
 from attenua.theory import draw_rows
-from attenua_paper.studies.simulations.designs import MOVING_SIZE, rotating_design, unequal_design
 from attenua_paper.studies.simulations.figures import MASK_RANGE, SIMULATED, STYLE, THEORY, shade_mask_range
 from attenua_paper.studies.simulations.monte_carlo import Array
+from attenua_paper.studies.simulations.paper_populations import MOVING_SIZE, rotating_design, unequal_design
 
 MASK_RATE = 0.5
 # A population whose best strength lies beyond the masks' reach and whose target moves.

@@ -1,4 +1,4 @@
-"""Columns that are no measurements: index columns, ids, groups and colours."""
+"""Columns that are not measurements: index columns, IDs, groups and colours."""
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,8 @@ def path(tmp_path):
     return tmp_path / "x.csv"
 
 
-@pytest.mark.parametrize("start", [0, 1])
-@pytest.mark.parametrize("named", [True, False])
-def test_the_index_that_pandas_and_r_write_is_left_out_and_said(frame, path, start, named):
+@pytest.mark.parametrize(("start", "named"), [(0, True), (1, False)])
+def test_the_index_that_pandas_and_r_write_is_dropped_and_noted(frame, path, start, named):
     """Also over columns that are only numbered, whose header then is one blank and numbers."""
     frame = frame if named else frame.set_axis(range(3), axis=1)
     frame.index += start
@@ -56,11 +55,9 @@ def test_a_first_column_without_a_name_that_does_not_count_is_data(frame, path):
     ("name", "values", "suspected"),
     [
         ("patient_id", [7, 3, 99, 12, 5, 41, 8, 23], True),
-        ("ID", [107, 103, 199, 112, 105, 141, 108, 123], True),
         ("x", range(101, 109), True),
         ("x", [7, 3, 99, 12, 5, 41, 8, 23], False),
         ("id", [7, 3, 7, 12, 5, 41, 8, 23], False),
-        ("id", [7.5, 3, 99, 12, 5, 41, 8, 23], False),
         ("width", [7, 3, 99, 12, 5, 41, 8, 23], False),
     ],
 )

@@ -25,7 +25,7 @@ def cells_in_order(results: pd.DataFrame) -> Iterator[tuple[tuple[str, int], pd.
 
 
 def gain_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """Return the mean gain of each method and cell with its 95% interval, beside the published one.
+    """Return the mean gain of each method and cell with its 95% interval, and the published one.
 
     Parameters
     ----------

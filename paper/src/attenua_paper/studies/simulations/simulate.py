@@ -11,7 +11,9 @@ from threadpoolctl import threadpool_limits
 
 from attenua.theory import LATENT_LAWS, MomentConstants, Population, draw_batches, moment_constants
 from attenua_paper.studies.simulations.claims import claim_table
-from attenua_paper.studies.simulations.designs import (
+from attenua_paper.studies.simulations.monte_carlo import Array, Experiment, simulate_risks, stream
+from attenua_paper.studies.simulations.panels import best_row, resampled_best, risk_curve
+from attenua_paper.studies.simulations.paper_populations import (
     ANGLES,
     FINE_STRENGTHS,
     MOVING_SIZE,
@@ -21,8 +23,6 @@ from attenua_paper.studies.simulations.designs import (
     rotating_design,
     unequal_design,
 )
-from attenua_paper.studies.simulations.monte_carlo import Array, Experiment, simulate_risks, stream
-from attenua_paper.studies.simulations.panels import best_row, resampled_best, risk_curve
 
 Simulate = Callable[..., list[Array]]
 
@@ -90,7 +90,7 @@ class Simulations:
     audit : DataFrame
         Risk curves of the audit beyond Gaussian rows, by `law` and `n`.
     claims : DataFrame
-        The numbers in the paper's text, beside ours.
+        The numbers in the paper's text, and ours.
     """
 
     settings: Settings

@@ -1,8 +1,8 @@
-"""The simulations' tables as text: what the paper prints beside ours, and the curves behind its figures."""
+"""The simulations' tables as text: what the paper prints, our numbers, and the curves behind its figures."""
 
 import pandas as pd
 
-from attenua_paper.studies.simulations.run import Simulations
+from attenua_paper.studies.simulations.simulate import Simulations
 from attenua_paper.studies.tables import Table
 
 LAW_TITLES = {"gaussian": "Gaussian", "t10": "Student t, 10 df", "exponential": "centred exponential"}

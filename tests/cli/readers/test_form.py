@@ -31,10 +31,7 @@ def growth(n=30, p=40, seed=0):
     return np.cumsum(rng.uniform(0.01, 1, (n, p)), axis=1)
 
 
-REAL = {
-    name: getattr(datasets, f"load_{name}")
-    for name in ("iris", "wine", "breast_cancer", "diabetes", "digits", "linnerud")
-}
+REAL = {name: getattr(datasets, f"load_{name}") for name in ("iris", "wine", "digits")}
 
 
 def real(name):
@@ -42,17 +39,11 @@ def real(name):
 
 
 MADE = {
-    "spectra": spectra(),
     "spectra in counts": np.round(65_000 * spectra()),
     "slopes": np.linspace(0, 1, 50) * np.random.default_rng(1).uniform(1, 9, (20, 1)),
-    "even slopes of whole numbers": np.arange(12) * np.arange(1, 21)[:, None],
-    "growth": growth(),
-    "growth that falls": -growth(),
     "growth that ends in a plateau": np.minimum(growth(), 8.0),
-    "sorted rows": np.sort(np.random.default_rng(2).standard_normal((30, 12)), axis=1),
     "sorted scores": np.sort(np.random.default_rng(2).integers(0, 30, (30, 8)), axis=1),
     "counting": np.arange(60).reshape(10, 6),
-    "times of runners": np.cumsum(np.random.default_rng(3).integers(50, 60, (20, 10)), axis=1),
     "rankings": np.array(list(permutations(range(1, 6)))),
     "an outlier first": np.vstack([40 + growth(1, 40), spectra(30, 40)]),
 }
@@ -81,15 +72,15 @@ def test_no_row_of_a_real_table_is_taken_for_a_header(tmp_path, name):
 @pytest.mark.parametrize("name", MADE)
 def test_no_row_of_a_made_table_is_taken_for_a_header(tmp_path, name):
     rows = MADE[name]
-    for first in range(len(rows)):
+    for first in range(0, len(rows), 5):
         found = table(tmp_path, np.vstack([rows[first:], rows[:first]]))
         assert found.names is None
         assert found.X.shape == rows.shape
 
 
-@pytest.mark.parametrize("name", HEADERS)
-@pytest.mark.parametrize("rows", [spectra(), 3 + 0.1 * growth(30, 60)], ids=["spectra", "growth"])
-def test_a_header_of_numbers_is_found_and_said(tmp_path, name, rows):
+@pytest.mark.parametrize(("place", "name"), list(enumerate(HEADERS)))
+def test_a_header_of_numbers_is_found_and_noted(tmp_path, place, name):
+    rows = [spectra(), 3 + 0.1 * growth(30, 60)][place % 2]
     found = table(tmp_path, rows, HEADERS[name])
     assert found.names == [str(number) for number in HEADERS[name].tolist()]
     np.testing.assert_array_equal(found.X, rows)
@@ -101,8 +92,7 @@ def test_a_header_of_numbers_is_found_and_said(tmp_path, name, rows):
     np.testing.assert_array_equal(as_data.X, np.vstack([HEADERS[name], rows]))
 
 
-@pytest.mark.parametrize("name", [name for name in REAL if name not in ("iris", "linnerud")])
-@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize(("name", "start"), [("wine", 0), ("digits", 1)])
 def test_the_numbers_that_pandas_writes_for_names(tmp_path, name, start):
     """Too few columns, as in iris, are not enough to tell."""
     rows = real(name)
@@ -111,7 +101,7 @@ def test_the_numbers_that_pandas_writes_for_names(tmp_path, name, start):
     np.testing.assert_array_equal(found.X, rows)
 
 
-def test_what_cannot_be_told_is_data_and_said(tmp_path):
+def test_a_doubtful_first_row_is_data_and_noted(tmp_path):
     masses = np.sort(np.random.default_rng(5).uniform(100, 900, 40)).round(2)
     counts = np.random.default_rng(6).poisson(500, (20, 40)) + 0.5
     found = table(tmp_path, counts, masses)
@@ -123,14 +113,14 @@ def test_what_cannot_be_told_is_data_and_said(tmp_path):
 
 
 @pytest.mark.parametrize("n_columns", [3, 8])
-def test_a_count_of_the_columns_is_never_read_as_data_in_silence(tmp_path, n_columns):
+def test_a_count_of_the_columns_is_noted(tmp_path, n_columns):
     rows = np.random.default_rng(7).integers(-2000, 2000, (20, n_columns))
     found = table(tmp_path, rows, np.arange(n_columns))
     assert found.names is None
     assert found.notes[0].startswith("the first row, 0, 1, 2, ..., is read as data; ")
 
 
-def test_a_row_of_text_and_numbers_is_a_header_but_said(tmp_path):
+def test_a_row_of_text_and_numbers_is_a_header_but_noted(tmp_path):
     (tmp_path / "x.csv").write_text("s1,2.5,1.5,3\ns2,3.5,4.5,1\ns3,1.0,2.0,1\n")
     found = read_table(tmp_path / "x.csv", id_column="1")
     assert found.X.shape == (2, 3)
