@@ -7,6 +7,7 @@ import pytest
 
 from attenua import alpha_from_mask_rate, mask_rate_from_alpha
 from attenua.masks import full_output_loss
+from tests.helpers import in_turn
 
 
 def loss_over_all_masks(U, X, mask_rate, groups):
@@ -29,8 +30,7 @@ def random_frame(rng, d, p):
 PARTITIONS = [None, [[0, 1], [2, 3, 4], [5]], [[5, 0], [4, 1], [3, 2]], [[0, 1, 2, 3, 4, 5]]]
 
 
-@pytest.mark.parametrize("groups", PARTITIONS)
-@pytest.mark.parametrize("mask_rate", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize(("groups", "mask_rate"), in_turn(PARTITIONS, [0.0, 0.3, 0.9]))
 def test_loss_equals_exhaustive_enumeration(groups, mask_rate):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((7, 6)) * [1, 2, 3, 1, 2, 3]
@@ -40,8 +40,7 @@ def test_loss_equals_exhaustive_enumeration(groups, mask_rate):
     assert actual == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("groups", PARTITIONS[:3])
-@pytest.mark.parametrize("mask_rate", [0.2, 0.7])
+@pytest.mark.parametrize(("groups", "mask_rate"), in_turn(PARTITIONS[:3], [0.2, 0.7]))
 def test_leading_subspace_beats_random_projectors(groups, mask_rate):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((20, 6)) @ rng.standard_normal((6, 6))
