@@ -5,8 +5,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.registry import checked_strength
-from attenua._correct.strengths import checked_strengths
+from attenua._correct.registry import checked_alphas, checked_strength
 from attenua._data.folds import checked_stream_folds
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
@@ -367,7 +366,7 @@ class AttenuatedPCACV(CrossValidated):
         return self
 
     def _alphas(self) -> Array:
-        return checked_strengths(self.alphas)
+        return checked_alphas(self.alphas)
 
     def _answer(self) -> Answer:
         words = strengths_in_words({"attenuation": self.alpha_})

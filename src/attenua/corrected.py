@@ -32,9 +32,9 @@ from attenua._estimate.words import (
     strengths_in_words,
     verdict,
 )
-from attenua._select.noise import gain_error, variance_noise
+from attenua._select.comparison import gain_error
 from attenua._select.rule import PCA, CorrectedRule, mean_subspace, pca_subspace, same_subspace
-from attenua._select.search import StepSearch
+from attenua._select.search import StepSearch, variance_noise
 from attenua._select.steps import Steps
 
 
