@@ -255,8 +255,6 @@ class MaskedTargetPCACV(CrossValidated):
     _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
         "mask_rates_": Kind.GRID,
         "mask_rate_": Kind.NUMBER,
-        "cv_risk_": Kind.GRID,
-        "cv_risk_folds_": Kind.GRID,
     }
 
     def __init__(
@@ -305,8 +303,6 @@ class MaskedTargetPCACV(CrossValidated):
         return {
             "mask_rates_": result.strengths,
             "mask_rate_": result.strengths[taken],
-            "cv_risk_": result.risk,
-            "cv_risk_folds_": result.risk_folds,
         }
 
 
