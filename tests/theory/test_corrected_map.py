@@ -8,7 +8,7 @@ import pytest
 from definitions import SECOND, STEPS, corrected, kernel, line
 from designs import gaussian_cubature, moving
 
-from attenua._correct.neighbours import column_smoother
+from attenua._correct.columns import column_smoother
 from attenua.theory import CorrectionMap, Population, RowNoise, Strengths, corrected_map, when
 from attenua.theory.laws import Gaussian
 from attenua.theory.samples import fitted_risks

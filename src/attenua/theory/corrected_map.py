@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.neighbours import Smoother
+from attenua._correct.columns import Smoother
 from attenua._correct.registry import CORRECTIONS, Strengths, checked_grids, checked_strength
 from attenua._correct.tempering import powers
 from attenua._data.checks import real_numbers
