@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.linalg import expm
 from sklearn.feature_extraction.image import grid_to_graph
 
-from attenua._correct.neighbours import column_smoother
+from attenua._correct.columns import column_smoother
 from tests.helpers import in_turn
 
 P = 24

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.linalg import expm
 
+from attenua._correct.columns import column_smoother
 from attenua._correct.damping import DampedMoments
-from attenua._correct.neighbours import column_smoother
 from attenua._correct.smoothing import SmoothedMoments, smoothed, smoothed_matrix
 from attenua._data.rows import HostRows
 from attenua._solve.family import MatrixFamily
