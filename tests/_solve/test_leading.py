@@ -14,7 +14,7 @@ from attenua._select.rule import attenuation_rule
 from attenua._solve import tuning
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
-from tests.helpers import covariance, exact_components, in_turn, sine, spiked_rows, within
+from tests.helpers import covariance, exact_components, sine, spiked_rows, within
 
 STRENGTHS = np.linspace(0, 1, 7)
 
@@ -215,7 +215,13 @@ def test_a_full_basis_is_shrunk_and_goes_on(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("n", "width", "as_rows"), in_turn([30, 900], [3, 290], [np.asarray, sp.csr_array], times=2)
+    ("n", "width", "as_rows"),
+    [
+        (30, 3, np.asarray),
+        (30, 290, sp.csr_array),
+        pytest.param(900, 3, sp.csr_array, marks=pytest.mark.slow),
+        pytest.param(900, 290, np.asarray, marks=pytest.mark.slow),
+    ],
 )
 def test_feature_groups(n, width, as_rows):
     X = spiked_rows(n, 600, rank=4)
