@@ -164,8 +164,8 @@ class ResultStore:
 def read_results(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the stored results as a tidy frame, and the settings that made them.
 
-    Rows come in a fixed order, whatever the order in which subsamples finished. A correction that is newer than
-    a fit has strength 0 in it.
+    Rows come in a fixed order, whatever the order in which subsamples finished. A correction that is newer
+    than a fit has strength 0 in it.
     """
     with _opened(path) as connection:
         frame = pd.read_sql_query(f"SELECT * FROM results ORDER BY {', '.join(KEY)}, method", connection)
