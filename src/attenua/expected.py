@@ -136,20 +136,7 @@ def expected_gain(X: Any, n_components: int, *, neighbours: Neighbours = None) -
 
 
 def traits_of(X: Array, n_components: int) -> dict[str, float]:
-    """Return what a sample is compared by. Columns that do not vary are not looked at.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-    n_components : int
-        Rank.
-
-    Returns
-    -------
-    dict
-        A number for each of rows, columns, rank, tails, spread and gap.
-    """
+    """Return the numbers that a sample is compared by, from the columns that vary."""
     centred = X - X.mean(axis=0)
     largest = np.abs(centred).max(axis=0)
     centred, largest = centred[:, largest > 0], largest[largest > 0]
@@ -180,11 +167,7 @@ def traits_of(X: Array, n_components: int) -> dict[str, float]:
 class Cells:
     """Cells with known gains, and the space in which they are compared.
 
-    Parameters
-    ----------
-    records : sequence of mappings
-        For each cell the name of its ``data`` set, whether its columns are ``ordered``, its traits, its
-        ``gain``.
+    A record has the name of the ``data`` set, its traits, its ``gain``, and whether columns are ``ordered``.
     """
 
     def __init__(self, records: Sequence[Mapping[str, Any]]):

@@ -46,15 +46,7 @@ _NEAREST_TO_MEAN = 0.1
 
 
 def row_tempered(rows: Reweighting, strengths: Sequence[float]) -> list[Splits]:
-    """Return, for every strength above 0, the splits with row tempering.
-
-    Parameters
-    ----------
-    rows : Reweighting
-        Rows that can be read again.
-    strengths : sequence of float
-        From above 0 to 1.
-    """
+    """Return, for every strength above 0, the splits with row tempering."""
     if rows.has_few_rows:
         return rows.with_pair_weights([partial(pair_weights, strength=strength) for strength in strengths])
     nearest = _NEAREST_TO_MEAN / rows.weight

@@ -1,4 +1,4 @@
-"""Components of a subspace: turned, ordered, signed and measured as a user of PCA expects."""
+"""Components of a subspace: rotated, ordered, signed and measured as a user of PCA expects."""
 
 import warnings
 from dataclasses import dataclass
@@ -17,21 +17,11 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PrincipalAxes:
-    """A subspace turned so that scores are uncorrelated and ordered by variance.
+    """A basis of a subspace in which scores are uncorrelated and ordered by variance."""
 
-    Attributes
-    ----------
-    components : array of shape (n_components, n_features)
-        Orthonormal rows; the loading of largest magnitude in each is positive.
-    explained_variance : ndarray of shape (n_components,)
-        Variance of the scores in the data's own units, divided by n - 1.
-    explained_variance_ratio : ndarray of shape (n_components,)
-        The same as a part of the total variance.
-    """
-
-    components: Any
-    explained_variance: Array
-    explained_variance_ratio: Array
+    components: Any  # orthonormal rows; the loading of largest magnitude in each is positive
+    explained_variance: Array  # variances of the scores in the data's own units, divided by n - 1
+    explained_variance_ratio: Array  # the same as parts of the total variance
 
 
 def principal_axes(moments: Moments, subspace: Subspace) -> PrincipalAxes:
@@ -52,7 +42,7 @@ def _signed(components: Any) -> Any:
     # Loadings within rounding of the largest count as equal, so that the sign is the same on every machine.
     is_largest = magnitudes >= (1 - 1e-6) * xp.max(magnitudes, axis=1, keepdims=True)
     first = xp.argmax(xp.astype(is_largest, xp.int8), axis=1)
-    # One index into all loadings: the checks of scikit-learn 1.6 know no take_along_axis.
+    # One index into all loadings: scikit-learn 1.6 tests without take_along_axis.
     count, length = components.shape
     starts = length * xp.arange(count, device=components.device)
     largest = xp.take(xp.reshape(components, (-1,)), starts + first, axis=0)

@@ -1,7 +1,7 @@
 """The fitted attributes, in one table: what each is, and how it is stored.
 
-Whoever sets, forgets, computes late, saves or loads fitted attributes reads this table. A new attribute is
-one new entry.
+All code that sets, deletes, saves or loads fitted attributes reads this table. A new attribute is one new
+entry.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -43,19 +43,7 @@ SUBSPACE = {
 
 
 def store(estimator: Any, values: Mapping[str, Any], like: Any, dtype: type) -> None:
-    """Set fitted attributes, each as its kind says.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its class has the table ``_fitted``.
-    values : mapping of str to array or number
-        Attributes and their values.
-    like : array
-        Of the library and on the device that arrays are to be of.
-    dtype : type
-        ``numpy.float32`` or ``numpy.float64``.
-    """
+    """Set fitted attributes, each as its kind requires; arrays get the library and device of `like`."""
     table = type(estimator)._fitted
     for name, value in values.items():
         setattr(estimator, name, _as_kind(table[name], value, like, dtype))
@@ -69,9 +57,9 @@ def forget(estimator: Any) -> None:
 
 @contextmanager
 def fit_from_nothing(estimator: Any) -> Iterator[None]:
-    """Forget what was fitted; a fit that fails or is broken off leaves the estimator as it was before."""
+    """Forget what was fitted; a fit that fails or is interrupted leaves the estimator as it was before."""
     with all_or_nothing(estimator):
-        # Whatever scikit-learn's convention calls fitted, columns included, and the sums of batches.
+        # All that scikit-learn's convention calls fitted, columns included, and the sums of batches.
         for name in list(vars(estimator)):
             if name == "_stream" or (name.endswith("_") and not name.startswith("_")):
                 del vars(estimator)[name]
@@ -80,7 +68,7 @@ def fit_from_nothing(estimator: Any) -> Iterator[None]:
 
 @contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Put all attributes back as they were if what is done to them fails or is broken off."""
+    """Restore all attributes if the block fails or is interrupted."""
     before = dict(vars(estimator))
     try:
         yield

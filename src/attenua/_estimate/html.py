@@ -23,21 +23,7 @@ def result_html(
     curve: tuple[ArrayLike, ArrayLike, str] | None = None,
     mark_least: bool = True,
 ) -> str:
-    """Return a result as HTML.
-
-    Parameters
-    ----------
-    title : str
-        What it is.
-    facts : sequence of (str, str)
-        Names and values.
-    head, rows : sequences
-        The table.
-    curve : (x, y, label), optional
-        A small picture; the label says what it shows, also to those who do not see it.
-    mark_least : bool, default=True
-        Whether to mark the smallest value of the curve.
-    """
+    """Return a result as HTML: title, facts, a folded table, and a small curve (x, y, label) if given."""
     heads = "".join(f'<th scope="col" {_CELL}>{escape(cell)}</th>' for cell in head)
     body = "".join(
         "<tr>" + "".join(f"<td {_CELL}>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows

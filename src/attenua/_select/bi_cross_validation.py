@@ -14,22 +14,9 @@ ROUNDING = 1e-12
 def partition_errors(
     X: Array, row_sets: Sequence[NDArray[np.intp]], column_sets: Sequence[NDArray[np.intp]], max_rank: int
 ) -> Array:
-    """Return the squared error of each rank, summed over all blocks that are held out in turn.
+    """Return the squared error of ranks 0 to `max_rank`, summed over all blocks that are held out in turn.
 
     Columns are centred on the rows that are held in.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-    row_sets, column_sets : sequences of ndarray of int
-        Two partitions: numbers of rows, and of columns.
-    max_rank : int
-        Largest rank.
-
-    Returns
-    -------
-    ndarray of shape (max_rank + 1,)
     """
     total = np.zeros(max_rank + 1)
     for rows in row_sets:
@@ -48,18 +35,9 @@ def partition_errors(
 
 
 def block_errors(A: Array, B: Array, C: Array, D: Array, max_rank: int) -> Array:
-    r"""Return the squared Frobenius norm of :math:`A - B \hat D_k^+ C` for every rank k up to the largest.
+    r"""Return the squared Frobenius norm of :math:`A - B \hat D_k^+ C` for every rank k from 0 to `max_rank`.
 
-    Parameters
-    ----------
-    A, B, C, D : ndarray
-        The held-out block, the rest of its rows, the rest of its columns, and the block held in.
-    max_rank : int
-        Largest rank.
-
-    Returns
-    -------
-    ndarray of shape (max_rank + 1,)
+    A is the held-out block, B the rest of its rows, C the rest of its columns, and D the block held in.
     """
     if len(D) > D.shape[1]:  # the transpose has the same residual and the smaller Gram matrix
         return block_errors(A.T, C.T, B.T, D.T, max_rank)
@@ -77,17 +55,7 @@ def block_errors(A: Array, B: Array, C: Array, D: Array, max_rank: int) -> Array
 
 
 def least_error(errors: Array) -> int:
-    """Return the rank of the least mean error; of equal ones the smallest.
-
-    Parameters
-    ----------
-    errors : ndarray of shape (n_repeats, n_ranks)
-        Of ranks 0, 1, ..., one row for each partition.
-
-    Returns
-    -------
-    int
-    """
+    """Return the rank of the least mean error (a row for each partition); of equal ones the smallest."""
     mean = errors.mean(axis=0)
     return int(np.argmax(mean <= mean.min() + ROUNDING * mean[0]))
 
@@ -97,15 +65,6 @@ def guarded_least_error(errors: Array) -> int:
 
     It is clearly worse if its error is larger by more than one standard deviation of the difference over
     partitions. Partitions share their rows, so the deviation is not divided by the root of their number.
-
-    Parameters
-    ----------
-    errors : ndarray of shape (n_repeats, n_ranks)
-        Of ranks 0, 1, ..., one row for each partition.
-
-    Returns
-    -------
-    int
     """
     worse = errors - errors[:, [least_error(errors)]]
     return int(np.argmax(worse.mean(axis=0) <= worse.std(axis=0) + ROUNDING * errors[:, 0].mean()))

@@ -14,15 +14,6 @@ def spectrum(X: Array) -> Array:
     """Return the eigenvalues of the covariance of centred rows, largest first, as parts of their sum.
 
     Those of rounding size are 0.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Centred rows.
-
-    Returns
-    -------
-    ndarray of shape (min(n_samples, n_features),)
     """
     gram = X @ X.T if len(X) < X.shape[1] else X.T @ X
     values = np.linalg.eigvalsh(gram)[::-1] / float(np.trace(gram))
@@ -31,21 +22,7 @@ def spectrum(X: Array) -> Array:
 
 
 def shuffled_thresholds(X: Array, n_repeats: int, random: np.random.Generator) -> Array:
-    """Return the 95% quantiles of the spectrum of X with each column shuffled on its own.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Centred rows.
-    n_repeats : int
-        Shuffled copies.
-    random : Generator
-        Shuffles.
-
-    Returns
-    -------
-    ndarray of shape (min(n_samples, n_features),)
-    """
+    """Return the 95% quantiles of the spectrum of X with each column shuffled on its own."""
     copies = [spectrum(random.permuted(X, axis=0)) for _ in range(n_repeats)]
     return np.quantile(copies, QUANTILE, axis=0)
 
@@ -55,15 +32,6 @@ def hard_threshold(X: Array) -> float:
 
     Their rule for unknown noise keeps a singular value above :math:`\lambda(\beta) / \sqrt{\mu_\beta}` times
     the median one, with :math:`\mu_\beta` the median of the Marchenko-Pastur law. Here it is squared.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Centred rows.
-
-    Returns
-    -------
-    float
     """
     sizes = (len(X) - 1, X.shape[1])  # centring takes one row's worth
     ratio = min(sizes) / max(sizes)
@@ -73,17 +41,7 @@ def hard_threshold(X: Array) -> float:
 
 
 def marchenko_pastur_median(ratio: float) -> float:
-    """Return the median of the Marchenko-Pastur law of unit variance.
-
-    Parameters
-    ----------
-    ratio : float
-        Columns over rows, in (0, 1].
-
-    Returns
-    -------
-    float
-    """
+    """Return the median of the Marchenko-Pastur law of unit variance, at a ratio (columns to rows) up to 1."""
     low, width = (1 - np.sqrt(ratio)) ** 2, 4 * np.sqrt(ratio)
     nodes, weights = np.polynomial.legendre.leggauss(200)
 

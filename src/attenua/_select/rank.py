@@ -16,22 +16,7 @@ _WHOLE_SPECTRUM = 4_000
 
 
 def resolve_rank(n_components: Any, moments: Splits, n_samples: int) -> int:
-    """Return the rank that `n_components` asks for.
-
-    Parameters
-    ----------
-    n_components : int, float or None
-        A rank; a fraction in (0, 1) of variance, resolved on the spectrum of ordinary PCA; or None.
-    moments : Splits
-        Moments of the rows; their total is asked for only to resolve a fraction.
-    n_samples : int
-        Number of rows.
-
-    Raises
-    ------
-    ValueError
-        If the rank is not possible with these rows and columns.
-    """
+    """Return the rank for `n_components`: a number, a fraction of PCA's variance, or None for all."""
     # A row of weight 2 stands for two rows, so weights can allow more components than rows, as in PCA.
     limit = min(max(n_samples, int(moments.weight)), moments.n_features)
     if n_components is None:
