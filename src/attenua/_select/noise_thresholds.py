@@ -41,7 +41,7 @@ def hard_threshold(X: Array) -> float:
 
 
 def marchenko_pastur_median(ratio: float) -> float:
-    """Return the median of the Marchenko-Pastur law of unit variance, at a ratio (columns to rows) up to 1."""
+    """Return the median of the Marchenko-Pastur law of unit variance; the ratio is columns over rows."""
     low, width = (1 - np.sqrt(ratio)) ** 2, 4 * np.sqrt(ratio)
     nodes, weights = np.polynomial.legendre.leggauss(200)
 
