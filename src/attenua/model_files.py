@@ -42,16 +42,8 @@ _CLASSES: dict[str, Any] = {
     cls.__name__: cls for cls in (AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV)
 }
 _JSON = "model.json"
-_JSON_KEYS = [
-    "format",
-    "version",
-    "class",
-    "parameters",
-    "parameters_as_arrays",
-    "parameters_as_text",
-    "fitted",
-    "feature_names",
-]
+_PARAMETERS = ("parameters", "parameters_as_arrays", "parameters_as_text")
+_JSON_KEYS = ("format", "version", "class", *_PARAMETERS, "fitted", "feature_names")
 # Members that hold a parameter: an array, or a sparse matrix in compressed rows.
 _DENSE, _SPARSE = ("values",), ("data", "indices", "indptr", "shape")
 # Splits given as ``cv`` go deepest: parameters, cv, a split, its rows, a row.
@@ -132,7 +124,7 @@ def model_bytes(estimator: Any) -> bytes:
         content = _pack(dict(zip(_JSON_KEYS, values, strict=True)), arrays)
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _read(Npz(archive))  # what can be saved can be loaded
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"this {name} cannot be saved: {error}.") from None
     return content
 
@@ -302,7 +294,8 @@ def _checked_header(npz: Npz) -> dict[str, Any]:
 
 def _checked_parameters(npz: Npz, header: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of the estimator; their values are checked when it is fitted again."""
-    plain, as_text = header["parameters"], header["parameters_as_text"]
+    plain: Any = header["parameters"]
+    as_text: Any = header["parameters_as_text"]
     require(isinstance(plain, dict) and isinstance(as_text, dict), "parameters are missing")
     as_arrays = {key: _array(npz, key, parts) for key, parts in header["parameters_as_arrays"].items()}
     known, given = set(_CLASSES[header["class"]]().get_params(deep=False)), [*plain, *as_text, *as_arrays]
@@ -311,7 +304,7 @@ def _checked_parameters(npz: Npz, header: dict[str, Any]) -> dict[str, Any]:
     require(fits, f"parameters must be {', '.join(sorted(known))}")
     require(all(isinstance(text, str) for text in as_text.values()), "parameters_as_text must be texts")
     require(isinstance(plain.get("whiten"), bool), "whiten must be true or false")
-    return plain | as_text | as_arrays
+    return {**plain, **as_text, **as_arrays}
 
 
 def _array(npz: Npz, key: str, parts: list[str]) -> Any:

@@ -1,4 +1,4 @@
-"""Whether the numbers of a model file are such as a fit produces: types, shapes, values that fit each other."""
+"""Whether the numbers of a model file could come from a fit: types, shapes, values that fit each other."""
 
 import math
 from collections.abc import Mapping
