@@ -27,8 +27,15 @@ from attenua._data.opening import FitData, checked_magnitude, checked_rows, stre
 from attenua._data.range import check_scores
 from attenua._data.streams import from_arrow, one_batch, refuse_batches
 from attenua._data.sums import partly_centred, row_blocks, sparse_squared_lengths, unit_for
-from attenua._estimate.axes import principal_axes, unbiased_total, warn_of_tie
-from attenua._estimate.fitted import SUBSPACE, Kind, all_or_nothing, forget, store
+from attenua._estimate.fitted import (
+    SUBSPACE,
+    Kind,
+    all_or_nothing,
+    forget,
+    store,
+    subspace_values,
+    warn_of_tie,
+)
 from attenua._estimate.html import facts_html
 from attenua._estimate.words import Answer
 from attenua._solve.subspace import Convergence, Subspace
@@ -193,29 +200,13 @@ class SubspaceTransformer(RowsTransformer):
 
     def _store(self, moments: Moments, subspace: Subspace, n_samples: int, dtype: type) -> None:
         """Set the fitted attributes from a subspace and the moments that it was found from."""
-        axes = principal_axes(moments, subspace)
-        rank = axes.components.shape[0]
-        # As many further eigenvalues as PCA's spectrum has, zeros included: scikit-learn's convention.
-        left_over = min(moments.n_features, max(int(moments.weight), 1)) - rank
-        squares = unbiased_total(moments) * (moments.weight - 1)  # of all rows, in the moments' unit
-        unexplained = max(1 - axes.explained_variance_ratio.sum(), 0) * unbiased_total(moments)
-        values = {
-            "components_": axes.components,
-            "mean_": moments.mean * moments.unit,
-            "explained_variance_": axes.explained_variance,
-            "explained_variance_ratio_": axes.explained_variance_ratio,
-            "singular_values_": moments.unit * np.sqrt(axes.explained_variance_ratio * squares),
-            "noise_variance_": in_data_units(unexplained / left_over, moments.unit) if left_over > 0 else 0,
-            "n_components_": rank,
-            "n_samples_": n_samples,
-            "shortfall_": subspace.shortfall,
-        }
+        values = subspace_values(moments, subspace) | {"n_samples_": n_samples}
         store(self, values, moments.mean, dtype)
         if subspace.convergence is not None:
             self._store_convergence(subspace.convergence)
         # With n_components=None the user made no cut, so there is nothing to warn of.
         if subspace.tied and self.n_components is not None:
-            warn_of_tie(rank)
+            warn_of_tie(self.n_components_)
 
     @property
     def loadings_(self) -> NDArray[Any]:

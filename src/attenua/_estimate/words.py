@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NamedTuple
 
+from attenua._correct.registry import CORRECTIONS
 from attenua._select.steps import Step
 
 # What a paired gain says of itself.
@@ -39,7 +40,7 @@ def listed(words: Sequence[str]) -> str:
 
 def spoken(correction: str) -> str:
     """Return what a correction is called in a sentence."""
-    return correction.replace("_", " ")
+    return CORRECTIONS[correction].label
 
 
 def capitalised(sentence: str) -> str:
