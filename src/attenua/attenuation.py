@@ -36,7 +36,7 @@ class AttenuatedPCA(RuleTransformer):
         T_\alpha = S - \alpha\,\mathrm{diag}(S), \qquad 0 \le \alpha \le 1,
 
     where :math:`S` is the sample covariance. Strength 0 is ordinary PCA, strength 1 is hollowed PCA. Inside
-    the subspace the components are turned so that scores are uncorrelated and ordered by variance, as in PCA.
+    the subspace the components are rotated: scores are uncorrelated and ordered by variance, as in PCA.
 
     Parameters
     ----------
@@ -58,26 +58,19 @@ class AttenuatedPCA(RuleTransformer):
         Orthonormal rows that span the subspace, ordered by explained variance.
     mean_ : ndarray of shape (n_features,)
         Mean of the fitted rows.
-    explained_variance_ : ndarray of shape (n_components,)
-        Variance of the scores on each component, divided by n - 1.
-    explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same, as a part of the total variance.
+    explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
+        Variance of the scores on each component, divided by n - 1, and the same as a part of the total.
     singular_values_ : ndarray of shape (n_components,)
         Norms of the score vectors.
     noise_variance_ : float
         Mean variance of the directions left out.
     loadings_ : ndarray of shape (n_features, n_components)
-        ``components_.T * sqrt(explained_variance_)``: the covariances of the reconstructed columns with the
-        scores scaled to unit variance.
-    n_components_ : int
-        Number of components.
-    n_samples_ : int
-        Number of fitted rows.
+        ``components_.T * sqrt(explained_variance_)``.
+    n_components_, n_samples_, n_features_in_ : int
+        Numbers of components, of fitted rows and of columns.
     shortfall_ : float
         Bound on what the solver may have missed: the exact subspace at this strength explains at most this
         part of the total variance more, unless a leading direction was overlooked. 0 where LAPACK was used.
-    n_features_in_ : int
-        Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where the fitted data had names.
 
@@ -201,21 +194,16 @@ class AttenuatedPCACV(CrossValidated):
         Orthonormal rows that span the subspace, ordered by explained variance.
     mean_ : ndarray of shape (n_features,)
         Mean of the fitted rows.
-    explained_variance_ : ndarray of shape (n_components,)
-        Variance of the scores on each component, divided by n - 1.
-    explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same, as a part of the total variance.
+    explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
+        Variance of the scores on each component, divided by n - 1, and the same as a part of the total.
     singular_values_ : ndarray of shape (n_components,)
         Norms of the score vectors.
     noise_variance_ : float
         Mean variance of the directions left out.
     loadings_ : ndarray of shape (n_features, n_components)
-        ``components_.T * sqrt(explained_variance_)``: the covariances of the reconstructed columns with the
-        scores scaled to unit variance.
-    n_components_ : int
-        Number of components.
-    n_samples_ : int
-        Number of fitted rows.
+        ``components_.T * sqrt(explained_variance_)``.
+    n_components_, n_samples_, n_features_in_ : int
+        Numbers of components, of fitted rows and of columns.
     shortfall_ : float
         Bound on what the solver may have missed: the exact subspace at this strength explains at most this
         part of the total variance more, unless a leading direction was overlooked. 0 where LAPACK was used.
@@ -223,8 +211,6 @@ class AttenuatedPCACV(CrossValidated):
         Which rows were held out together, in words.
     held_out_ratio_ : float
         Mean over the splits of held-out rows per training row. Standard errors of gains depend on it.
-    n_features_in_ : int
-        Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where the fitted data had names.
 

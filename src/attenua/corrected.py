@@ -84,26 +84,19 @@ class CorrectedPCA(RuleTransformer):
         Orthonormal rows that span the subspace, ordered by explained variance.
     mean_ : ndarray of shape (n_features,)
         Mean of the fitted rows.
-    explained_variance_ : ndarray of shape (n_components,)
-        Variance of the scores on each component, divided by n - 1.
-    explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same, as a part of the total variance.
+    explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
+        Variance of the scores on each component, divided by n - 1, and the same as a part of the total.
     singular_values_ : ndarray of shape (n_components,)
         Norms of the score vectors.
     noise_variance_ : float
         Mean variance of the directions left out.
     loadings_ : ndarray of shape (n_features, n_components)
-        ``components_.T * sqrt(explained_variance_)``: the covariances of the reconstructed columns with the
-        scores scaled to unit variance.
-    n_components_ : int
-        Number of components.
-    n_samples_ : int
-        Number of fitted rows.
+        ``components_.T * sqrt(explained_variance_)``.
+    n_components_, n_samples_, n_features_in_ : int
+        Numbers of components, of fitted rows and of columns.
     shortfall_ : float
         Bound on what the solver may have missed: the exact subspace explains at most this part of the total
         of T more, unless a leading direction was overlooked. 0 where LAPACK was used.
-    n_features_in_ : int
-        Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where the fitted data had names.
 
@@ -282,21 +275,16 @@ class CorrectedPCACV(CrossValidated):
         Orthonormal rows that span the subspace, ordered by explained variance.
     mean_ : ndarray of shape (n_features,)
         Mean of the fitted rows.
-    explained_variance_ : ndarray of shape (n_components,)
-        Variance of the scores on each component, divided by n - 1.
-    explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same, as a part of the total variance.
+    explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
+        Variance of the scores on each component, divided by n - 1, and the same as a part of the total.
     singular_values_ : ndarray of shape (n_components,)
         Norms of the score vectors.
     noise_variance_ : float
         Mean variance of the directions left out.
     loadings_ : ndarray of shape (n_features, n_components)
-        ``components_.T * sqrt(explained_variance_)``: the covariances of the reconstructed columns with the
-        scores scaled to unit variance.
-    n_components_ : int
-        Number of components.
-    n_samples_ : int
-        Number of fitted rows.
+        ``components_.T * sqrt(explained_variance_)``.
+    n_components_, n_samples_, n_features_in_ : int
+        Numbers of components, of fitted rows and of columns.
     shortfall_ : float
         Bound on what the solver may have missed: exact subspaces at the same strengths explain at most this
         part of the total more, unless a leading direction was overlooked. 0 where LAPACK was used.
@@ -304,8 +292,6 @@ class CorrectedPCACV(CrossValidated):
         Which rows were held out together, in words.
     held_out_ratio_ : float
         Mean over the splits of held-out rows per training row. Standard errors of gains depend on it.
-    n_features_in_ : int
-        Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where the fitted data had names.
 

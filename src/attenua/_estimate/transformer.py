@@ -1,4 +1,4 @@
-"""What every estimator of a subspace shares once the subspace is known."""
+"""What every estimator of a subspace does once the subspace is found."""
 
 import warnings
 from types import SimpleNamespace

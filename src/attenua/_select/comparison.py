@@ -88,8 +88,8 @@ def held_out_risks(
         if side_by_side == 1:
             # Nothing runs side by side, and joblib would add a quarter to the time of small problems.
             return [_held_out_risk(pair, rule_of(pair.number), rank, keep) for pair in moments.pairs()]
-        # Threads are a hint: another backend that the user asked for gets the moments sent.
-        # joblib's own: scikit-learn's workers replace the filters of warnings, which all threads share.
+        # Threads are a hint: another backend that the user chose gets the moments sent. This is joblib's own
+        # Parallel, since scikit-learn's workers replace the filters of warnings, which all threads share.
         config = sklearn.get_config()
         folds = Parallel(n_jobs=side_by_side, prefer="threads", pre_dispatch=side_by_side, batch_size=1)(
             delayed(_in_worker)(config, pair, rule_of(pair.number), rank, keep) for pair in moments.pairs()
