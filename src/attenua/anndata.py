@@ -230,7 +230,7 @@ def _checked_groups(adata: Any, groups: Any) -> NDArray[np.intp] | None:
         labels = np.asarray(labels)
     encoded = encode_labels(labels, "groups")
     if encoded.max() == 0:
-        raise ValueError("groups has one label only; to hold out groups takes two or more.")
+        raise ValueError("groups has one label only; holding out groups takes two or more.")
     return encoded
 
 

@@ -107,7 +107,7 @@ class AttenuatedPCA(RuleTransformer):
 
         The subspace of all rows so far is computed when it is next used, so many batches cost no more
         eigenproblems than one. A batch that is refused leaves the estimator as it was. After a ``fit`` to
-        rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it goes on.
+        rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it continues.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class AttenuatedPCACV(CrossValidated):
     whiten : bool, default=False
         Scale the scores to unit variance.
     n_jobs : int or None, default=None
-        How many splits run side by side, in threads. None spreads the threads of BLAS over the splits.
+        How many splits run in parallel, in threads. None spreads the threads of BLAS over the splits.
     random_state : int, RandomState or None, default=None
         Shuffles the repetitions.
 
@@ -186,8 +186,8 @@ class AttenuatedPCACV(CrossValidated):
     cv_risk_folds_ : ndarray of shape (n_splits, n_alphas)
         The same for each split.
     gain_ : float
-        Part of PCA's held-out risk that the chosen strength removes. The same splits chose it, so it
-        flatters; see :func:`paired_gain`.
+        Part of PCA's held-out risk that the chosen strength removes. The same splits chose it, so it is
+        optimistic; see :func:`paired_gain`.
     verdict_ : str
         What came out, in a sentence.
     components_ : ndarray of shape (n_components, n_features)
@@ -284,7 +284,7 @@ class AttenuatedPCACV(CrossValidated):
         Nothing is chosen until a fitted attribute or method is next used: then cross-validation runs over all
         rows so far, as :meth:`fit` would. A batch that is refused leaves the estimator as it was. After a
         ``fit`` to rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it
-        goes on.
+        continues.
 
         Parameters
         ----------

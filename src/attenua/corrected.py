@@ -149,7 +149,7 @@ class CorrectedPCA(RuleTransformer):
 
         The subspace of all rows so far is computed when it is next used, so many batches cost no more
         eigenproblems than one. A batch that is refused leaves the estimator as it was. After a ``fit`` to
-        rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it goes on.
+        rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it continues.
 
         Parameters
         ----------
@@ -213,8 +213,8 @@ class CorrectedPCACV(CrossValidated):
     errors. Often no correction does, and the answer is PCA.
 
     The whole choice is made again without each split. Each of these choices is fitted to all rows, and the
-    components span the leading subspace of the mean of their projectors. So a choice that hangs on a few rows
-    is taken only in part.
+    components span the leading subspace of the mean of their projectors. So a choice that a few rows
+    decide counts only in part.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ class CorrectedPCACV(CrossValidated):
     whiten : bool, default=False
         Scale the scores to unit variance.
     n_jobs : int or None, default=None
-        How many splits run side by side, in threads. None spreads the threads of BLAS over the splits.
+        How many splits run in parallel, in threads. None spreads the threads of BLAS over the splits.
     random_state : int, RandomState or None, default=None
         Shuffles the repetitions.
 
@@ -253,17 +253,17 @@ class CorrectedPCACV(CrossValidated):
     corrections_ : dict of str to float
         Strength of each correction that all splits together choose; all 0 is ordinary PCA.
     choices_ : list of dict
-        The choice without each split. These are averaged; if they differ, the rows do not speak clearly.
+        The choice without each split. These are averaged; if they differ, the choice is uncertain.
     steps_ : Steps
         What each step compared: strengths, risks, gain, standard error, whether it was taken and why, also by
         name: ``steps_["smoothing"]``. It prints as a table, and ``pandas.DataFrame(steps_)`` is one.
     verdict_ : str
         What came out, in a sentence.
     gain_ : float
-        Part of PCA's held-out risk that ``corrections_`` removes. The same splits chose it, so it flatters.
+        Part of PCA's held-out risk that ``corrections_`` removes. The same splits chose it: it is optimistic.
     left_out_gain_ : float
         The same, with every split judged by the choice made without it: what to expect of new rows. With
-        repeated folds it still flatters, since the rows of a split are held out in other repetitions too.
+        repeated folds it is still optimistic, since rows of a split are held out in other repetitions too.
         With two splits or fewer it equals ``gain_``.
     candidates_ : list of dict
         Strengths of all candidates that were compared, by name, PCA first.
@@ -370,7 +370,7 @@ class CorrectedPCACV(CrossValidated):
         Nothing is chosen until a fitted attribute or method is next used: then cross-validation runs over all
         rows so far, as :meth:`fit` would, without row tempering. A batch that is refused leaves the estimator
         as it was. After a ``fit`` to rows in memory, whose sums are not kept, this starts again and warns;
-        after ``fit([X])`` it goes on.
+        after ``fit([X])`` it continues.
 
         Parameters
         ----------

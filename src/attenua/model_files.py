@@ -72,7 +72,7 @@ def save_model(estimator: Any, path: str | os.PathLike[str], *, force: bool = Fa
 
     See Also
     --------
-    load_model : The way back.
+    load_model : Reads the file.
 
     Notes
     -----
@@ -164,7 +164,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
     See Also
     --------
-    save_model : The way there.
+    save_model : Writes the file.
 
     Notes
     -----
@@ -242,7 +242,7 @@ def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
     return packed.getvalue()
 
 
-# --- reading, where nothing is believed -------------------------------------------------------------------
+# --- reading, where nothing is trusted --------------------------------------------------------------------
 
 
 def _read(npz: Npz) -> Any:
@@ -279,7 +279,7 @@ def _checked_header(npz: Npz) -> dict[str, Any]:
     known = type(version) is int and version == VERSION
     require(known, f"it has version {_brief(version)} of the format, not {VERSION}; {_AGAIN}")
     known = isinstance(name, str) and name in _CLASSES
-    require(known, f"it holds a {_brief(name)}, which is not known")
+    require(known, f"it holds a {_brief(name)}, which attenua does not save")
     require(set(header) == set(_JSON_KEYS), f"{_JSON} must have the keys {', '.join(sorted(_JSON_KEYS))}")
     require(isinstance(header["fitted"], dict), "the fitted numbers are missing")
     stored = header["parameters_as_arrays"]

@@ -154,7 +154,7 @@ def _checked_adjacency(neighbours: Any, n_features: int) -> Any:
     if given.ndim != 2:
         raise ValueError(f"{_EXPECTED}; got an array of {given.ndim} dimensions.")
     weights = sp.csr_array(given, copy=True)
-    weights.data = real_numbers(weights.data, _EXPECTED, booleans=True)  # which sparse ones may not be
+    weights.data = real_numbers(weights.data, _EXPECTED, booleans=True)  # sparse ones may hold objects
     if weights.shape != (n_features, n_features):
         raise ValueError(
             f"neighbours must be an adjacency matrix of the {n_features} columns, of shape "

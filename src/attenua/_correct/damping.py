@@ -18,8 +18,8 @@ from attenua._data.opening import FitData
 LARGEST_DAMPED = 4_000
 # On the host a matrix is damped in tiles that stay in cache.
 _TILE = 256
-# A bound of the eigenvalues takes this many products. For what they overlook it is lowered by parts of the
-# smallest and of the largest value that they found.
+# A bound of the eigenvalues takes this many products. They may miss the smallest eigenvalue, so the bound is
+# lowered by parts of the smallest and of the largest value that they found.
 _STEPS, _OF_SMALLEST, _OF_LARGEST = 24, 0.1, 3e-4
 
 

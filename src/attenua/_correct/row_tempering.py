@@ -84,6 +84,6 @@ ROW_TEMPERING = Correction(
     weakens="long rows",
     how="A few long rows can make most of a covariance. At strength k a row, or the difference of two rows "
     "where they are few, counts with its length to the power 1 − k; at 1 all are equally long.",
-    price="It trusts that rows have heavy tails or outliers. Where they do not, it wastes a little of them.",
+    price="It trusts that rows have heavy tails or outliers. Where they have none, it loses some accuracy.",
     colour="#3f8f8c",
 )

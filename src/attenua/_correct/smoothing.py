@@ -124,8 +124,8 @@ class SmoothedMoments(Moments):
 
     @property
     def _is_formed(self) -> bool:
-        # To smooth some vectors costs less than to smooth the matrix; but not on a device, from where they
-        # would go to the host and back every time.
+        # Smoothing some vectors costs less than smoothing the matrix, except on a device: they would go to
+        # the host and back every time.
         return self.forms_covariance and self.xp is not np
 
     def image(self, V: Any) -> Any:
@@ -184,7 +184,7 @@ class SmoothedMoments(Moments):
         With factors, of the rows whose columns are multiplied by them.
         """
         if factors is None:
-            # To smooth twice is to smooth once, by a kernel of twice the variance.
+            # Smoothing twice equals smoothing once, by a kernel of twice the variance.
             twice = np.sqrt(2) * self._strength
             rows = (self._base.lift(units) for units in self._units(self._n_rows))
             products = [self._base.image(self._smoother.smooth(some, twice)) for some in rows]

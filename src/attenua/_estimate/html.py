@@ -1,6 +1,6 @@
 """Results in a notebook: a title, a few facts, a small curve and a folded table.
 
-Colours that are not set come from the page around, so that results read well in light and dark notebooks.
+Colours that are not set are inherited from the page, so that results suit light and dark notebooks.
 """
 
 from collections.abc import Sequence

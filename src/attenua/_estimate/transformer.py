@@ -48,6 +48,7 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     n_components_: int
     n_features_in_: int
     feature_names_in_: NDArray[Any]
+    _array_api_support: ClassVar[bool] = False
 
     if TYPE_CHECKING:  # scikit-learn has no types
 
@@ -110,6 +111,7 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = self._array_api_support
         return tags
 
 
@@ -133,7 +135,6 @@ class SubspaceTransformer(RowsTransformer):
     n_samples_: int
     shortfall_: float
     _fitted: ClassVar[dict[str, Kind]] = SUBSPACE
-    _array_api_support: ClassVar[bool] = False
 
     def _check_parameters(self) -> None:
         """Raise for parameters that are wrong whatever the rows are."""
@@ -150,7 +151,7 @@ class SubspaceTransformer(RowsTransformer):
             self._stream = data.stream
 
     def __getattr__(self, name: str) -> Any:
-        # Python asks here only for what is not set: a fitted attribute after a batch, or a mistake.
+        # Called only for what is not set: a fitted attribute after a batch, or a mistake.
         if name in type(self)._fitted and "_stream" in vars(self):
             try:
                 with all_or_nothing(self):
@@ -164,11 +165,6 @@ class SubspaceTransformer(RowsTransformer):
     def __sklearn_is_fitted__(self) -> bool:
         return "components_" in vars(self) or "_stream" in vars(self)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = self._array_api_support
-        return tags
-
     def _add_batch(
         self,
         X: Any,
@@ -177,12 +173,12 @@ class SubspaceTransformer(RowsTransformer):
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        """Check a batch and add it; a batch that is refused, or breaks off, changes nothing."""
+        """Check a batch and add it; a batch that is refused or interrupted changes nothing."""
         self._check_parameters()
         if "_stream" not in vars(self) and "components_" in vars(self):
             warnings.warn(
                 "partial_fit starts again: this estimator was fitted to rows in memory, and their sums were "
-                "not kept. To go on from them, fit them as a batch: fit([X]).",
+                "not kept. To continue from them, fit them as a batch: fit([X]).",
                 stacklevel=caller_level(),
             )
         with all_or_nothing(self):
@@ -246,7 +242,7 @@ class SubspaceTransformer(RowsTransformer):
             return lazy_rows(self, X, "transform", self.n_components_)
         check_same_place(self, X, "transform")
         X = checked_rows(self, X)
-        with _looked_at_afterwards():
+        with _quiet_overflow():
             scores = self._centred_product(X, self.components_.T)
             scores = scores / asarray_like(scores, self._scale(), scores.dtype) if self.whiten else scores
         return check_scores(scores, "transform")
@@ -272,7 +268,7 @@ class SubspaceTransformer(RowsTransformer):
         xp = array_namespace(scores)
         dtype = xp.float32 if scores.dtype == self.components_.dtype == xp.float32 else xp.float64
         scores, W, mean = (xp.astype(a, dtype) for a in (scores, self.components_, self.mean_))
-        with _looked_at_afterwards():
+        with _quiet_overflow():
             rows = (scores * xp.astype(self._scale(), dtype) if self.whiten else scores) @ W + mean
         return check_scores(rows, "inverse_transform")
 
@@ -298,7 +294,7 @@ class SubspaceTransformer(RowsTransformer):
         """Return the score of every row; an error names the method that was called."""
         check_same_place(self, X, method)
         X = checked_rows(self, X)
-        with _looked_at_afterwards():
+        with _quiet_overflow():
             errors = self._squared_errors(X)
         xp = array_namespace(errors)
         held = xp.isfinite(errors)
@@ -345,7 +341,7 @@ class SubspaceTransformer(RowsTransformer):
         if is_dask(X):
             return dask_mean_score(self, X)
         scores = self._row_scores(X, "score")
-        with _looked_at_afterwards():
+        with _quiet_overflow():
             return float(array_namespace(scores).mean(scores))
 
     def get_covariance(self) -> Any:
@@ -415,6 +411,6 @@ class SubspaceTransformer(RowsTransformer):
         return array_namespace(W).eye(W.shape[1], dtype=W.dtype, device=W.device)
 
 
-def _looked_at_afterwards() -> np.errstate:
-    """Keep numpy quiet about results beyond the range of doubles, which are looked for afterwards."""
+def _quiet_overflow() -> np.errstate:
+    """Silence numpy about results beyond the range of doubles, which are checked for afterwards."""
     return np.errstate(over="ignore", invalid="ignore")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from attenua._correct.registry import CORRECTIONS
 from attenua._select.steps import Step
 
-# What a paired gain says of itself.
+# The verdict of a paired gain, in a sentence.
 ADVICE = {
     "pca": "Ordinary PCA: strength 0 gains and loses nothing.",
     "clear": "The gain stands clear of its noise.",

@@ -81,17 +81,17 @@ def held_out_risks(
     gets one of these threads, or a few.
     """
     threads, n_splits = blas_threads(), moments.n_splits
-    side_by_side = min(threads, n_splits) if n_jobs is None else effective_n_jobs(n_jobs)
+    n_parallel = min(threads, n_splits) if n_jobs is None else effective_n_jobs(n_jobs)
     if n_jobs is None and (moments.n_features <= _SMALL_PROBLEM or moments.on_device):
-        threads = side_by_side = 1  # a device is kept busy by one thread
-    with blas_limit(max(threads // side_by_side, 1)):
-        if side_by_side == 1:
-            # Nothing runs side by side, and joblib would add a quarter to the time of small problems.
+        threads = n_parallel = 1  # a device is kept busy by one thread
+    with blas_limit(max(threads // n_parallel, 1)):
+        if n_parallel == 1:
+            # Nothing runs in parallel, and joblib would add a quarter to the time of small problems.
             return [_held_out_risk(pair, rule_of(pair.number), rank, keep) for pair in moments.pairs()]
         # Threads are a hint: another backend that the user chose gets the moments sent. This is joblib's own
         # Parallel, since scikit-learn's workers replace the filters of warnings, which all threads share.
         config = sklearn.get_config()
-        folds = Parallel(n_jobs=side_by_side, prefer="threads", pre_dispatch=side_by_side, batch_size=1)(
+        folds = Parallel(n_jobs=n_parallel, prefer="threads", pre_dispatch=n_parallel, batch_size=1)(
             delayed(_in_worker)(config, pair, rule_of(pair.number), rank, keep) for pair in moments.pairs()
         )
     return sorted(folds, key=lambda fold: fold.number)
