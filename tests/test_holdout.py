@@ -1,6 +1,7 @@
 """A strength chosen on validation rows."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from attenua import attenuation_path, select_on_validation
@@ -22,3 +23,13 @@ def test_validation_risk_of_centred_rows():
 def test_validation_rows_with_other_columns():
     with pytest.raises(ValueError, match="X has 5 columns, but the path was fitted to 8"):
         select_on_validation(attenuation_path(spiked_rows(20, 8), 2), spiked_rows(20, 5))
+
+
+def test_validation_rows_with_other_columns_are_refused():
+    X = pd.DataFrame(spiked_rows(60, 4), columns=list("abcd"))
+    path = attenuation_path(X[:30], 2)
+    with pytest.raises(ValueError, match="column 'd' where the path was fitted to 'a'"):
+        select_on_validation(path, X[30:][list("dcba")])
+    whole = select_on_validation(path, X[30:])
+    batches = select_on_validation(path, iter([X[30:45], X[45:]]))
+    np.testing.assert_allclose(batches.risk, whole.risk)
