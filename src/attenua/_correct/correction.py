@@ -8,7 +8,7 @@ from attenua._data.opening import FitData
 
 
 class Limit(NamedTuple):
-    """Why a strength cannot be used on some data; `warn` if the data are at fault and a user should hear."""
+    """Why a strength cannot be used on some data, and whether the user should be warned."""
 
     why: str
     warn: bool = False
