@@ -18,7 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.datasets import load_digits
 
 from attenua import AttenuatedPCA, alpha_from_mask_rate, attenuation_path
-from attenua.masks import full_output_loss
+from attenua_paper.theory import full_output_loss
 
 random = np.random.default_rng(0)
 images = load_digits().images

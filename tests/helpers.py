@@ -1,5 +1,8 @@
 """What several test files share: data with a known shape, and comparisons of subspaces."""
 
+from collections import Counter
+from itertools import combinations, product
+
 import numpy as np
 
 
@@ -114,13 +117,28 @@ def sine_allowed(model, X, alpha):
 
 
 def in_turn(*axes, times=1):
-    """Return cases for parametrize: the values of the longest axis `times` times, the others in turn."""
-    longest = max(len(axis) for axis in axes)
-    return [
-        # The shorter axes start one later in every round, so that a value meets others.
-        tuple(list(axis)[(i + i // longest * (len(axis) < longest)) % len(axis)] for axis in axes)
-        for i in range(times * longest)
-    ]
+    """Return cases for parametrize: values of the longest axis `times` times, and of the others in turn.
+
+    Of all combinations, each case is the one with most pairs of values that no case before it has.
+    """
+    axes = [list(axis) for axis in axes]
+    longest = max(range(len(axes)), key=lambda k: len(axes[k]))
+    seen, used, cases = set(), Counter(), []
+
+    def pairs(case):
+        return set(combinations(enumerate(case), 2))
+
+    for i in range(times * len(axes[longest])):
+        positions = [range(len(axis)) for axis in axes]
+        positions[longest] = [i % len(axes[longest])]
+        case = min(
+            product(*positions),
+            key=lambda case: (-len(pairs(case) - seen), sum(used[place] for place in enumerate(case))),
+        )
+        seen |= pairs(case)
+        used.update(enumerate(case))
+        cases.append(tuple(axis[k] for axis, k in zip(axes, case, strict=True)))
+    return cases
 
 
 def run_check(estimator, check, monkeypatch):

@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 
 from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua.anndata import pca
+from tests.helpers import in_turn
 
 needs_anndata = pytest.mark.skipif(not find_spec("anndata"), reason="no anndata; make test-h5ad has it")
 needs_scanpy = pytest.mark.skipif(not find_spec("scanpy"), reason="no scanpy; make test-h5ad has it")
@@ -63,19 +64,20 @@ def test_an_array_is_refused_and_told_where_to_go():
 
 @needs_scanpy
 @pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"n_comps": 4},
-        {"n_comps": 4, "layer": "log"},
-        {"n_comps": 4, "mask_var": "some"},
-        {"n_comps": 4, "mask_var": np.arange(P) < 20},
-        {"n_comps": 4, "mask_var": "some", "layer": "log", "key_added": "mine"},
-        {"n_comps": 4, "dtype": "float64"},
-    ],
-    ids=lambda options: " ".join(options) or "defaults",
+    ("options", "form"),
+    in_turn(
+        [
+            {},
+            {"n_comps": 4},
+            {"n_comps": 4, "layer": "log"},
+            {"n_comps": 4, "mask_var": "some"},
+            {"n_comps": 4, "mask_var": np.arange(P) < 20},
+            {"n_comps": 4, "mask_var": "some", "layer": "log", "key_added": "mine"},
+            {"n_comps": 4, "dtype": "float64"},
+        ],
+        [np.asarray, sp.csr_matrix, sp.csc_matrix, sp.csr_array],
+    ),
 )
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_matrix, sp.csr_array])
 def test_strength_zero_is_scanpys_pca(form, options):
     import scanpy as sc
 
@@ -142,9 +144,10 @@ def test_a_copy_leaves_the_data_alone_and_a_view_becomes_actual():
 
 
 @needs_anndata
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_matrix])
-@pytest.mark.parametrize("groups", [None, "donor"])
-@pytest.mark.parametrize("mask_var", [None, "some"])
+@pytest.mark.parametrize(
+    ("form", "groups", "mask_var"),
+    in_turn([np.asarray, sp.csr_matrix, sp.csc_matrix], [None, "donor"], [None, "some"]),
+)
 def test_backed_data_give_the_results_of_data_in_memory(tmp_path, monkeypatch, form, groups, mask_var):
     import anndata
 
@@ -316,8 +319,9 @@ def test_missing_labels_and_a_missing_matrix_are_named():
 
 
 @needs_anndata
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_matrix])
-@pytest.mark.parametrize("backed", [False, True])
+@pytest.mark.parametrize(
+    ("form", "backed"), in_turn([np.asarray, sp.csr_matrix, sp.csc_matrix], [False, True])
+)
 def test_the_gene_of_a_missing_value_is_named(form, backed, tmp_path):
     import anndata
 

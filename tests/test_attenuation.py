@@ -490,3 +490,21 @@ def test_constant_data_of_many_columns():
 def test_weights_below_one_do_not_reduce_the_number_of_components():
     X = spiked_rows(60, 6)
     assert AttenuatedPCA().fit(X, sample_weight=np.full(60, 0.1)).n_components_ == 6
+
+
+def test_weights_allow_as_many_components_as_repeated_rows():
+    X = np.random.default_rng(0).standard_normal((30, 600))
+    twice, weights = np.repeat(X, 2, axis=0), np.full(30, 2.0)
+    weighted = AttenuatedPCA(40, alpha=0.5).fit(X, sample_weight=weights)
+    W = weighted.components_
+    np.testing.assert_allclose(W @ W.T, np.eye(40), atol=1e-9)
+    repeated = AttenuatedPCA(40, alpha=0.5).fit(twice)
+    np.testing.assert_allclose(weighted.explained_variance_, repeated.explained_variance_, atol=1e-5)
+
+    with pytest.warns(UserWarning, match="falls on a tie"):
+        plain = AttenuatedPCA(40, alpha=0).fit(X, sample_weight=weights).components_
+    np.testing.assert_allclose(plain @ plain.T, np.eye(40), atol=1e-9)
+    assert sine(PCA(29).fit(twice).components_, plain[:29]) <= 1e-9
+
+    everything = AttenuatedPCA().fit(X, sample_weight=weights)
+    assert everything.components_.shape == AttenuatedPCA().fit(twice).components_.shape == (60, 600)

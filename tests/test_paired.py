@@ -78,3 +78,9 @@ def test_other_estimators_are_refused():
     model = CorrectedPCACV(2).fit(np.random.default_rng(0).standard_normal((30, 5)))
     with pytest.raises(TypeError, match="takes an AttenuatedPCACV; got CorrectedPCACV"):
         paired_gain(model)
+
+
+def test_a_strength_that_was_not_compared_is_named():
+    model = AttenuatedPCACV(2, alphas=[0, 0.25, 0.5, 0.75, 1]).fit(spiked_rows(60, 8))
+    with pytest.raises(ValueError, match=r"alpha=0.123 was not compared.*\[0.0, 0.25, 0.5, 0.75, 1.0\]"):
+        paired_gain(model, alpha=0.123)

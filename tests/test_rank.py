@@ -12,6 +12,7 @@ from matplotlib import pyplot as plt
 
 from attenua import RankChoice, choose_rank
 from attenua.display import RankDisplay
+from tests.helpers import in_turn
 
 METHODS = ("bcv", "parallel", "threshold")
 
@@ -28,9 +29,9 @@ def signal_and_noise(n, p, k, noise=1.0):
     return 5 + signal + noise * random.standard_normal((n, p))
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("shape", [(40, 200), (80, 80), (300, 30)])
-@pytest.mark.parametrize("rank", [0, 1, 4])
+@pytest.mark.parametrize(
+    ("method", "shape", "rank"), in_turn(METHODS, [(40, 200), (80, 80), (300, 30)], [0, 1, 4], times=2)
+)
 def test_finds_components_that_stand_out(method, shape, rank):
     choice = choose_rank(signal_and_noise(*shape, rank), method=method, random_state=0)
     assert choice.rank == rank
@@ -45,8 +46,7 @@ def test_rows_without_noise_have_their_own_rank(method):
         assert choose_rank(X, method=method, random_state=0).rank == 2
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("unit", [1e300, 1e-300])
+@pytest.mark.parametrize(("method", "unit"), in_turn(METHODS, [1e300, 1e-300]))
 def test_the_unit_does_not_matter(method, unit):
     X = signal_and_noise(40, 30, 2)
     one, other = (choose_rank(X * u, method=method, random_state=0) for u in (1.0, unit))

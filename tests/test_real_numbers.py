@@ -10,13 +10,13 @@ from attenua import (
     AttenuatedPCA,
     AttenuatedPCACV,
     CorrectedPCA,
+    alpha_from_mask_rate,
     attenuation_path,
     choose_rank,
     expected_gain,
+    mask_rate_from_alpha,
     paired_gain,
 )
-from attenua.holdout import fallback_certificate
-from attenua.masks import alpha_from_mask_rate, full_output_loss, mask_rate_from_alpha
 from attenua.theory import FourthMoments, Population, Rows, plug_in_report
 from tests.helpers import in_turn, spiked_rows
 
@@ -32,12 +32,8 @@ FUNCTIONS = {
     "law": (Rows, X),
     "moments": (FourthMoments, np.ones((1, 1, 1, 1))),
     "X": (lambda A: plug_in_report(A, 1, n_bootstrap=2), X),
-    "components": (lambda U: full_output_loss(U, S, 0.2), np.eye(3)[:1]),
-    "covariance ": (lambda A: full_output_loss(np.eye(3)[:1], A, 0.2), S),
     "mask_rate": (alpha_from_mask_rate, np.array([0.1])),
     "alpha": (mask_rate_from_alpha, np.array([0.1])),
-    "covariance  ": (lambda A: fallback_certificate(20, 3, covariance=A), S),
-    "norms": (lambda norms: fallback_certificate(20, 3, norms=norms), np.array([2.0, 1.0])),
     "alphas": (lambda alphas: attenuation_path(X, 1, alphas=alphas), np.array([0.0, 1.0])),
     "neighbours": (lambda A: CorrectedPCA(1, smoothing=1, neighbours=A).fit(X), np.eye(3)[::-1]),
     "sample_weight": (lambda w: AttenuatedPCA(1).fit(X, sample_weight=w), np.ones(30)),
@@ -60,7 +56,7 @@ def test_what_is_no_real_number_is_refused(argument, kind):
         function(WRONG[kind](right))
 
 
-@pytest.mark.parametrize("argument", ["covariance", "norms", "alphas"])
+@pytest.mark.parametrize("argument", ["covariance", "alphas"])
 def test_true_and_false_are_no_numbers_where_they_make_no_sense(argument):
     function, right = FUNCTIONS[argument]
     with pytest.raises(ValueError, match=rf"^{argument} must .*; got True and False"):

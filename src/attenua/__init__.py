@@ -3,8 +3,8 @@
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.corrected import CorrectedPCA, CorrectedPCACV
 from attenua.expected import ExpectedGain, expected_gain
-from attenua.holdout import ValidationSelection, fallback_certificate, select_on_validation
-from attenua.masks import alpha_from_mask_rate, full_output_loss, mask_rate_from_alpha
+from attenua.holdout import ValidationSelection, select_on_validation
+from attenua.masks import alpha_from_mask_rate, mask_rate_from_alpha
 from attenua.model_files import load_model, save_model
 from attenua.paired import PairedGain, paired_gain
 from attenua.path import AttenuationPath, attenuation_path
@@ -26,8 +26,6 @@ __all__ = [
     "attenuation_path",
     "choose_rank",
     "expected_gain",
-    "fallback_certificate",
-    "full_output_loss",
     "load_model",
     "mask_rate_from_alpha",
     "paired_gain",

@@ -5,8 +5,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.registry import checked_strength
-from attenua._correct.strengths import checked_strengths
+from attenua._correct.registry import checked_alphas, checked_strength
 from attenua._data.folds import checked_stream_folds
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
@@ -110,28 +109,6 @@ class AttenuatedPCA(RuleTransformer):
         self.feature_groups = feature_groups
         self.whiten = whiten
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the subspace.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
-            Data. Sparse data are never made dense; float32 data give float32 results. An iterable of batches
-            or an Arrow table, reader or dataset is read once, in bounded memory; a dask array or data frame
-            is summed up on its workers. ``partial_fit`` can go on from either.
-        y : ignored
-            Here for scikit-learn.
-        sample_weight : array-like of shape (n_samples,), optional
-            Frequencies: a row of weight 2 counts as two rows. With batches also an iterable of arrays; with
-            Arrow data or a dask data frame also the name of a column.
-
-        Returns
-        -------
-        self
-        """
-        self._alpha()
-        return super().fit(X, y, sample_weight)
-
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add a batch of rows to those seen so far.
 
@@ -153,18 +130,17 @@ class AttenuatedPCA(RuleTransformer):
         -------
         self
         """
-        self._alpha()
         self._add_batch(X, 1, sample_weight=sample_weight)
         return self
 
-    def _alpha(self) -> float:
-        return checked_strength("attenuation", self.alpha, "alpha")
+    def _check_parameters(self) -> None:
+        checked_strength("attenuation", self.alpha, "alpha")
 
     def _answer(self) -> Answer:
         return given_answer(self, {"attenuation": self.alpha})
 
     def _rule(self, n_features: int) -> CorrectedRule:
-        return attenuation_rule([self._alpha()], n_features, self.feature_groups)
+        return attenuation_rule([self.alpha], n_features, self.feature_groups)
 
 
 class AttenuatedPCACV(CrossValidated):
@@ -292,8 +268,6 @@ class AttenuatedPCACV(CrossValidated):
     _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
         "alpha_": Kind.NUMBER,
         "alphas_": Kind.GRID,
-        "cv_risk_": Kind.GRID,
-        "cv_risk_folds_": Kind.GRID,
         "verdict_": Kind.TEXT,
     }
 
@@ -318,28 +292,6 @@ class AttenuatedPCACV(CrossValidated):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
-        """Choose a strength by cross-validation and fit it to all rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
-            Data. Sparse data are never made dense; float32 data give float32 results. An iterable of batches
-            or an Arrow table, reader or dataset is read once, in bounded memory; a dask array or data frame
-            is summed up on its workers. See Notes for the folds. ``partial_fit`` can go on from either.
-        y : ignored
-            Here for scikit-learn.
-        groups : array-like of shape (n_samples,), optional
-            Labels of the rows, such as subjects; rows of one group are never split. With batches also an
-            iterable of arrays; with Arrow data or a dask data frame also the name of a column.
-
-        Returns
-        -------
-        self
-        """
-        self._alphas()
-        return super().fit(X, y, groups)
-
     def partial_fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
         """Add a batch of rows to those seen so far.
 
@@ -362,12 +314,11 @@ class AttenuatedPCACV(CrossValidated):
         -------
         self
         """
-        self._alphas()
         self._add_batch(X, checked_stream_folds(self.cv, self.n_repeats), groups=groups)
         return self
 
-    def _alphas(self) -> Array:
-        return checked_strengths(self.alphas)
+    def _check_parameters(self) -> None:
+        checked_alphas(self.alphas)
 
     def _answer(self) -> Answer:
         words = strengths_in_words({"attenuation": self.alpha_})
@@ -376,15 +327,13 @@ class AttenuatedPCACV(CrossValidated):
         return chosen_answer(self, words, paired_facts(paired_gain(self)))
 
     def _rule(self, n_features: int) -> CorrectedRule:
-        return attenuation_rule(self._alphas(), n_features, self.feature_groups)
+        return attenuation_rule(checked_alphas(self.alphas), n_features, self.feature_groups)
 
     def _choice(self, result: CrossValidation, taken: int) -> dict[str, Any]:
-        alphas = self._alphas()
+        alphas = checked_alphas(self.alphas)
         chosen = {"attenuation": float(alphas[result.best])}
         return {
             "alpha_": alphas[taken],
             "alphas_": alphas,
-            "cv_risk_": result.risk,
-            "cv_risk_folds_": result.risk_folds,
             "verdict_": verdict(chosen, [chosen], result.gains[taken], gives_pca=not taken),
         }

@@ -32,9 +32,9 @@ from attenua._estimate.words import (
     strengths_in_words,
     verdict,
 )
-from attenua._select.noise import gain_error, variance_noise
+from attenua._select.comparison import gain_error
 from attenua._select.rule import PCA, CorrectedRule, mean_subspace, pca_subspace, same_subspace
-from attenua._select.search import StepSearch
+from attenua._select.search import StepSearch, variance_noise
 from attenua._select.steps import Steps
 
 
@@ -151,28 +151,6 @@ class CorrectedPCA(RuleTransformer):
         self.feature_groups = feature_groups
         self.whiten = whiten
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the subspace.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
-            Data. Sparse data are never made dense; float32 data give float32 results. An iterable of batches
-            or an Arrow table, reader or dataset is read in bounded memory; a dask array or data frame is
-            summed up on its workers. ``partial_fit`` can go on from either.
-        y : ignored
-            Here for scikit-learn.
-        sample_weight : array-like of shape (n_samples,), optional
-            Frequencies: a row of weight 2 counts as two rows. With batches also an iterable of arrays; with
-            Arrow data or a dask data frame also the name of a column.
-
-        Returns
-        -------
-        self
-        """
-        self._strengths()
-        return super().fit(X, y, sample_weight)
-
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add a batch of rows to those seen so far. It works without row tempering only.
 
@@ -198,6 +176,9 @@ class CorrectedPCA(RuleTransformer):
             raise ValueError(f"{name} reads the rows twice, which partial_fit cannot do; set {name}=0.")
         self._add_batch(X, 1, sample_weight=sample_weight)
         return self
+
+    def _check_parameters(self) -> None:
+        self._strengths()
 
     def _strengths(self) -> Strengths:
         given = vars(self)
@@ -370,8 +351,6 @@ class CorrectedPCACV(CrossValidated):
         "verdict_": Kind.TEXT,
         "left_out_gain_": Kind.NUMBER,
         "candidates_": Kind.CHOICES,
-        "cv_risk_": Kind.GRID,
-        "cv_risk_folds_": Kind.GRID,
     }
 
     def __init__(
@@ -399,28 +378,6 @@ class CorrectedPCACV(CrossValidated):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
-        """Choose the strengths by cross-validation and fit them to all rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
-            Data. Sparse data are never made dense; float32 data give float32 results. Batches, Arrow data
-            and dask collections are read in bounded memory, twice where row tempering is tried. See
-            :class:`AttenuatedPCACV` for the folds. ``partial_fit`` can go on from these.
-        y : ignored
-            Here for scikit-learn.
-        groups : array-like of shape (n_samples,), optional
-            Labels of the rows, such as subjects; rows of one group are never split. With batches also an
-            iterable of arrays; with Arrow data or a dask data frame also the name of a column.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        return super().fit(X, y, groups)
-
     def partial_fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
         """Add a batch of rows to those seen so far.
 
@@ -443,12 +400,10 @@ class CorrectedPCACV(CrossValidated):
         -------
         self
         """
-        self._check_parameters()
         self._add_batch(X, checked_stream_folds(self.cv, self.n_repeats), groups=groups)
         return self
 
-    def _check_parameters(self) -> dict[str, tuple[float, ...]]:
-        """Return the strengths to compare of each correction."""
+    def _check_parameters(self) -> None:
         grids = checked_grids(self.corrections)
         is_auto = isinstance(self.corrections, str)
         for name in () if is_auto else grids:
@@ -457,11 +412,10 @@ class CorrectedPCACV(CrossValidated):
         is_number = isinstance(self.guard, numbers.Real) and not isinstance(self.guard, bool)
         if not is_number or not 0 <= self.guard < np.inf:
             raise ValueError(f"guard must be a finite number of at least 0; got {self.guard!r}.")
-        return grids
 
     def _fit_moments(self, data: FitData) -> None:
         """Choose the strengths, average their subspaces, and set the fitted attributes."""
-        grids, total = self._check_parameters(), data.moments.total
+        grids, total = checked_grids(self.corrections), data.moments.total
         rule = CorrectedRule([PCA], prepared(vars(self), data.moments.n_features))
         rank = self._rank(data)
         search = StepSearch(

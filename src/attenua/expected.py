@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from attenua._correct.neighbours import column_smoother
+from attenua._correct.columns import column_smoother
 from attenua._data.checks import naming_text_columns
 from attenua._data.streams import from_arrow
 from attenua._estimate.html import facts_html

@@ -1,4 +1,4 @@
-"""A strength chosen on one independent validation set, without refitting, and what that guarantees.
+"""A strength chosen on one independent validation set, without refitting.
 
 Strengths are compared by the error with which they reconstruct the validation rows. Ordinary PCA is always
 among them, and ties go to the smallest strength. For cross-validation see
@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from attenua._data.checks import real_numbers
 from attenua._data.moments import in_data_units
 from attenua._data.namespace import asarray_like, to_host
 from attenua._data.opening import open_for_fit
@@ -21,118 +20,6 @@ from attenua._solve.subspace import Subspace
 from attenua.path import AttenuationPath, ColumnsSeen
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class FallbackCertificate:
-    """How much worse than PCA a strength chosen on a validation set can be.
-
-    Attributes
-    ----------
-    eta : float
-        Probability with which the guarantee may fail.
-    epsilon : float
-        Uniform error of the validation risks.
-    n_candidates : int
-        Number of strengths compared, PCA among them.
-    n_validation : int
-        Number of validation rows.
-    """
-
-    eta: float
-    epsilon: float
-    n_candidates: int
-    n_validation: int
-
-    @property
-    def excess(self) -> float:
-        """The most by which the risk can exceed that of the best candidate, hence that of PCA."""
-        return 2 * self.epsilon
-
-    def __str__(self) -> str:
-        return (
-            f"With probability at least {1 - self.eta:g}, the clean risk of the chosen subspace exceeds that "
-            f"of the best of {self.n_candidates} candidates, and so that of PCA, by at most "
-            f"{self.excess:.4g} ({self.n_validation} Gaussian validation rows)."
-        )
-
-
-def fallback_certificate(
-    n_validation: int,
-    n_candidates: int,
-    *,
-    eta: float = 0.05,
-    covariance: ArrayLike | None = None,
-    norms: tuple[float, float] | None = None,
-) -> FallbackCertificate:
-    r"""Return the guarantee of the paper's Proposition "Independent-validation fallback guarantee".
-
-    With :math:`t = \log(2M/\eta)` for :math:`M` candidates and :math:`n_v` independent Gaussian rows,
-
-    .. math::
-
-        \varepsilon = 2 \|\Sigma\|_F \sqrt{t / n_v} + 2 \|\Sigma\|_{op}\, t / n_v, \qquad
-        R(\hat P_{\hat\alpha}) \le \min_\alpha R(\hat P_\alpha) + 2 \varepsilon \le R(\hat P_0) + 2\varepsilon
-
-    with probability at least :math:`1 - \eta`. The rows are taken to have a known mean; rows that are
-    centred on their own mean are worth one row less, so :func:`select_on_validation` passes ``n - 1``.
-
-    Parameters
-    ----------
-    n_validation : int
-        Number of validation rows.
-    n_candidates : int
-        Number of strengths compared.
-    eta : float
-        Probability with which the guarantee may fail, strictly between 0 and 1.
-    covariance : array-like of shape (n_features, n_features), optional
-        Population covariance.
-    norms : (float, float), optional
-        Bounds on its Frobenius and operator norms, instead of it.
-
-    Returns
-    -------
-    FallbackCertificate
-        With ``epsilon`` and the ``excess`` of two epsilons.
-
-    Examples
-    --------
-    >>> from attenua import fallback_certificate
-    >>> few, many = (fallback_certificate(n, 22, norms=(2.0, 1.0)) for n in (1_000, 100_000))
-    >>> round(few.excess, 3), round(many.excess, 3)
-    (0.686, 0.066)
-    """
-    if not 0 < eta < 1:
-        raise ValueError(f"eta must be strictly between 0 and 1; got {eta!r}.")
-    if n_validation < 1 or n_candidates < 1:
-        raise ValueError(
-            f"n_validation and n_candidates must be at least 1; got {n_validation!r} and {n_candidates!r}."
-        )
-    if (covariance is None) == (norms is None):
-        raise ValueError("give either covariance or norms=(Frobenius norm, operator norm).")
-    if covariance is not None:
-        frobenius, operator = _norms(covariance)
-    else:
-        given = real_numbers(norms, "norms must be two real numbers")
-        frobenius, operator = given.tolist() if given.shape == (2,) else (np.nan, np.nan)
-        if not 0 <= operator <= frobenius < np.inf:
-            raise ValueError(
-                "norms must be (Frobenius norm, operator norm), finite, the second no larger than the first; "
-                f"got {norms!r}."
-            )
-    t = np.log(2 * n_candidates / eta)
-    epsilon = 2 * frobenius * np.sqrt(t / n_validation) + 2 * operator * t / n_validation
-    return FallbackCertificate(eta, float(epsilon), n_candidates, n_validation)
-
-
-def _norms(covariance: ArrayLike) -> tuple[float, float]:
-    S = real_numbers(covariance, "covariance must be a symmetric matrix of real numbers")
-    if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.isfinite(S).all() or not np.allclose(S, S.T):
-        raise ValueError("covariance must be a finite symmetric matrix.")
-    values = np.linalg.eigvalsh(S)
-    if values[0] < -1e-8 * abs(values[-1]):
-        raise ValueError(f"covariance must not have negative eigenvalues; the smallest is {values[0]:g}.")
-    return float(np.linalg.norm(S)), float(values[-1])
 
 
 @dataclass(frozen=True)
@@ -175,29 +62,13 @@ class ValidationSelection:
             curve=(np.arange(len(self.risk)), self.risk, "validation risk along the path"),
         )
 
-    def certificate(
-        self,
-        eta: float = 0.05,
-        *,
-        covariance: ArrayLike | None = None,
-        norms: tuple[float, float] | None = None,
-    ) -> FallbackCertificate:
-        """Return the guarantee against PCA; see :func:`fallback_certificate`."""
-        p = self.mean.shape[0]
-        if covariance is not None and np.shape(covariance) != (p, p):
-            raise ValueError(f"covariance must be {p} x {p}, as the data are.")
-        return fallback_certificate(
-            self.n_validation - 1, len(self.risk), eta=eta, covariance=covariance, norms=norms
-        )
-
 
 def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
     r"""Choose a strength of a fitted path, PCA among them, by its risk on independent rows.
 
     The validation risk is :math:`\operatorname{tr}\{(I - P_\alpha) S_v\}`, where :math:`S_v` is the
     covariance of the validation rows about their own mean, divided by :math:`n_v - 1`. For Gaussian rows it
-    has exactly the law of the paper's :math:`\hat R_v` with :math:`n_v - 1` rows of known mean, so the
-    guarantee of the certificate holds with that number.
+    has exactly the law of the paper's :math:`\hat R_v` with :math:`n_v - 1` rows of known mean.
 
     Parameters
     ----------
@@ -209,7 +80,7 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
     Returns
     -------
     ValidationSelection
-        The chosen strength and subspace; ``certificate`` says how much worse than PCA it can be.
+        The chosen strength and subspace.
 
     Examples
     --------

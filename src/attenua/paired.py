@@ -13,7 +13,7 @@ from attenua._data.folds import folds_per_repetition
 from attenua._data.namespace import to_host
 from attenua._estimate.html import facts_html
 from attenua._estimate.words import ADVICE, paired_facts
-from attenua._select.noise import gain_error
+from attenua._select.comparison import gain_error
 
 Array = NDArray[np.float64]
 

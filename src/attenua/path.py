@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from attenua._correct.strengths import checked_strengths
+from attenua._correct.registry import checked_alphas
 from attenua._data.moments import in_data_units
 from attenua._data.namespace import array_namespace, to_host
 from attenua._data.opening import open_for_fit
@@ -149,7 +149,7 @@ def attenuation_path(
     >>> path.components.shape
     (3, 2, 64)
     """
-    grid = checked_strengths(alphas)
+    grid = checked_alphas(alphas)
     columns = ColumnsSeen()
     data = open_for_fit(columns, X, sample_weight)
     rank = resolve_rank(n_components, data.moments, data.n_samples)

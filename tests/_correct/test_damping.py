@@ -11,7 +11,7 @@ from attenua._correct.damping import (
 )
 from attenua._data.rows import HostRows
 from tests._correct.bases import BASES, TALL, check_moments, kept
-from tests.helpers import covariance, spiked_rows, uneven_rows, within
+from tests.helpers import covariance, in_turn, spiked_rows, uneven_rows, within
 
 T = covariance(TALL)
 STRENGTHS = [0.1, 0.25, 0.5, 1.0, 1.5, 2.0]
@@ -68,8 +68,7 @@ def test_squares_with_signs_may_have_negative_eigenvalues_and_cubes_do_not():
     assert np.linalg.eigvalsh(damped_matrix(R, 2.0))[0] > -1e-12
 
 
-@pytest.mark.parametrize("kind", BASES)
-@pytest.mark.parametrize("strength", [0.25, 0.7])
+@pytest.mark.parametrize(("kind", "strength"), in_turn(BASES, [0.25, 0.7]))
 def test_moments_of_any_kind(kind, strength):
     base = BASES[kind]()
     moments = damped(base, strength)
@@ -98,9 +97,15 @@ def smooth_rows(n, p, seed):
     return np.cumsum(np.random.default_rng(seed).standard_normal((n, p)), axis=1)
 
 
-@pytest.mark.parametrize("strength", [0.1, 0.25, 0.5, 1.0])
-@pytest.mark.parametrize("rows", [spiked_rows, uneven_rows, smooth_rows])
-@pytest.mark.parametrize("shape", [(15, 300), (600, 300), (3, 40)])
+@pytest.mark.parametrize(
+    ("strength", "rows", "shape"),
+    in_turn(
+        [0.1, 0.25, 0.5, 1.0],
+        [spiked_rows, uneven_rows, smooth_rows],
+        [(15, 300), (600, 300), (3, 40)],
+        times=2,
+    ),
+)
 def test_the_floor_is_below_all_eigenvalues_and_not_far(rows, shape, strength):
     for seed in range(3):
         moments = DampedMoments(HostRows(rows(*shape, seed=seed)).moments(), strength)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from attenua._correct.feature_groups import column_labels
+from attenua._correct.columns import column_labels
 
 
 def test_forms_of_the_same_partition_agree():

@@ -7,8 +7,8 @@ import pytest
 
 from attenua._correct import attenuation, damping, smoothing, tempering
 from attenua._correct.attenuation import attenuated_matrix
+from attenua._correct.columns import column_smoother
 from attenua._correct.damping import damped_matrix
-from attenua._correct.neighbours import column_smoother
 from attenua._correct.smoothing import smoothed_matrix
 from attenua._correct.tempering import tempered_matrix
 from tests.helpers import covariance, uneven_rows

@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from scipy.linalg import expm
 from sklearn.feature_extraction.image import grid_to_graph
 
-from attenua._correct.neighbours import column_smoother
+from attenua._correct.columns import column_smoother
+from tests.helpers import in_turn
 
 P = 24
 LINE = np.eye(P, k=1) + np.eye(P, k=-1)
@@ -44,8 +45,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("h", [0.01, 0.3, 1.0, 4.0, 30.0])
+@pytest.mark.parametrize(("case", "h"), in_turn(CASES, [0.01, 0.3, 1.0, 4.0, 30.0]))
 def test_kernels_are_matrix_exponentials(case, h):
     neighbours, adjacency = CASES[case]
     smoother = column_smoother(neighbours, P)

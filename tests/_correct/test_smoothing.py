@@ -5,14 +5,14 @@ import pytest
 import scipy.sparse as sp
 from scipy.linalg import expm
 
+from attenua._correct.columns import column_smoother
 from attenua._correct.damping import DampedMoments
-from attenua._correct.neighbours import column_smoother
 from attenua._correct.smoothing import SmoothedMoments, smoothed, smoothed_matrix
 from attenua._data.rows import HostRows
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
 from tests._correct.bases import BASES, TALL, WIDE, check_moments, kept
-from tests.helpers import covariance, leading, sine, uneven_rows, within
+from tests.helpers import covariance, in_turn, leading, sine, uneven_rows, within
 
 
 def line_kernel(p, h):
@@ -39,8 +39,7 @@ def test_much_smoothing_leaves_the_means_between_connected_parts():
     np.testing.assert_allclose(line, T.mean(), rtol=1e-10)
 
 
-@pytest.mark.parametrize("kind", BASES)
-@pytest.mark.parametrize("h", [0.5, 3.0])
+@pytest.mark.parametrize(("kind", "h"), in_turn(BASES, [0.5, 3.0]))
 def test_moments_of_any_kind(kind, h):
     base = BASES[kind]()
     p = base.n_features
@@ -60,8 +59,9 @@ def test_no_smoothing_leaves_the_moments_as_they_are():
     assert smoothed(base, 0.0, column_smoother("line", base.n_features)) is base
 
 
-@pytest.mark.parametrize("kind", ["few rows", "few rows, scaled", "few sparse rows"])
-@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "scaled"), in_turn(["few rows", "few rows, scaled", "few sparse rows"], [False, True])
+)
 def test_few_rows_know_the_spectrum(kind, scaled):
     base = BASES[kind]()
     p = base.n_features
@@ -76,8 +76,7 @@ def test_few_rows_know_the_spectrum(kind, scaled):
     assert sine(found.T, leading(moments.covariance, 4)) < 1e-7
 
 
-@pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("rank", [3, 20])
+@pytest.mark.parametrize(("as_rows", "rank"), in_turn([np.asarray, sp.csr_array], [3, 20]))
 def test_leading_subspaces_of_kept_rows(as_rows, rank):
     X = uneven_rows(40, 530)
     moments = SmoothedMoments(kept(as_rows(X)), column_smoother((53, 10), 530), 0.6)

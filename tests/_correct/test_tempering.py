@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sklearn
 
+from attenua import AttenuatedPCACV
 from attenua._correct.tempering import tempered
+from attenua._data.opening import open_for_cv
 from attenua._data.rows import HostRows
 from attenua._data.splits import SplitMoments
 from attenua._solve.family import MatrixFamily
-from tests.helpers import covariance, entries_of_t, interleaved_splits, uneven_rows
+from tests.helpers import covariance, entries_of_t, in_turn, interleaved_splits, spiked_rows, uneven_rows
 
 TALL, WIDE = uneven_rows(120, 14), uneven_rows(20, 530)
 
@@ -19,9 +22,10 @@ def test_entries_of_t_are_the_scaled_matrix():
     np.testing.assert_allclose(entries_of_t(S, 0.3, 0.7), G @ (S - 0.3 * np.diag(np.diag(S))) @ G, atol=1e-12)
 
 
-@pytest.mark.parametrize("X", [TALL, sp.csr_array(TALL), WIDE, sp.csr_array(WIDE)])
-@pytest.mark.parametrize("grouped", [False, True])
-@pytest.mark.parametrize("tempering", [0, 0.3, 0.5, 1])
+@pytest.mark.parametrize(
+    ("X", "grouped", "tempering"),
+    in_turn([TALL, sp.csr_array(TALL), WIDE, sp.csr_array(WIDE)], [False, True], [0, 0.3, 0.5, 1], times=2),
+)
 def test_a_family_of_tempered_matrices(X, grouped, tempering):
     labels = np.arange(X.shape[1]) // 3 if grouped else None
     S = covariance(X.toarray() if sp.issparse(X) else X)
@@ -41,8 +45,7 @@ def test_no_tempering_leaves_the_moments_as_they_are():
     assert tempered(moments, 0.0) is moments
 
 
-@pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("p", [8, 600])
+@pytest.mark.parametrize(("as_rows", "p"), in_turn([np.asarray, sp.csr_array], [8, 600]))
 def test_a_column_that_does_not_vary_gets_no_variance(as_rows, p):
     X = uneven_rows(20, p)
     X[:, 2] = 0.1  # not a binary fraction: its variance is rounding
@@ -64,3 +67,24 @@ def test_a_column_that_varies_in_some_training_sets_only(cv):
     for number, fitted, _ in SplitMoments(HostRows(X), splits).pairs():
         assert fitted.varies.tolist() == (np.ptp(X[splits[number][0]], axis=0) > 0).tolist()
         assert not tempered(fitted, 1.0).variances[~fitted.varies].any()
+
+
+def test_a_column_that_is_constant_in_a_training_set_has_factor_zero_everywhere(monkeypatch):
+    """A large constant has rounding errors, and tempering must not make a variance of them."""
+    strict = pytest.importorskip("array_api_strict")
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    X = spiked_rows(40, 6)
+    X[:, 2] = 1e6 / 3
+    X[::4, 4] = 1 / 3  # constant where only fold 0 is held in
+    X[1::4, 5] = 0.1
+    splits = [(np.arange(fold, 40, 4), np.arange((fold + 1) % 4, 40, 4)) for fold in range(4)]
+    A = strict.asarray(X, device=strict.Device("device1"))
+    with sklearn.config_context(array_api_dispatch=True):
+        device = open_for_cv(AttenuatedPCACV(cv=splits), A).moments
+    host = open_for_cv(AttenuatedPCACV(cv=splits), X).moments
+    for theirs, ours in zip(device.pairs(), host.pairs(), strict=True):
+        variances = tempered(ours.training, 0.5).variances
+        varies = np.ptp(X[splits[ours.number][0]], axis=0) > 0
+        assert ((variances > 0) == varies).all()
+        found = tempered(theirs.training, 0.5).variances.to_device(strict.Device("CPU_DEVICE"))
+        np.testing.assert_allclose(np.asarray(found), variances, rtol=1e-9)

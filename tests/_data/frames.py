@@ -23,7 +23,9 @@ def pandas_frame(**extra):
 
 
 def polars_frame(**extra):
-    return pl.DataFrame({name: ROWS[:, i] for i, name in enumerate("abcd")} | extra)
+    """Return a frame of polars; a function makes a column late: threads of polars do not survive a fork."""
+    made = {name: column() if callable(column) else column for name, column in extra.items()}
+    return pl.DataFrame({name: ROWS[:, i] for i, name in enumerate("abcd")} | made)
 
 
 def arrow_table(**extra):

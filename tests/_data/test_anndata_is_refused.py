@@ -3,7 +3,7 @@
 import pytest
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
-from tests.helpers import spiked_rows
+from tests.helpers import in_turn, spiked_rows
 
 ROWS = spiked_rows(40, 4)
 
@@ -22,8 +22,10 @@ def real_anndata():
     return anndata.AnnData(ROWS)
 
 
-@pytest.mark.parametrize("estimator", [AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV])
-@pytest.mark.parametrize("make", [AnnData, real_anndata])
+@pytest.mark.parametrize(
+    ("estimator", "make"),
+    in_turn([AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV], [AnnData, real_anndata]),
+)
 def test_an_anndata_object_is_refused_with_what_to_do(estimator, make):
     sentence = (
         r"X is an AnnData object; give its matrix, adata\.X, or use attenua\.anndata\.pca\(adata, n_comps"

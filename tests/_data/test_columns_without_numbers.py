@@ -31,6 +31,7 @@ from tests._data.frames import (
     pandas_frame,
     polars_frame,
 )
+from tests.helpers import in_turn
 
 ESTIMATORS = [AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV]
 
@@ -57,19 +58,19 @@ OF_PANDAS = {
     "complex": pd.Series(NUMBERS + 1j),
 }
 OF_POLARS = {
-    "text that reads as numbers": pl.Series(DIGITS),
-    "categories of such text": pl.Series(DIGITS, dtype=pl.Categorical),
-    "text": pl.Series(CITIES),
-    "categories of text": pl.Series(CITIES, dtype=pl.Categorical),
-    "times": pl.Series([DAY] * N),
-    "dates": pl.Series([DAY.date()] * N),
-    "times of day": pl.Series([DAY.time()] * N),
-    "spans of time": pl.Series([datetime.timedelta(1)] * N),
-    "lists": pl.Series([[1, 2]] * N),
-    "arrays": pl.Series([[1, 2]] * N, dtype=pl.Array(pl.Int64, 2)),
-    "structs": pl.Series([{"a": 1}] * N),
-    "bytes": pl.Series([b"x"] * N),
-    "Python objects": pl.Series([object()] * N, dtype=pl.Object),
+    "text that reads as numbers": lambda: pl.Series(DIGITS),
+    "categories of such text": lambda: pl.Series(DIGITS, dtype=pl.Categorical),
+    "text": lambda: pl.Series(CITIES),
+    "categories of text": lambda: pl.Series(CITIES, dtype=pl.Categorical),
+    "times": lambda: pl.Series([DAY] * N),
+    "dates": lambda: pl.Series([DAY.date()] * N),
+    "times of day": lambda: pl.Series([DAY.time()] * N),
+    "spans of time": lambda: pl.Series([datetime.timedelta(1)] * N),
+    "lists": lambda: pl.Series([[1, 2]] * N),
+    "arrays": lambda: pl.Series([[1, 2]] * N, dtype=pl.Array(pl.Int64, 2)),
+    "structs": lambda: pl.Series([{"a": 1}] * N),
+    "bytes": lambda: pl.Series([b"x"] * N),
+    "Python objects": lambda: pl.Series([object()] * N, dtype=pl.Object),
 }
 OF_ARROW = {
     "text that reads as numbers": pa.array(DIGITS),
@@ -87,6 +88,7 @@ TABLE = [
     pytest.param(frame, bad[kind], id=f"{frame.__name__}-{kind}")
     for frame, bad in BAD.items()
     for kind in bad
+    if frame is not dask_frame or kind in ("text", "times", "mixed")
 ]
 every_bad_column = pytest.mark.parametrize(("frame", "column"), TABLE)
 
@@ -120,8 +122,7 @@ def test_a_column_of_a_dataset_that_is_not_numbers_is_named(kind):
     says(lambda: CorrectedPCACV(2).fit(arrow_dataset(bad=OF_ARROW[kind])))
 
 
-@pytest.mark.parametrize("frame", FRAMES)
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(("frame", "estimator"), in_turn(FRAMES, ESTIMATORS))
 def test_every_estimator_names_the_column(estimator, frame):
     bad = frame(bad=BAD[frame]["times"])
     says(lambda: estimator(2).fit(bad))
@@ -134,8 +135,9 @@ def test_every_estimator_names_the_column(estimator, frame):
     )
 
 
-@pytest.mark.parametrize("frame", [pandas_frame, polars_frame, arrow_table])
-@pytest.mark.parametrize("kind", ["text", "times"])
+@pytest.mark.parametrize(
+    ("frame", "kind"), in_turn([pandas_frame, polars_frame, arrow_table], ["text", "times"])
+)
 def test_functions_that_take_rows_name_the_column(frame, kind):
     bad, path = frame(bad=BAD[frame][kind]), attenuation_path(frame(bad=NUMBERS), 2)
     for call in (

@@ -9,7 +9,7 @@ from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua._data.opening import open_for_cv
 from attenua._data.rows import HostRows
 from attenua._data.streams import RowStream
-from tests.helpers import covariance, exact_components, sine
+from tests.helpers import covariance, exact_components, in_turn, sine
 
 N_ROWS, N_COLUMNS, RANK = 66_000, 5, 2
 GAP = 1e-6
@@ -51,9 +51,9 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("shift", [0, 40])
-@pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize("model", ["fit", "cv"])
+@pytest.mark.parametrize(
+    ("shift", "container", "model"), in_turn([0, 40], CONTAINERS, ["fit", "cv"], times=2)
+)
 def test_a_small_gap_is_seen(model, container, shift):
     fitted = MODELS[model].fit(CONTAINERS[container](rows_with_a_small_gap(shift)))
     assert fitted.components_.dtype == np.float32

@@ -10,6 +10,7 @@ import pytest
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
 from tests._data.frames import CITIES, DAY, NUMBERS, ROWS, N, arrow_table, dask_frame
+from tests.helpers import in_turn
 
 CONTAINERS = {
     "rows": ROWS,
@@ -27,8 +28,7 @@ MISSING_LABELS = [
 ]
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize("groups", MISSING_LABELS, ids=str)
+@pytest.mark.parametrize(("container", "groups"), in_turn(CONTAINERS, MISSING_LABELS))
 def test_missing_labels_are_refused(container, groups):
     with pytest.raises(ValueError, match="groups holds a missing label"):
         AttenuatedPCACV(2).fit(CONTAINERS[container], groups=groups)
@@ -63,16 +63,15 @@ NO_WEIGHTS = {
 }
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize("kind", NO_WEIGHTS)
+@pytest.mark.parametrize(("container", "kind"), in_turn(CONTAINERS, NO_WEIGHTS))
 def test_weights_that_are_no_numbers(container, kind):
     with pytest.raises(ValueError, match="sample_weight must "):
         AttenuatedPCA(2).fit(CONTAINERS[container], sample_weight=NO_WEIGHTS[kind])
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize(
-    "weights", [2, True, pa.array(np.full(N, 2.0)), pa.chunked_array([np.full(N, 2)])], ids=str
+    ("container", "weights"),
+    in_turn(CONTAINERS, [2, True, pa.array(np.full(N, 2.0)), pa.chunked_array([np.full(N, 2)])]),
 )
 def test_one_weight_for_all_rows_and_weights_of_arrow(container, weights):
     found = AttenuatedPCA(2).fit(CONTAINERS[container], sample_weight=weights)

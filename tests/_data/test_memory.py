@@ -2,8 +2,13 @@
 
 import subprocess
 import sys
+import tracemalloc
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
+
+from attenua._data.row_moments import RowMoments
 
 pytestmark = pytest.mark.slow
 
@@ -44,3 +49,19 @@ def test_peak_memory_with_the_data_and_the_interpreter(data, gigabytes):
     done = subprocess.run([sys.executable, "-c", data + FIT], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) * 1024 < gigabytes * 1e9
+
+
+def test_the_norm_of_a_sparse_covariance_takes_little_memory():
+    n, p = 4_100, 4_000
+    rows = sp.random(n, p, density=5e-4, random_state=0, format="csr")
+    moments = RowMoments(rows, np.ones(n), np.zeros(p))
+    tracemalloc.start()
+    try:
+        squared = moments.squared_norm
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * p**2 / 3  # np.eye(p) alone is three times that
+    mean = np.asarray(rows.mean(axis=0)).ravel()
+    S = (rows.T @ rows).toarray() / n - np.outer(mean, mean)
+    assert squared == pytest.approx(np.sum(S**2), rel=1e-9)

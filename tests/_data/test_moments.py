@@ -8,7 +8,7 @@ from attenua._data.moments import ScatterMoments
 from attenua._data.row_moments import RowMoments
 from attenua._data.rows import HostRows
 from attenua._data.sums import magnitude
-from tests.helpers import covariance, exact_components, sine, spiked_rows, within
+from tests.helpers import covariance, exact_components, in_turn, sine, spiked_rows, within
 
 TALL = spiked_rows(600, 12)
 WIDE = spiked_rows(20, 700)
@@ -40,8 +40,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("subset", [None, np.arange(3, 18), np.array([5, 2, 11, 19])])
+@pytest.mark.parametrize(
+    ("case", "subset"), in_turn(CASES, [None, np.arange(3, 18), np.array([5, 2, 11, 19])])
+)
 def test_moments_of_any_rows(case, subset):
     X, kind = CASES[case]
     moments = HostRows(X).moments(subset)
@@ -133,8 +134,7 @@ def test_float32_keeps_a_gap_that_single_precision_sums_lose():
     assert sine(single, truth) > 1e-4
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e150])
-@pytest.mark.parametrize("X", [TALL, WIDE, sparse_rows(30, 600)])
+@pytest.mark.parametrize(("scale", "X"), in_turn([1e-150, 1e150], [TALL, WIDE, sparse_rows(30, 600)]))
 def test_extreme_sizes_neither_vanish_nor_overflow(X, scale):
     moments, reference = HostRows(X * scale).moments(), HostRows(X).moments()
     np.testing.assert_allclose(moments.mean * moments.unit / scale, reference.mean, rtol=1e-10, atol=1e-12)
@@ -150,8 +150,10 @@ def test_memory_map_is_read_in_place(tmp_path):
     np.testing.assert_allclose(HostRows(read_only).moments().mean, TALL.mean(axis=0), rtol=1e-5)
 
 
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
-@pytest.mark.parametrize(("bad", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+@pytest.mark.parametrize(
+    ("container", "bad", "word"),
+    [(np.asarray, np.nan, "NaN"), (sp.csr_matrix, np.inf, "infinity"), (np.asarray, -np.inf, "infinity")],
+)
 def test_first_bad_column_is_named(container, bad, word):
     X = np.ones((6, 4))
     X[3, 2] = bad
@@ -205,3 +207,17 @@ def test_leading_eigenvectors_through_the_gram_matrix(X):
     np.testing.assert_allclose(moments.spectrum()[:10], values[::-1][:10], rtol=1e-9)
     leading = np.linalg.qr(moments.row_space(0, 5))[0]
     assert sine(leading.T, vectors[:, ::-1][:, :5].T) < 1e-6
+
+
+def test_moments_of_a_fold_do_not_change_what_other_folds_see():
+    """A fold of far larger rows once changed the unit of the rows that came after it."""
+    X = spiked_rows(200, 5)
+    X[151::4] *= 1e100  # every fourth row chooses the frame, but not these
+    rows = HostRows(X)
+    small, large = np.arange(1, 120), np.arange(151, 200, 4)
+    before = rows.moments(small)
+    rows.moments(large)
+    after = rows.moments(small)
+    assert before.unit == after.unit
+    np.testing.assert_array_equal(before.mean, after.mean)
+    np.testing.assert_array_equal(before.covariance, after.covariance)

@@ -12,7 +12,7 @@ import sklearn
 from attenua import AttenuatedPCA, AttenuatedPCACV, attenuation_path
 from attenua._data.namespace import namespace_of
 from attenua.holdout import select_on_validation
-from tests.helpers import spiked_rows
+from tests.helpers import in_turn, spiked_rows
 
 X = spiked_rows(60, 8)
 
@@ -103,8 +103,10 @@ def test_a_path_stays_on_the_device(lib):
     assert theirs.alpha == ours.alpha
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("estimator", [AttenuatedPCA(2, alpha=0.5), AttenuatedPCACV(2)])
+@pytest.mark.parametrize(
+    ("bad", "estimator"),
+    in_turn([np.nan, np.inf, -np.inf], [AttenuatedPCA(2, alpha=0.5), AttenuatedPCACV(2)]),
+)
 def test_a_value_that_is_not_finite_is_named_by_its_column(lib, bad, estimator):
     wrong = X.copy()
     wrong[7, 5] = bad

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from attenua import AttenuatedPCACV
 from attenua._data.opening import open_for_cv, open_for_fit
 from tests._data.test_streams import batches
-from tests.helpers import assert_risks_close_enough, spiked_rows
+from tests.helpers import assert_risks_close_enough, in_turn, spiked_rows
 
 SHAPES = {"decomposed": (203, 6), "iterated": (203, 150), "wide": (60, 600)}
 
@@ -46,8 +46,7 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize(("shape", "container"), in_turn(SHAPES, CONTAINERS))
 def test_the_same_rows_and_number_of_folds_give_the_same_choice(container, shape, tmp_path):
     X = spiked_rows(*SHAPES[shape])
     alphas = [0, 0.3, 0.6, 1]

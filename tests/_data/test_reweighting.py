@@ -9,7 +9,7 @@ from attenua import CorrectedPCA, CorrectedPCACV
 from attenua._data import reweighting
 from attenua._data.opening import open_for_cv, open_for_fit
 from attenua._data.reweighting import Gathered, factored, joined, laplacian, laplacian_root
-from tests.helpers import spiked_rows
+from tests.helpers import in_turn, spiked_rows
 
 X = spiked_rows(30, 6)
 WIDE = spiked_rows(20, 530)
@@ -53,9 +53,9 @@ def in_data_units(moments):
     return moments.covariance * moments.unit**2
 
 
-@pytest.mark.parametrize("rows", [X, WIDE, X * 1e140, X + 1e5], ids=["few", "many columns", "huge", "far"])
-@pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize("kind", BY_HAND)
+@pytest.mark.parametrize(
+    ("rows", "container", "kind"), in_turn([X, WIDE, X * 1e140, X + 1e5], CONTAINERS, BY_HAND, times=2)
+)
 def test_moments_of_all_rows_and_of_training_sets(kind, container, rows):
     weigh, by_hand = BY_HAND[kind]
     data = open_for_cv(CorrectedPCACV(cv=4), CONTAINERS[container](rows))
@@ -76,8 +76,9 @@ def test_moments_of_all_rows_and_of_training_sets(kind, container, rows):
         np.testing.assert_allclose(in_data_units(pair.held_out), in_data_units(expected), atol=close)
 
 
-@pytest.mark.parametrize("rows", [X, WIDE], ids=["few columns", "many columns"])
-@pytest.mark.parametrize("cv", [KFold(3), ShuffleSplit(3, random_state=0), KFold(len(WIDE))])
+@pytest.mark.parametrize(
+    ("rows", "cv"), in_turn([X, WIDE], [KFold(3), ShuffleSplit(3, random_state=0), KFold(len(WIDE))])
+)
 def test_other_splits(cv, rows):
     data = open_for_cv(CorrectedPCACV(cv=cv), rows)
     for kind, (weigh, by_hand) in BY_HAND.items():
@@ -90,8 +91,7 @@ def test_other_splits(cv, rows):
             assert pair.held_out.weight == len(held)
 
 
-@pytest.mark.parametrize("rows", [X, WIDE], ids=["few columns", "many columns"])
-@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize(("rows", "container"), in_turn([X, WIDE], CONTAINERS))
 def test_frequencies(container, rows):
     counts = np.arange(len(rows)) % 3
     repeated = np.repeat(rows, counts, axis=0)

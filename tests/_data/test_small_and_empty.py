@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
-from tests.helpers import spiked_rows
+from tests.helpers import in_turn, spiked_rows
 
 ROWS = spiked_rows(40, 4)
 ESTIMATORS = [AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV]
@@ -37,8 +37,7 @@ NO_ROWS = {
 }
 
 
-@every_estimator
-@pytest.mark.parametrize("container", NO_ROWS)
+@pytest.mark.parametrize(("estimator", "container"), in_turn(ESTIMATORS, NO_ROWS))
 def test_no_rows(estimator, container):
     with pytest.raises(ValueError, match=r"Found .*0 sample\(s\)"):
         estimator(2).fit(NO_ROWS[container]())
@@ -57,8 +56,7 @@ NO_COLUMNS = {
 }
 
 
-@every_estimator
-@pytest.mark.parametrize("container", NO_COLUMNS)
+@pytest.mark.parametrize(("estimator", "container"), in_turn(ESTIMATORS, NO_COLUMNS))
 def test_no_columns(estimator, container):
     labels = {}
     if container == "only labels":
@@ -75,8 +73,7 @@ ONE_ROW = {
 }
 
 
-@every_estimator
-@pytest.mark.parametrize("container", ONE_ROW)
+@pytest.mark.parametrize(("estimator", "container"), in_turn(ESTIMATORS, ONE_ROW))
 def test_one_row(estimator, container):
     with pytest.raises(ValueError, match=r"1 sample\(s\).* 2"):
         estimator(1).fit(ONE_ROW[container]())

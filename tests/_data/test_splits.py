@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
 
 from attenua import AttenuatedPCACV, CorrectedPCACV
 from attenua._correct.row_tempering import row_tempered
@@ -10,7 +11,7 @@ from attenua._data import splits as splits_module
 from attenua._data.opening import open_for_cv
 from attenua._data.rows import HostRows
 from attenua._data.splits import FoldMoments, SplitMoments
-from tests.helpers import covariance, interleaved_splits, spiked_rows
+from tests.helpers import covariance, in_turn, interleaved_splits, pooled, risk_folds_by_hand, spiked_rows
 
 
 class CountingRows(HostRows):
@@ -46,11 +47,9 @@ SPLITS = {
 }
 
 
-@pytest.mark.parametrize("splits", SPLITS)
 @pytest.mark.parametrize(
-    "X",
-    [spiked_rows(60, 6), spiked_rows(60, 700), sp.csr_array(spiked_rows(60, 6))],
-    ids=["tall", "wide", "sparse"],
+    ("splits", "X"),
+    in_turn(SPLITS, [spiked_rows(60, 6), spiked_rows(60, 700), sp.csr_array(spiked_rows(60, 6))]),
 )
 def test_both_sides_of_every_split(X, splits):
     splits, dense = SPLITS[splits], X.toarray() if sp.issparse(X) else X
@@ -133,3 +132,44 @@ def test_moments_of_splits_are_kept_only_where_they_are_small(monkeypatch):
         assert splits.pairs() is not splits.pairs()
         splits.keep_pairs()
         assert (splits.pairs() is splits.pairs()) == is_kept
+
+
+ALPHAS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+# Subspaces of folds are iterated above 128 columns, and only as accurate as comparing them needs.
+ITERATED = 1e-4
+
+
+@pytest.mark.parametrize(("n", "p"), [(48, 6), (120, 300), (32, 600)])
+def test_bootstrap_training_sets_are_not_taken_for_complements(n, p):
+    """As many training rows as the others are, but some of them twice."""
+    X, random = spiked_rows(n, p), np.random.default_rng(1)
+    splits = [(random.choice(train, size=len(train)), held) for train, held in KFold(4).split(X)]
+    model = AttenuatedPCACV(2, alphas=ALPHAS, cv=splits).fit(X)
+    risks = risk_folds_by_hand(X, splits, ALPHAS, 2)
+    close = 1e-9 if p <= 128 else ITERATED
+    np.testing.assert_allclose(model.cv_risk_folds_, risks, rtol=close)
+    np.testing.assert_allclose(model.cv_risk_, pooled(risks, splits), rtol=close)
+
+
+SPLITS_WITH_AN_OUTLIER = {
+    "24 folds": lambda X: list(KFold(24).split(X)),
+    "leave one out": lambda X: list(LeaveOneOut().split(X)),
+    "shuffled": lambda X: list(ShuffleSplit(8, test_size=0.25, random_state=1).split(X)),
+    "some folds of five": lambda X: list(KFold(5).split(X))[:3],
+}
+
+
+@pytest.mark.filterwarnings("ignore:The cut at")  # of all rows, where the outlier leaves nothing else to see
+@pytest.mark.parametrize(("kind", "p"), in_turn(SPLITS_WITH_AN_OUTLIER, [6, 140, 600]))
+def test_a_held_out_outlier_leaves_nothing_behind(kind, p):
+    """Sums of all rows less those of an outlier would keep the rounding errors of its squares."""
+    X = spiked_rows(48, p)
+    X[3] *= 1e9
+    splits = SPLITS_WITH_AN_OUTLIER[kind](X)
+    holds_it = np.array([3 in held for _, held in splits])
+    assert holds_it.any()
+    model = AttenuatedPCACV(2, alphas=ALPHAS, cv=splits).fit(X)
+    risks = risk_folds_by_hand(X, splits, ALPHAS, 2)
+    close = 1e-6 if p <= 128 else ITERATED
+    np.testing.assert_allclose(model.cv_risk_folds_[holds_it], risks[holds_it], rtol=close)
+    assert model.alpha_ == ALPHAS[np.argmin(pooled(risks, splits))]

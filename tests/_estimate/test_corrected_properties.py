@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua._data import reweighting
-from tests.helpers import interleaved_splits, leading, sine, spiked_rows
+from tests.helpers import in_turn, interleaved_splits, leading, sine, spiked_rows
 from tests.literal import GRIDS, SEARCH_ORDER, covariance_of_pairs, line, smooth_rows
 
 # Strong smoothing leaves few columns with fewer directions than are asked for.
@@ -126,8 +126,7 @@ def same_bits(one, two):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("form", "shape"), in_turn(FORMS, SHAPES))
 def test_no_strength_is_pca(shape, form):
     X = FORMS[form](smooth_rows(*SHAPES[shape]))
     same_bits(CorrectedPCA(3).fit(X), AttenuatedPCA(3, alpha=0).fit(X))
@@ -139,8 +138,7 @@ def test_no_strength_is_pca(shape, form):
     )
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("form", "shape"), in_turn(FORMS, SHAPES))
 def test_a_choice_of_pca_is_pca(shape, form):
     X = FORMS[form](smooth_rows(*SHAPES[shape]))
     pca = AttenuatedPCACV(3, alphas=[0], cv=3).fit(X)
@@ -163,9 +161,10 @@ def test_no_corrections_are_no_steps():
     assert len(model.choices_) == 5
 
 
-@pytest.mark.parametrize("guard", [0, 1])
-@pytest.mark.parametrize("correction", ["attenuation", "tempering"])
-@pytest.mark.parametrize("shape", [(60, 8), (40, 200), (30, 600)])
+@pytest.mark.parametrize(
+    ("guard", "correction", "shape"),
+    in_turn([0, 1], ["attenuation", "tempering"], [(60, 8), (40, 200), (30, 600)]),
+)
 def test_standardised_columns_leave_nothing_to_correct(shape, correction, guard):
     """Every training set has its own variances, and gains by correcting them; all rows together do not."""
     X = StandardScaler().fit_transform(spiked_rows(*shape))
@@ -209,9 +208,7 @@ def test_other_numbers_of_components(n_components, shape, rank):
     assert given.n_components_ == AttenuatedPCA(n_components, alpha=0).fit(X).n_components_
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("few_rows", [True, False])
-@pytest.mark.parametrize("value", [0.0, 1e6 / 3])
+@pytest.mark.parametrize(("form", "few_rows", "value"), in_turn(FORMS, [True, False], [0.0, 1e6 / 3]))
 def test_a_constant_column_changes_nothing(form, few_rows, value, monkeypatch):
     monkeypatch.setattr(reweighting, "FEW_ROWS", 30 if few_rows else 29)
     X = smooth_rows(30, 8, seed=2)
@@ -261,9 +258,7 @@ def test_rows_that_are_all_equal(shape, form, few_rows, monkeypatch):
     CorrectedPCA(2, neighbours="line", **ALL).fit(X)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("shape", [(30, 6), pytest.param((24, 530), marks=pytest.mark.slow)])
-@pytest.mark.parametrize("scale", [1e150, 1e-150])
+@pytest.mark.parametrize(("form", "shape", "scale"), in_turn(FORMS, [(30, 6), (24, 530)], [1e150, 1e-150]))
 def test_huge_and_tiny_numbers(scale, shape, form):
     X = smooth_rows(*shape, seed=2)
     options = {"corrections": {name: [0.5] for name in FOUR}, "cv": 3}
@@ -286,8 +281,7 @@ def test_pairs_within_clusters_stay_close(distance):
         assert sine(model.components_, leading(covariance_of_pairs(X, strength), 2)) < 1e-6
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("few_rows", [True, False])
+@pytest.mark.parametrize(("form", "few_rows"), in_turn(FORMS, [True, False]))
 def test_rounding_errors_of_a_constant_column_are_not_blown_up(form, few_rows, monkeypatch):
     monkeypatch.setattr(reweighting, "FEW_ROWS", 30 if few_rows else 29)
     X = np.insert(smooth_rows(30, 8, seed=2), 3, 1e6 / 3, axis=1)

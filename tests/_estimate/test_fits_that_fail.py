@@ -21,6 +21,7 @@ from sklearn.base import clone
 
 import attenua
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
+from attenua._data import sums
 from tests.helpers import in_turn, spiked_rows
 
 NAMES = list("abcd")
@@ -109,6 +110,68 @@ def test_labels_and_weights_that_are_refused_change_nothing():
         with pytest.raises(ValueError, match="sample_weight"):
             model.partial_fit(SECOND, sample_weight=weights)
         assert state(model) == before
+
+
+def failing(function, at, error):
+    """The function, which raises an error once it has been called some number of times."""
+    calls = []
+
+    def call(*args, **kwargs):
+        calls.append(args)
+        if len(calls) >= at:
+            raise error
+        return function(*args, **kwargs)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("error", "estimator", "place"),
+    in_turn(
+        [MemoryError, KeyboardInterrupt],
+        [AttenuatedPCA, AttenuatedPCACV],
+        ["a block", "the third block", "taking a block", "taking the third block", "adding up", "counting"],
+    ),
+)
+def test_a_batch_that_breaks_off_leaves_no_trace(monkeypatch, error, estimator, place):
+    X = spiked_rows(90, 6)
+    X[40:60] *= 1e30  # this batch changes the unit, too
+    model, known = (estimator(2).partial_fit(X[:40]) for _ in range(2))
+    owner, name, at = {
+        "a block": (sums.FoldSums, "_measure", 1),
+        "the third block": (sums.FoldSums, "_measure", 3),
+        "taking a block": (sums.FoldSums, "_take", 1),
+        "taking the third block": (sums.FoldSums, "_take", 3),
+        "adding up": (np, "outer", 1),
+        "counting": (np, "bincount", 1),
+    }[place]
+    monkeypatch.setattr(sums, "_PRODUCT_BYTES", 1)
+    monkeypatch.setattr(sums, "_MIN_PRODUCT_ROWS", 4)
+    for batch in (X[40:60],) if place == "adding up" else (X[40:60], X[60:]):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, failing(getattr(owner, name), at, error))
+            with pytest.raises(error):
+                model.partial_fit(batch)
+        same_sums(model, known)
+    later, expected = model.partial_fit(X[60:]), known.partial_fit(X[60:])
+    same_sums(later, expected)
+    np.testing.assert_array_equal(later.mean_, expected.mean_)
+    np.testing.assert_array_equal(later.components_, expected.components_)
+    np.testing.assert_array_equal(later.explained_variance_, expected.explained_variance_)
+    assert later.n_samples_ == 70
+
+
+def same_sums(model, known):
+    ours, theirs = model._stream, known._stream
+    np.testing.assert_array_equal(ours.counts, theirs.counts)
+    assert (ours.n_rows, ours.n_left_out, ours.is_float32) == (
+        theirs.n_rows,
+        theirs.n_left_out,
+        theirs.is_float32,
+    )
+    assert ours._sums.frame.unit == theirs._sums.frame.unit
+    for name in ("weights", "totals", "scatters"):
+        np.testing.assert_array_equal(getattr(ours._sums, name), getattr(theirs._sums, name), err_msg=name)
 
 
 # --- Fits that fail ---------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from sklearn.datasets import load_iris, make_low_rank_matrix
 from sklearn.decomposition import PCA
 
 from attenua import AttenuatedPCA
+from tests.helpers import in_turn
 
 IRIS = load_iris().data
 
@@ -127,8 +128,7 @@ def test_no_number_of_components_keeps_all(shape):
     assert pca().fit(X).n_components_ == 20
 
 
-@pytest.mark.parametrize("n_components", [-1, 0, 21])
-@pytest.mark.parametrize("shape", [(100, 20), (20, 100)])
+@pytest.mark.parametrize(("n_components", "shape"), in_turn([-1, 0, 21], [(100, 20), (20, 100)]))
 def test_numbers_of_components_that_are_refused(n_components, shape):
     with pytest.raises(ValueError, match=f"n_components={n_components} must be between 1 and 20"):
         pca(n_components).fit(np.random.default_rng(0).standard_normal(shape))
@@ -165,8 +165,7 @@ def test_variances_of_data_far_from_the_origin(shape):
     )
 
 
-@pytest.mark.parametrize("density", [0.01, 0.1, 0.3])
-@pytest.mark.parametrize("scale", [1, 10, 100])
+@pytest.mark.parametrize(("density", "scale"), in_turn([0.01, 0.1, 0.3], [1, 10, 100]))
 def test_sparse_data_against_scikit_learn_on_dense(density, scale):
     X = sp.random(1000, 600, density=density, random_state=0, format="csr")
     X = X @ sp.diags(scale ** np.random.default_rng(0).uniform(0, 1, 600))

@@ -6,7 +6,8 @@ from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
 
 from attenua import AttenuatedPCACV, CorrectedPCACV, paired_gain
 from attenua._data.folds import make_splits
-from attenua._select.noise import gain_error, variance_noise
+from attenua._select.comparison import gain_error
+from attenua._select.search import variance_noise
 from tests.helpers import spiked_rows
 
 SPLITTERS = {

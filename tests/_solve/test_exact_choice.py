@@ -10,7 +10,7 @@ import pytest
 from attenua import AttenuatedPCACV
 from attenua._data import rows
 from attenua._solve import tuning
-from tests.helpers import assert_risks_close_enough, covariance, sine, spiked_rows
+from tests.helpers import assert_risks_close_enough, covariance, in_turn, sine, spiked_rows
 
 pytestmark = pytest.mark.slow
 
@@ -81,8 +81,7 @@ PROBLEMS = [
 
 
 @pytest.mark.filterwarnings("ignore:The cut at")
-@pytest.mark.parametrize("keeps_rows", [False, True])
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.__name__)
+@pytest.mark.parametrize(("keeps_rows", "problem"), in_turn([False, True], PROBLEMS))
 def test_chosen_strength_is_as_good_as_the_exact_one(problem, keeps_rows, monkeypatch):
     if keeps_rows:
         monkeypatch.setattr(rows, "_ALWAYS_SCATTER", 0)

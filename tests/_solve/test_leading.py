@@ -7,13 +7,14 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from attenua import AttenuatedPCA
 from attenua._data.moments import ScatterMoments
 from attenua._data.rows import HostRows
 from attenua._select.rule import attenuation_rule
 from attenua._solve import tuning
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
-from tests.helpers import covariance, exact_components, sine, spiked_rows, within
+from tests.helpers import covariance, exact_components, in_turn, sine, spiked_rows, within
 
 STRENGTHS = np.linspace(0, 1, 7)
 
@@ -207,9 +208,9 @@ def test_a_full_basis_is_shrunk_and_goes_on(monkeypatch):
         check(S, family_of(S), leading_subspaces(family_of(S), 4), 4)
 
 
-@pytest.mark.parametrize("n", [30, pytest.param(900, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("width", [3, 290])
-@pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    ("n", "width", "as_rows"), in_turn([30, 900], [3, 290], [np.asarray, sp.csr_array], times=2)
+)
 def test_feature_groups(n, width, as_rows):
     X = spiked_rows(n, 600, rank=4)
     labels = np.random.default_rng(0).permutation(np.arange(600) // width)
@@ -261,3 +262,43 @@ def test_no_warning_where_all_is_well():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         leading_subspaces(family_of_rows(spiked_rows(300, 700)), 3)
+
+
+def flat(kind):
+    """Large sparse rows without a gap in their spectrum."""
+    if kind == "random":
+        return sp.random(3_000, 6_000, density=0.003, random_state=0, format="csr")
+    diagonal = sp.diags(1 + 1e-3 * np.random.default_rng(0).random(5_200))
+    return sp.vstack([diagonal, -diagonal]).tocsr()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["random", "diagonal"])
+def test_sparse_rows_with_a_flat_spectrum(kind):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = AttenuatedPCA(5, alpha=0.5).fit(flat(kind))
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(5), atol=1e-8)
+    if model.shortfall_ > 1e-8:
+        assert any(issubclass(w.category, ConvergenceWarning) and "explain" in str(w.message) for w in said)
+
+
+@pytest.mark.filterwarnings("ignore:The cut at")  # the axes of constant columns are all as good
+@pytest.mark.parametrize(
+    ("n", "p", "varying", "rank", "as_rows"),
+    [
+        (400, 200, 40, 30, np.asarray),
+        (60, 560, 20, 30, sp.csr_matrix),
+        (60, 560, 20, 30, np.asarray),
+        (300, 200, 99, 60, sp.csr_matrix),
+    ],
+)
+def test_constant_columns_are_found_where_other_eigenvalues_are_negative(n, p, varying, rank, as_rows):
+    """Nothing maps into the axes of constant columns, so growing the basis never finds them."""
+    X = np.zeros((n, p))
+    X[:, :varying] = spiked_rows(n, varying)
+    S = np.cov(X.T, bias=True)
+    T = S - np.diag(np.diag(S))
+    W = AttenuatedPCA(rank, alpha=1.0).fit(as_rows(X)).components_
+    lacks = np.linalg.eigvalsh(T)[::-1][:rank].sum() - np.trace(W @ T @ W.T)
+    assert lacks <= 1e-8 * np.trace(S)

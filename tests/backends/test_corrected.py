@@ -40,7 +40,7 @@ def on_backends(name, values):
     """Parametrise a test by values, each on one of the backends, by pairs or by rows."""
     return pytest.mark.parametrize(
         ("few_rows", "backend", name),
-        in_turn([True, False], [*BACKENDS, *BACKENDS[::-1]], list(values), times=1),
+        in_turn([True, False], BACKENDS, values),
         indirect=["few_rows", "backend"],
     )
 

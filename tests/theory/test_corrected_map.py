@@ -8,7 +8,7 @@ import pytest
 from definitions import SECOND, STEPS, corrected, kernel, line
 from designs import gaussian_cubature, moving
 
-from attenua._correct.neighbours import column_smoother
+from attenua._correct.columns import column_smoother
 from attenua.theory import CorrectionMap, Population, RowNoise, Strengths, corrected_map, when
 from attenua.theory.laws import Gaussian
 from attenua.theory.samples import fitted_risks
@@ -169,7 +169,7 @@ def test_no_correction_is_the_identity():
 
 def test_what_the_theory_does_not_cover_is_refused(monkeypatch):
     """A registered correction without formulas must not be ignored: PCA's number would come back."""
-    monkeypatch.setattr(corrected_map, "ENTRYWISE", ("tempering", "attenuation"))
+    monkeypatch.setattr(corrected_map, "COVERED", corrected_map.COVERED - {"damping"})
     population = Population(moving(8), 2)
     refused = pytest.raises(ValueError, match="the theory does not cover damping; set it to 0")
     for function in (population.bias, population.sampling_coefficient, population.block_gap):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from designs import balanced, moving
 
-from attenua._correct.neighbours import column_smoother
+from attenua._correct.columns import column_smoother
 from attenua.theory import Population, StudentT, default_strengths, flat_spike_ratio
 
 

@@ -51,7 +51,7 @@ def test_a_number_of_jobs_that_makes_no_sense(tmp_path, command, jobs):
     assert result.exit_code == 2
     said = " ".join(result.stderr.replace("│", " ").split())
     assert "Invalid value for '--jobs'" in said  # typer 0.16 adds a variable of the environment here
-    assert f": {jobs} is neither -1, one for each core, nor a number from 1 to" in said
+    assert f": {jobs} is neither -1, one per core, nor a number from 1 to" in said
     assert not (tmp_path / "out").exists()
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attenua._correct.columns import column_labels
 from attenua._correct.correction import Correction
-from attenua._correct.feature_groups import column_labels
 from attenua._data.moments import within_groups
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attenua._correct.columns import Smoother, column_smoother
 from attenua._correct.correction import Correction
-from attenua._correct.neighbours import Smoother, column_smoother
 from attenua._data.moments import CONSTANT, Moments
 from attenua._data.namespace import asarray_like, spans, to_host
 

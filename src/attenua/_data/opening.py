@@ -50,7 +50,7 @@ from attenua._data.reweighting import (
     factored,
 )
 from attenua._data.rows import DeviceRows, HostRows, device_magnitude
-from attenua._data.splits import Split, SplitMoments, Splits
+from attenua._data.splits import SplitMoments, SplitRows, Splits
 from attenua._data.streams import (
     Batch,
     RowStream,
@@ -130,7 +130,7 @@ def open_for_fit(estimator: Any, X: Any, sample_weight: Any = None) -> FitData:
 
 
 def _in_memory(
-    estimator: Any, rows: HostRows | DeviceRows, splits: Sequence[Split], folds: str = ""
+    estimator: Any, rows: HostRows | DeviceRows, splits: Sequence[SplitRows], folds: str = ""
 ) -> FitData:
     """Return what a fit needs of rows in memory, in splits."""
     moments = SplitMoments(rows, splits)
@@ -155,7 +155,7 @@ def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> Fi
     rows = open_rows(estimator, X)
     n = rows.n_samples
     check_repeats(n_repeats)
-    splits: Sequence[Split]
+    splits: Sequence[SplitRows]
     if groups is None and n_repeats == 1 and is_number_of_folds(cv):
         # The folds that make_splits would give, without lists of row numbers as long as the data.
         splits = [(None, fold) for fold in interleaved_folds(int(cv), n)]

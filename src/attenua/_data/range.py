@@ -72,7 +72,7 @@ def check_not_too_large(moments: Moments, dtype: type, names: Any = None) -> Non
     spreads = _spreads(moments)
     # Risks and sums of squares are doubles, whatever the type of the data; they need room for sums.
     largest = min(float(np.finfo(dtype).max) / 2, np.finfo(float).max / (_ROOM * moments.weight))
-    most = np.sqrt(largest) / moments.unit
+    most = float(np.sqrt(largest)) / moments.unit  # numpy would warn of an infinity
     if np.linalg.norm(spreads) > most:
         _refuse("large", "divide", spreads > most / np.sqrt(len(spreads)), moments, dtype, names)
 

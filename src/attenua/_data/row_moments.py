@@ -51,6 +51,11 @@ class RowMoments(Moments):
         Matrix M that makes A = M Z of the centred rows Z.
     rough_variances : array of shape (n_features,), optional
         Numbers of the size of the variances, if those are expensive.
+
+    Attributes
+    ----------
+    row_weights : array of shape (n_samples,)
+        Weights of all rows, zeros included.
     """
 
     forms_covariance = False
@@ -68,7 +73,7 @@ class RowMoments(Moments):
         rough_variances: Any = None,
     ):
         self._all_rows = rows
-        self._all_weights = weights
+        self.row_weights = weights
         self._products = products
         self._origin = origin
         self._centre = offset
@@ -82,7 +87,7 @@ class RowMoments(Moments):
         moved = self.in_unit(plain.unit)
         return RowMoments(
             moved._all_rows,
-            self._all_weights,
+            self.row_weights,
             moved._origin,
             plain.unit,
             moved._products,
@@ -93,7 +98,7 @@ class RowMoments(Moments):
         r"""Return the moments with :math:`S = (M Z)^\top M Z`, Z being the centred rows, and its trace."""
         return RowMoments(
             self._all_rows,
-            self._all_weights,
+            self.row_weights,
             self._origin,
             self.unit,
             self._products,
@@ -114,11 +119,6 @@ class RowMoments(Moments):
         scatter = Z.T @ (L @ Z) * self.weight
         zeros = self.xp.zeros_like(self._offset)
         return ScatterMoments(self.weight, zeros, scatter, self.mean, self.unit, owned=True, varies=varies)
-
-    @property
-    def row_weights(self) -> Any:
-        """Weights of all rows, zeros included."""
-        return self._all_weights
 
     def squared_distances(self) -> Array:
         """Return the squared distances between all rows, on the host; equal rows are at 0 exactly."""
@@ -143,7 +143,7 @@ class RowMoments(Moments):
         products = None if self._products is None else self._products * ratio * ratio
         return RowMoments(
             self._all_rows * ratio,
-            self._all_weights,
+            self.row_weights,
             self._origin * ratio,
             unit,
             products,
@@ -155,9 +155,9 @@ class RowMoments(Moments):
     @cached_property
     def _positions(self) -> slice | Any:
         """Rows that count; all rows if few are left out, since a copy costs more than the extra products."""
-        xp = array_namespace(self._all_weights)
-        counted = xp.nonzero(self._all_weights)[0]
-        is_most = 2 * counted.shape[0] > self._all_weights.shape[0]
+        xp = array_namespace(self.row_weights)
+        counted = xp.nonzero(self.row_weights)[0]
+        is_most = 2 * counted.shape[0] > self.row_weights.shape[0]
         return slice(None) if is_most or self._mixing is not None else counted
 
     @cached_property
@@ -165,8 +165,8 @@ class RowMoments(Moments):
         """Rows and weights that count."""
         used = self._positions
         if isinstance(used, slice):
-            return self._all_rows, self._all_weights  # a slice of sparse rows would be a copy
-        weights = array_namespace(self._all_weights).take(self._all_weights, used)
+            return self._all_rows, self.row_weights  # a slice of sparse rows would be a copy
+        weights = array_namespace(self.row_weights).take(self.row_weights, used)
         return _taken(self._all_rows, used), weights
 
     @cached_property

@@ -16,7 +16,7 @@ from attenua._data.moments import Moments, ScatterMoments, common_unit
 
 Indices = NDArray[np.intp]
 # Training rows and held-out rows. Folds, which together hold out every row once, have None for the first.
-Split = tuple[Indices | None, Indices | slice]
+SplitRows = tuple[Indices | None, Indices | slice]
 
 # Folds of rows in memory beyond this many are not all held at once.
 _MOST_PARTS = 20
@@ -117,13 +117,13 @@ class SplitMoments(Splits):
     ----------
     rows : HostRows or DeviceRows
         The data.
-    splits : sequence of Split
+    splits : sequence of SplitRows
         The splits; empty if no rows are held out.
     factors : ndarray of shape (n_samples,), optional
         Multiply the weights of the rows.
     """
 
-    def __init__(self, rows: Any, splits: Sequence[Split], factors: NDArray[np.float64] | None = None):
+    def __init__(self, rows: Any, splits: Sequence[SplitRows], factors: NDArray[np.float64] | None = None):
         self._rows, self._splits, self._factors = rows, splits, factors
         self.n_splits = len(splits)
         self.n_features = rows.n_features

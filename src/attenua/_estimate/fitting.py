@@ -18,7 +18,7 @@ from attenua._select.rule import Rule, same_subspace
 
 
 class RuleTransformer(SubspaceTransformer):
-    """The subspace of a rule with one strength. A subclass says which rule its parameters stand for."""
+    """The subspace of a rule with one strength. A subclass returns the rule of its parameters."""
 
     @abstractmethod
     def _rule(self, n_features: int) -> Rule:
@@ -29,17 +29,21 @@ class RuleTransformer(SubspaceTransformer):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data. Sparse data are never made dense; float32 data give float32 results.
+        X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
+            Data. Sparse data are never made dense; float32 data give float32 results. An iterable of batches
+            or an Arrow table, reader or dataset is read in bounded memory; a dask array or data frame is
+            summed up on its workers. ``partial_fit`` can continue from either.
         y : ignored
             Here for scikit-learn.
         sample_weight : array-like of shape (n_samples,), optional
-            Frequencies: a row of weight 2 counts as two rows.
+            Frequencies: a row of weight 2 counts as two rows. With batches also an iterable of arrays; with
+            Arrow data or a dask data frame also the name of a column.
 
         Returns
         -------
         self
         """
+        self._check_parameters()
         with fit_from_nothing(self):
             self._fit_data(open_for_fit(self, X, sample_weight))
         return self
@@ -59,8 +63,8 @@ class RuleTransformer(SubspaceTransformer):
 class CrossValidated(SubspaceTransformer):
     """The subspace of a rule at the strength that reconstructs held-out rows best, PCA among them.
 
-    A subclass has the parameters ``cv``, ``n_repeats``, ``n_jobs`` and ``random_state``. It says which rule
-    its parameters stand for, or chooses in its own way by overriding ``_fit_moments``.
+    A subclass has the parameters ``cv``, ``n_repeats``, ``n_jobs`` and ``random_state``. It returns the rule
+    of its parameters, or chooses in its own way by overriding ``_fit_moments``.
     """
 
     cv: Any
@@ -77,6 +81,8 @@ class CrossValidated(SubspaceTransformer):
         "gain_": Kind.NUMBER,
         "folds_": Kind.TEXT,
         "held_out_ratio_": Kind.NUMBER,
+        "cv_risk_": Kind.GRID,
+        "cv_risk_folds_": Kind.GRID,
     }
 
     def fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
@@ -84,38 +90,37 @@ class CrossValidated(SubspaceTransformer):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data. Sparse data are never made dense; float32 data give float32 results.
+        X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
+            Data. Sparse data are never made dense; float32 data give float32 results. An iterable of batches
+            or an Arrow table, reader or dataset is read in bounded memory; a dask array or data frame is
+            summed up on its workers. ``partial_fit`` can continue from either.
         y : ignored
             Here for scikit-learn.
         groups : array-like of shape (n_samples,), optional
-            Labels of the rows, such as subjects; rows of one group are never split.
+            Labels of the rows, such as subjects; rows of one group are never split. With batches also an
+            iterable of arrays; with Arrow data or a dask data frame also the name of a column.
 
         Returns
         -------
         self
         """
+        self._check_parameters()
         with fit_from_nothing(self):
             self._fit_data(open_for_cv(self, X, y, groups))
         return self
 
     def _rank(self, data: FitData) -> int:
-        rank, fewest = (
-            resolve_rank(self.n_components, data.moments, data.n_samples),
-            data.fewest_training_rows,
-        )
+        """Return the number of components, which every training set must allow."""
+        rank = resolve_rank(self.n_components, data.moments, data.n_samples)
+        fewest = data.fewest_training_rows
         if self.n_components is None:
-            return max(min(rank, fewest - 1), 1)  # centred rows span one direction less than they are
+            return max(min(rank, fewest - 1), 1)  # n centred rows span at most n - 1 directions
         if rank > fewest:
             raise ValueError(
                 f"n_components={self.n_components} asks for {rank} components, but the smallest training set "
                 f"of cv has only {fewest} rows."
             )
-        self._warn_of_lost_risks(data.moments.total, rank)
-        return rank
-
-    def _warn_of_lost_risks(self, total: Moments, rank: int) -> None:
-        columns = overshadowing_columns(total, rank, getattr(self, "feature_names_in_", None))
+        columns = overshadowing_columns(data.moments.total, rank, getattr(self, "feature_names_in_", None))
         if columns:
             warnings.warn(
                 f"X varies so much more in {columns} than in the other columns that held-out risks are lost "
@@ -123,13 +128,14 @@ class CrossValidated(SubspaceTransformer):
                 "as IDs and timestamps, or scale the columns, for example with StandardScaler.",
                 stacklevel=caller_level(),
             )
+        return rank
 
     def _rule(self, n_features: int) -> Rule:
         """Check the parameters and return the rule with all candidates, the first PCA."""
         raise NotImplementedError
 
     def _choice(self, result: CrossValidation, taken: int) -> dict[str, Any]:
-        """Return the fitted attributes that hold candidates and their risks.
+        """Return the fitted attributes of a choice by name.
 
         ``taken`` is the position of the candidate taken: ``result.best``, or 0 where that gives PCA's
         subspace.
@@ -151,5 +157,7 @@ class CrossValidated(SubspaceTransformer):
             "gain_": result.gains[taken],
             "folds_": data.folds,
             "held_out_ratio_": result.held_out_ratio,
+            "cv_risk_": result.risk,
+            "cv_risk_folds_": result.risk_folds,
         }
         store(self, choice, total.mean, data.dtype)

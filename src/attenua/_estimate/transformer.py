@@ -128,6 +128,9 @@ class SubspaceTransformer(RowsTransformer):
     _fitted: ClassVar[dict[str, Kind]] = SUBSPACE
     _array_api_support: ClassVar[bool] = False
 
+    def _check_parameters(self) -> None:
+        """Raise for parameters that are wrong whatever the rows are."""
+
     def _fit_moments(self, data: FitData) -> None:
         """Find the subspace from the moments of the rows and set the fitted attributes."""
         raise NotImplementedError
@@ -144,6 +147,7 @@ class SubspaceTransformer(RowsTransformer):
         if name in type(self)._fitted and "_stream" in vars(self):
             try:
                 with all_or_nothing(self):
+                    self._check_parameters()
                     self._fit_moments(stream_data(self._stream))
             except ValueError as error:
                 raise NotFittedError(f"{name} cannot be computed yet: {error}") from error
@@ -167,6 +171,7 @@ class SubspaceTransformer(RowsTransformer):
         sample_weight: ArrayLike | None = None,
     ) -> None:
         """Check a batch and add it; a batch that is refused, or breaks off, changes nothing."""
+        self._check_parameters()
         if "_stream" not in vars(self) and "components_" in vars(self):
             warnings.warn(
                 "partial_fit starts again: this estimator was fitted to rows in memory, and their sums were "

@@ -173,3 +173,31 @@ def reconstruction_errors(rows: Moments, subspaces: Sequence[Subspace], centre: 
 def smallest_strength_at_minimum(risk: Array, total_variance: float) -> int:
     """Return the first position whose risk is the least, up to rounding."""
     return int(np.argmax(risk <= risk.min() + ROUNDING * total_variance))
+
+
+def gain_error(differences: Array, held_out_ratio: float) -> Any:
+    r"""Return the standard error of the mean of differences over splits, for each column.
+
+    .. math::
+
+        \mathrm{se}^2 = \Bigl(\frac1J + \frac{n_{\mathrm{held}}}{n_{\mathrm{training}}}\Bigr)\, s_d^2
+
+    for :math:`J` differences of variance :math:`s_d^2`. The second term stands for the overlap of training
+    sets, which the usual :math:`s_d/\sqrt J` ignores (Nadeau and Bengio, 2003).
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_splits,) or (n_splits, n_columns)
+        One entry or row for each split.
+    held_out_ratio : float
+        Mean over the splits of held-out rows per training row.
+
+    Returns
+    -------
+    float, or ndarray of shape (n_columns,)
+        NaN for one split.
+    """
+    n_splits = len(differences)
+    if n_splits < 2:
+        return np.full(differences.shape[1:], np.nan)[()]
+    return np.sqrt(1 / n_splits + held_out_ratio) * differences.std(axis=0, ddof=1)

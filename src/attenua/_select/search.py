@@ -30,11 +30,11 @@ from attenua._data.opening import FitData
 from attenua._data.splits import Splits
 from attenua._select.comparison import (
     ROUNDING,
+    gain_error,
     held_out_ratio,
     held_out_risks,
     smallest_strength_at_minimum,
 )
-from attenua._select.noise import gain_error
 from attenua._select.rule import PCA, CorrectedRule
 from attenua._select.steps import Step, Steps
 from attenua._solve.subspace import Subspace
@@ -311,3 +311,34 @@ def _reason(best: int, taken: bool, guard: float, n_splits: int) -> str:
         return "least risk; one split has no standard error" if guard else "least risk"
     relation = "exceeds" if taken else "is within"
     return f"the gain {relation} {guard:.2g} standard error{'' if f'{guard:.2g}' == '1' else 's'}"
+
+
+def variance_noise(variances: Array, n: float) -> float:
+    r"""Return the part of the spread of sample variances that their sampling noise explains, at most 1.
+
+    .. math::
+
+        \lambda = \min\Bigl\{1,\ \frac{\sum_i 2 v_i^2 / (n - 1)}{\sum_i (v_i - v_{\mathrm{median}})^2}\Bigr\},
+
+    the intensity with which Opgen-Rhein and Strimmer (2007) shrink variances toward their median, with the
+    noise of Gaussian rows, :math:`\mathrm{Var}(v_i) = 2 \sigma_i^4 / (n - 1)`, instead of an estimate from
+    fourth moments. Variances that differ by no more than noise give 1: correcting them fully loses
+    nothing. Clearly unequal ones give little, and a strong correction would move the target.
+
+    Parameters
+    ----------
+    variances : ndarray of shape (n_features,)
+        Sample variances, in any unit and with any divisor.
+    n : float
+        Number of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua._select.search import variance_noise
+    >>> variance_noise(np.array([1.0, 1.1, 0.9]), n=30), round(variance_noise(np.array([1.0, 2, 9]), n=30), 3)
+    (1.0, 0.119)
+    """
+    spread = np.sum((variances - np.median(variances)) ** 2)
+    noise = 2 * np.sum(variances**2) / (n - 1)
+    return float(noise / spread) if noise < spread else 1.0

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, paired_gain
-from attenua._correct.registry import CORRECTIONS
-from attenua._correct.strengths import NAMED_STRENGTHS
+from attenua._correct.registry import CORRECTIONS, NAMED_ALPHAS
 from attenua._data.namespace import to_host
 from attenua._estimate.words import verdict
 from attenua._select.steps import Step, Steps
@@ -83,7 +82,7 @@ def search_of(estimator: Any, X: Any, groups: Any) -> Search:
         return _search_of_steps(estimator)
     rank, shared = int(estimator.n_components_), shared_parameters(estimator)
     if isinstance(estimator, AttenuatedPCA):
-        alphas = np.append(NAMED_STRENGTHS["direct"], estimator.alpha)
+        alphas = np.append(NAMED_ALPHAS["direct"], estimator.alpha)
         model = AttenuatedPCACV(rank, alphas=alphas, **shared).fit(X, groups=groups)
         # A strength above 0 that was given is judged itself.
         return _search_of_one_step(model, estimator.alpha or None)

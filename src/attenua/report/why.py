@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua._correct.feature_groups import column_labels
+from attenua._correct.columns import column_labels
 from attenua._data.moments import Moments, in_data_units
 from attenua._select.steps import Step
 from attenua.path import attenuation_path

@@ -15,13 +15,13 @@ these corrections only, so that a nonzero strength of any other is refused.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.neighbours import Smoother
+from attenua._correct.columns import Smoother
 from attenua._correct.registry import CORRECTIONS, Strengths, checked_grids, checked_strength
 from attenua._correct.tempering import powers
 from attenua._data.checks import real_numbers
@@ -31,21 +31,17 @@ from attenua.theory.noise import RowNoise
 
 # What the formulas cover: maps of single entries, congruences of the whole matrix, and weights of rows. The
 # registry has the order in which they are applied.
-ENTRYWISE, CONGRUENCES, OF_ROWS = ("tempering", "damping", "attenuation"), ("smoothing",), ("row_tempering",)
+ENTRYWISE, CONGRUENCES = ("tempering", "damping", "attenuation"), ("smoothing",)
+COVERED = {*ENTRYWISE, *CONGRUENCES, "row_tempering"}
 
 
 # --- strengths by name --------------------------------------------------------------------------------------
 
 
-def is_covered(name: str) -> bool:
-    """Whether the formulas of the theory hold for a correction."""
-    return name in (*ENTRYWISE, *CONGRUENCES, *OF_ROWS)
-
-
 def check_covered(names: Iterable[str]) -> None:
     """Raise an error that names the first correction that the theory does not cover, if there is one."""
     for name in names:
-        if not is_covered(name):
+        if name not in COVERED:
             raise ValueError(f"the theory does not cover {name}; set it to 0.")
 
 
@@ -98,7 +94,7 @@ def offered_strengths(
         check_covered(name for name, grid in grids.items() if any(grid))
         has_neighbours = can_temper_rows = True  # errors name what is missing
     applies = {"smoothing": has_neighbours, "row_tempering": can_temper_rows}
-    return {name: grid for name, grid in grids.items() if is_covered(name) and applies.get(name, True)}
+    return {name: grid for name, grid in grids.items() if name in COVERED and applies.get(name, True)}
 
 
 # --- the map ------------------------------------------------------------------------------------------------
@@ -172,11 +168,15 @@ class CorrectionMap:
     smoother: Smoother | None = None
 
     def __post_init__(self) -> None:
-        check_covered(name for name, _ in self.strengths.nonzero())
+        check_covered(self._used)
         if self.strengths.smoothing and self.smoother is None:
             raise ValueError(
                 "smoothing needs neighbours: say which columns are, as in Population(neighbours=...)."
             )
+
+    @cached_property
+    def _used(self) -> dict[str, float]:
+        return dict(self.strengths.nonzero())
 
     @property
     def is_linear(self) -> bool:
@@ -220,7 +220,7 @@ class CorrectionMap:
     def _through(self, names: Sequence[str], S: Array, E: Any = None) -> tuple[Array, Any]:
         """Return S after some of the corrections, and its derivative in the direction of E."""
         prepared = {"attenuation": self.labels, "smoothing": self.smoother}
-        for name, strength in self.strengths.nonzero():
+        for name, strength in self._used.items():
             correction = CORRECTIONS[name]
             if name in names and correction.matrix is not None and correction.differential is not None:
                 E = None if E is None else correction.differential(S, strength, E, prepared.get(name))

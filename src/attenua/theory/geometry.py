@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
-from attenua._correct.feature_groups import column_labels
-from attenua._correct.neighbours import column_smoother
+from attenua._correct.columns import column_labels, column_smoother
 from attenua._correct.registry import Strengths
 from attenua.theory._checks import (
     INPUT_TOLERANCE,

@@ -214,10 +214,11 @@ class _Search:
 
     def parts(self, candidate: Strengths) -> tuple[float, float]:
         """Return B and K; infinity where there is no gap."""
-        if candidate not in self._parts:
-            self._parts[candidate] = _parts(self.population, self.law, candidate)
+        found = self._parts.get(candidate)
+        if found is None:
+            found = self._parts[candidate] = _parts(self.population, self.law, candidate)
             self._advance()
-        return self._parts[candidate]
+        return found
 
     def risk(self, candidate: Strengths, n: float) -> float:
         """Return n times the excess risk, and infinity where it is negative, which it cannot be."""

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.feature_groups import column_labels
+from attenua._correct.columns import column_labels
 from attenua_paper.rivals.manifold import transposed
 
 Array = NDArray[np.float64]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.feature_groups import column_labels
+from attenua._correct.columns import column_labels
 from attenua._data.checks import checked_count, checked_positive
 from attenua._data.moments import Moments
 from attenua._estimate.fitted import Kind
@@ -255,8 +255,6 @@ class MaskedTargetPCACV(CrossValidated):
     _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
         "mask_rates_": Kind.GRID,
         "mask_rate_": Kind.NUMBER,
-        "cv_risk_": Kind.GRID,
-        "cv_risk_folds_": Kind.GRID,
     }
 
     def __init__(
@@ -305,8 +303,6 @@ class MaskedTargetPCACV(CrossValidated):
         return {
             "mask_rates_": result.strengths,
             "mask_rate_": result.strengths[taken],
-            "cv_risk_": result.risk,
-            "cv_risk_folds_": result.risk_folds,
         }
 
 

@@ -1,5 +1,6 @@
-"""The paper's theory of masked targets and of linear autoencoders."""
+"""The paper's theory of masks, masked targets and linear autoencoders, and of a choice by validation rows."""
 
+from attenua_paper.theory.fallback import FallbackCertificate, fallback_certificate
 from attenua_paper.theory.linear_autoencoders import (
     asymmetric_map,
     balanced_gains,
@@ -9,6 +10,7 @@ from attenua_paper.theory.linear_autoencoders import (
     tied_gains,
     tied_objective,
 )
+from attenua_paper.theory.masked_inputs import full_output_loss
 from attenua_paper.theory.masked_target_risk import (
     MaskedTarget,
     TwoCoordinateSolution,
@@ -18,11 +20,14 @@ from attenua_paper.theory.masked_target_risk import (
 )
 
 __all__ = [
+    "FallbackCertificate",
     "MaskedTarget",
     "TwoCoordinateSolution",
     "asymmetric_map",
     "balanced_gains",
     "balanced_map_excess_risk",
+    "fallback_certificate",
+    "full_output_loss",
     "map_excess_risk",
     "masked_map_loss",
     "normalised_target_gradient",
