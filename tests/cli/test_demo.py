@@ -7,7 +7,7 @@ from sklearn.datasets import load_sample_images
 from sklearn.decomposition import PCA
 
 from attenua import AttenuatedPCACV, CorrectedPCACV
-from attenua.cli.demo_figure import save_demo_figure
+from attenua.cli.demo import save_demo_figure
 from attenua.cli.demo_runs import (
     ALL,
     N_ROWS,
@@ -143,8 +143,8 @@ def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("attenua.cli.demo_runs.run_demo", lambda *_, **__: [])
-    monkeypatch.setattr("attenua.cli.demo_figure.save_demo_figure", full)
+    monkeypatch.setattr("attenua.cli.demo.run_demo", lambda *_, **__: [])
+    monkeypatch.setattr("attenua.cli.demo.save_demo_figure", full)
     result = run("demo", "--out", str(tmp_path / "demo.png"))
     assert result.exit_code == 1
     assert result.stderr == f"Error: {tmp_path / 'demo.png'} cannot be written: No space left on device.\n"
