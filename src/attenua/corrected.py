@@ -80,25 +80,11 @@ class CorrectedPCA(RuleTransformer):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows that span the subspace, ordered by explained variance.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the fitted rows.
-    explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
-        Variance of the scores on each component, divided by n - 1, and the same as a part of the total.
-    singular_values_ : ndarray of shape (n_components,)
-        Norms of the score vectors.
-    noise_variance_ : float
-        Mean variance of the directions left out.
-    loadings_ : ndarray of shape (n_features, n_components)
-        ``components_.T * sqrt(explained_variance_)``.
+    components_, mean_, explained_variance_, explained_variance_ratio_ : ndarray
+    singular_values_, loadings_, feature_names_in_ : ndarray
+    noise_variance_, shortfall_ : float
     n_components_, n_samples_, n_features_in_ : int
-        Numbers of components, of fitted rows and of columns.
-    shortfall_ : float
-        Bound on what the solver may have missed: the exact subspace explains at most this part of the total
-        of T more, unless a leading direction was overlooked. 0 where LAPACK was used.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where the fitted data had names.
+        As in :class:`CorrectedPCACV`.
 
     See Also
     --------

@@ -130,7 +130,7 @@ def _step(step: Step, search: Search) -> Chart:
         label = f"{label if best else 'best'}: {step.best:g}"
         drawn.append(series(label, "mark", role, strengths[[best]], change[[best]]))
     before = ", with the steps before it" if paired is None else ""
-    least = f"It is least at {step.best:g}: {signed(change[best])}% against PCA."
+    least = f"It is lowest at {step.best:g}: {signed(change[best])}% against PCA."
     summary = (
         f"Held-out risk against the strength of {name}{before}. {least if best else 'No strength lowers it.'}"
     )
@@ -185,8 +185,8 @@ def _moves(moves: list[Move], columns: list[str]) -> Chart:
         table["change of the weights"] += [short(move.changes[i]) for i in largest]
     (top,) = moves[0].most_moved(columns, 1)
     summary = (
-        "How far each correction moves the weights of each column, with the components turned to fit those "
-        f"before it. {capitalised(spoken(moves[0].correction))} moves {top} most."
+        "How far each correction moves the weights of each column, after rotating the components to match "
+        f"those before it. {capitalised(spoken(moves[0].correction))} moves {top} most."
     )
     return Chart("moves", summary, views, table)
 

@@ -69,7 +69,7 @@ def strengths_of(estimator: Any) -> Strengths:
 
 
 def shared_parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters that say what columns are, which fits of the same rows share."""
+    """Return the parameters that describe the columns; all fits of the same rows share them."""
     known = CorrectedPCA().get_params().keys() - {*CORRECTIONS, "n_components", "whiten"}
     return {name: value for name, value in estimator.get_params(deep=False).items() if name in known}
 

@@ -38,7 +38,7 @@ class Move:
     strength: float
     angle: float  # largest principal angle, in degrees, to the subspace before it
     gain: float  # of it and those before it; NaN where they were not compared
-    changes: Array  # how far the weights of each column moved, once the components fit those before
+    changes: Array  # how far the weights of each column moved, after rotating to match those before
 
     def most_moved(self, names: Sequence[str], count: int = 4) -> list[str]:
         """Return the names of the columns that moved most."""
