@@ -55,7 +55,7 @@ def default_strengths(path: str = "direct") -> Array:
     return grid[grid < 0.5] if upper_end(path) == 0.5 else grid
 
 
-class AttenuationPath:
+class CovariancePath:
     r"""The matrices :math:`T_t = \Sigma - t D` of a covariance :math:`\Sigma`, split at one rank."""
 
     def __init__(self, covariance: Array, n_components: int) -> None:
@@ -169,7 +169,7 @@ class Geometry:
         self.unit = float(np.ldexp(1.0, np.frexp(np.abs(self.covariance).max())[1]))
         self.scaled = self.covariance / self.unit
         self.cutoff = cut(self.scaled, self.n_components)
-        self.path = AttenuationPath(self.scaled, self.n_components)
+        self.path = CovariancePath(self.scaled, self.n_components)
         self._smoother = column_smoother(neighbours, self.n_features)
         self._labels = column_labels(feature_groups, self.n_features)
         self._row_pairs = bool(row_pairs)
