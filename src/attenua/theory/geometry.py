@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
 from attenua._correct.columns import column_labels, column_smoother
-from attenua._correct.registry import Strengths
+from attenua._correct.registry import NAMED_ALPHAS, Strengths
 from attenua.theory._checks import (
     INPUT_TOLERANCE,
     PRESERVATION_TOLERANCE,
@@ -51,8 +51,8 @@ def default_strengths(path: str = "direct") -> Array:
     >>> len(default_strengths()), float(default_strengths("mask").max())
     (22, 0.49)
     """
-    grid = np.sort(np.append(np.arange(21) / 20, 0.49))
-    return grid[grid < 0.5] if upper_end(path) == 0.5 else grid
+    upper_end(path)
+    return NAMED_ALPHAS[path].copy()
 
 
 class CovariancePath:
