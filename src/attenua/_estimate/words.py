@@ -199,8 +199,8 @@ def recommend(seen: Evidence) -> Recommendation:
         return Recommendation("pca", "No: use ordinary PCA", seen.verdict)
     if seen.turn < NO_TURN:
         sentence = (
-            f"{seen.verdict} On all rows the fit turns PCA's subspace by less than {NO_TURN:g} degrees, which "
-            "nobody would notice: ordinary PCA serves as well."
+            f"{seen.verdict} On all rows the fit turns PCA's subspace by less than {NO_TURN:g} degrees, "
+            "which nobody would notice: ordinary PCA serves as well."
         )
         return Recommendation("pca", "It makes no difference", sentence)
     if seen.gain < 0:
