@@ -5,10 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from attenua._estimate.words import described
 from attenua.cli import options
-from attenua.cli.base import EXIT_CODES, app, print_plain
-from attenua.cli.record import as_record, dump
+from attenua.cli.base import EXIT_CODES, app
+from attenua.cli.record import print_result
 from attenua.cli.request import Request, fit_rows, load_rows, refuse_options_of_other_methods, scores_of
 from attenua.cli.writing import check_targets, components_csv, refuse_file, scores_csv, write_files
 from attenua.model_files import model_bytes
@@ -73,18 +72,11 @@ def fit(
     check_targets(targets, force=force, make_folders=True)
     table = load_rows(request)
     model = fit_rows(table, request)
-    contents: list[Any] = [
-        components_csv(model, table),
-        scores_csv(scores_of(model, table), table),
-        model_bytes(model),
-    ]
+    scores = scores_csv(scores_of(model, table), table)
+    contents: list[Any] = [components_csv(model, table), scores, model_bytes(model)]
     if report:
         from attenua.cli.report import page_of
 
         contents.append(page_of(model, table, request, image_shape))
     write_files(dict(zip(targets, contents, strict=True)), force=force, make_folders=True)
-    if as_json:
-        print_plain(dump(as_record(table, model) | {"files": [str(path) for path in targets]}))
-    else:
-        print_plain(described(table.source, model))
-        print_plain("Written: " + ", ".join(str(path) for path in targets))
+    print_result(table, model, targets, as_json=as_json)

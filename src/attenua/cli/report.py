@@ -6,12 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from attenua._estimate.words import described
 from attenua.cli import options
-from attenua.cli.base import EXIT_CODES, app, fail, print_plain, working
+from attenua.cli.base import EXIT_CODES, app, fail, working
 from attenua.cli.options import Method
 from attenua.cli.readers import Table
-from attenua.cli.record import as_record, dump
+from attenua.cli.record import print_result
 from attenua.cli.request import (
     METHODS_OF_OPTIONS,
     Request,
@@ -86,23 +85,13 @@ def report(
         table = load_rows(request)
         fitted = fit_rows(table, request)
     else:
-        table, fitted = _stored(model, request)
-    page = page_of(fitted, table, request, image_shape, model)
-    write_files({out: page}, force=force)
-    if as_json:
-        print_plain(dump(as_record(table, fitted) | {"files": [str(out)]}))
-    else:
-        print_plain(described(table.source, fitted))
-        print_plain(f"Written: {out}")
-
-
-def _stored(model: Path, request: Request) -> tuple[Table, Any]:
-    """Return the rows and the model that was fitted to them before."""
-    try:
-        fitted = load_model(model)
-    except ModelFileError as error:
-        fail(str(error))
-    return load_rows(request, getattr(fitted, "feature_names_in_", None)), fitted
+        try:
+            fitted = load_model(model)
+        except ModelFileError as error:
+            fail(str(error))
+        table = load_rows(request, getattr(fitted, "feature_names_in_", None))
+    write_files({out: page_of(fitted, table, request, image_shape, model)}, force=force)
+    print_result(table, fitted, [out], as_json=as_json)
 
 
 def page_of(
