@@ -14,27 +14,10 @@ from attenua.model_files import model_bytes
 
 
 @app.command(epilog=EXIT_CODES)
+@options.with_options(Request)
 def fit(
+    request: Request,
     context: typer.Context,
-    file: options.File = None,
-    k: options.Rank = "5",
-    columns: options.Columns = None,
-    drop: options.Drop = None,
-    group_column: options.GroupColumn = None,
-    id_column: options.IdColumn = None,
-    colour_by: options.ColourBy = None,
-    header: options.Header = None,
-    decimal: options.DecimalSign = None,
-    missing: options.MissingCells = options.Missing.FAIL,
-    sheet: options.Sheet = None,
-    method: options.MethodOption = options.Method.CORRECTED,
-    corrections: options.Corrections = "auto",
-    neighbours: options.Neighbours = None,
-    guard: options.Guard = 1.0,
-    alphas: options.Alphas = "direct",
-    cv: options.Folds = 5,
-    repeats: options.Repeats = 1,
-    seed: options.Seed = 0,
     out: options.OutFolder = Path("attenua-fit"),
     report: Annotated[
         bool, typer.Option("--report", help="Also write report.html, a page that explains the result.")
@@ -64,8 +47,7 @@ def fit(
 
     - `attenua fit --report` (the built-in digits, with a report)
     """
-    refuse_options_of_other_methods(context, method)
-    request = Request.of(context)
+    refuse_options_of_other_methods(context, request.method)
     targets = [out / name for name in ("components.csv", "scores.csv", "model.npz")]
     targets += [out / "report.html"] if report else []
     refuse_file(out)

@@ -25,27 +25,10 @@ from attenua.model_files import ModelFileError, load_model
 
 
 @app.command(epilog=EXIT_CODES)
+@options.with_options(Request)
 def report(
+    request: Request,
     context: typer.Context,
-    file: options.File = None,
-    k: options.Rank = "5",
-    columns: options.Columns = None,
-    drop: options.Drop = None,
-    group_column: options.GroupColumn = None,
-    id_column: options.IdColumn = None,
-    colour_by: options.ColourBy = None,
-    header: options.Header = None,
-    decimal: options.DecimalSign = None,
-    missing: options.MissingCells = options.Missing.FAIL,
-    sheet: options.Sheet = None,
-    method: options.MethodOption = Method.CORRECTED,
-    corrections: options.Corrections = "auto",
-    neighbours: options.Neighbours = None,
-    guard: options.Guard = 1.0,
-    alphas: options.Alphas = "direct",
-    cv: options.Folds = 5,
-    repeats: options.Repeats = 1,
-    seed: options.Seed = 0,
     model: Annotated[
         Path | None,
         typer.Option(help="A model.npz that attenua fit wrote on these rows, instead of a new fit."),
@@ -76,10 +59,9 @@ def report(
     """
     if model is not None:
         refuse_options_of_a_fit(context)
-    refuse_options_of_other_methods(context, method)
+    refuse_options_of_other_methods(context, request.method)
     if out.suffix.lower() != ".html":
         raise typer.BadParameter(f"{out} must end in .html.", param_hint="--out")
-    request = Request.of(context)
     check_targets([out], force=force)
     if model is None:
         table = load_rows(request)
