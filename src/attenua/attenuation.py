@@ -36,7 +36,7 @@ class AttenuatedPCA(RuleTransformer):
         T_\alpha = S - \alpha\,\mathrm{diag}(S), \qquad 0 \le \alpha \le 1,
 
     where :math:`S` is the sample covariance. Strength 0 is ordinary PCA, strength 1 is hollowed PCA. Inside
-    the subspace the components are turned so that scores are uncorrelated and ordered by variance, as in PCA.
+    the subspace the components are rotated: scores are uncorrelated and ordered by variance, as in PCA.
 
     Parameters
     ----------
@@ -54,32 +54,11 @@ class AttenuatedPCA(RuleTransformer):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows that span the subspace, ordered by explained variance.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the fitted rows.
-    explained_variance_ : ndarray of shape (n_components,)
-        Variance of the scores on each component, divided by n - 1.
-    explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same, as a part of the total variance.
-    singular_values_ : ndarray of shape (n_components,)
-        Norms of the score vectors.
-    noise_variance_ : float
-        Mean variance of the directions left out.
-    loadings_ : ndarray of shape (n_features, n_components)
-        ``components_.T * sqrt(explained_variance_)``: the covariances of the reconstructed columns with the
-        scores scaled to unit variance.
-    n_components_ : int
-        Number of components.
-    n_samples_ : int
-        Number of fitted rows.
-    shortfall_ : float
-        Bound on what the solver may have missed: the exact subspace at this strength explains at most this
-        part of the total variance more, unless a leading direction was overlooked. 0 where LAPACK was used.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where the fitted data had names.
+    components_, mean_, explained_variance_, explained_variance_ratio_ : ndarray
+    singular_values_, loadings_, feature_names_in_ : ndarray
+    noise_variance_, shortfall_ : float
+    n_components_, n_samples_, n_features_in_ : int
+        As in :class:`CorrectedPCACV`.
 
     See Also
     --------
@@ -114,7 +93,7 @@ class AttenuatedPCA(RuleTransformer):
 
         The subspace of all rows so far is computed when it is next used, so many batches cost no more
         eigenproblems than one. A batch that is refused leaves the estimator as it was. After a ``fit`` to
-        rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it goes on.
+        rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it continues.
 
         Parameters
         ----------
@@ -178,7 +157,7 @@ class AttenuatedPCACV(CrossValidated):
     whiten : bool, default=False
         Scale the scores to unit variance.
     n_jobs : int or None, default=None
-        How many splits run side by side, in threads. None spreads the threads of BLAS over the splits.
+        How many splits run in parallel, in threads. None spreads the threads of BLAS over the splits.
     random_state : int, RandomState or None, default=None
         Shuffles the repetitions.
 
@@ -193,40 +172,19 @@ class AttenuatedPCACV(CrossValidated):
     cv_risk_folds_ : ndarray of shape (n_splits, n_alphas)
         The same for each split.
     gain_ : float
-        Part of PCA's held-out risk that the chosen strength removes. The same splits chose it, so it
-        flatters; see :func:`paired_gain`.
+        Part of PCA's held-out risk that the chosen strength removes. The same splits chose it, so it is
+        optimistic; see :func:`paired_gain`.
     verdict_ : str
         What came out, in a sentence.
-    components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows that span the subspace, ordered by explained variance.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the fitted rows.
-    explained_variance_ : ndarray of shape (n_components,)
-        Variance of the scores on each component, divided by n - 1.
-    explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same, as a part of the total variance.
-    singular_values_ : ndarray of shape (n_components,)
-        Norms of the score vectors.
-    noise_variance_ : float
-        Mean variance of the directions left out.
-    loadings_ : ndarray of shape (n_features, n_components)
-        ``components_.T * sqrt(explained_variance_)``: the covariances of the reconstructed columns with the
-        scores scaled to unit variance.
-    n_components_ : int
-        Number of components.
-    n_samples_ : int
-        Number of fitted rows.
-    shortfall_ : float
-        Bound on what the solver may have missed: the exact subspace at this strength explains at most this
-        part of the total variance more, unless a leading direction was overlooked. 0 where LAPACK was used.
+    components_, mean_, explained_variance_, explained_variance_ratio_ : ndarray
+    singular_values_, loadings_, feature_names_in_ : ndarray
+    noise_variance_, shortfall_ : float
+    n_components_, n_samples_, n_features_in_ : int
+        As in :class:`CorrectedPCACV`.
     folds_ : str
         Which rows were held out together, in words.
     held_out_ratio_ : float
         Mean over the splits of held-out rows per training row. Standard errors of gains depend on it.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where the fitted data had names.
 
     See Also
     --------
@@ -298,7 +256,7 @@ class AttenuatedPCACV(CrossValidated):
         Nothing is chosen until a fitted attribute or method is next used: then cross-validation runs over all
         rows so far, as :meth:`fit` would. A batch that is refused leaves the estimator as it was. After a
         ``fit`` to rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it
-        goes on.
+        continues.
 
         Parameters
         ----------
@@ -335,5 +293,5 @@ class AttenuatedPCACV(CrossValidated):
         return {
             "alpha_": alphas[taken],
             "alphas_": alphas,
-            "verdict_": verdict(chosen, [chosen], result.gains[taken], gives_pca=not taken),
+            "verdict_": verdict(chosen, [chosen], result.gains[taken], gives_pca=not taken, guarded=False),
         }

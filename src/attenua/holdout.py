@@ -96,7 +96,7 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
     _check_same_columns(columns, path)
     held = data.moments.total
     frames = [asarray_like(held.mean, np.asarray(U.T, dtype=float)) for U in to_host(path.components)]
-    # About the held-out mean, a centre that adds nothing.
+    # The risk is about the validation rows' own mean, as S_v is.
     candidates = [Subspace(frame, None, np.zeros(frame.shape[1]), np.nan, False) for frame in frames]
     risk = reconstruction_errors(held, candidates, held.mean)
     best = smallest_strength_at_minimum(risk, held.total_variance)

@@ -11,7 +11,7 @@ from attenua._correct.registry import checked_alphas
 from attenua._data.moments import in_data_units
 from attenua._data.namespace import array_namespace, to_host
 from attenua._data.opening import open_for_fit
-from attenua._estimate.axes import principal_axes, warn_of_tie
+from attenua._estimate.fitted import principal_axes, warn_of_tie
 from attenua._estimate.html import result_html
 from attenua._estimate.options import Alphas, FeatureGroups
 from attenua._select.rank import resolve_rank

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from attenua._select.bi_cross_validation import (
+from attenua._select.rank import (
     block_errors,
     guarded_least_error,
     least_error,

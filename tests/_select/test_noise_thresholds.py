@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import quad
 from sklearn.datasets import load_breast_cancer
 
-from attenua._select.noise_thresholds import (
+from attenua._select.rank import (
     hard_threshold,
     marchenko_pastur_median,
     shuffled_thresholds,

@@ -8,7 +8,7 @@ from attenua._data.opening import FitData
 
 
 class Limit(NamedTuple):
-    """Why a strength cannot be used on some data; `warn` if the data are at fault and a user should hear."""
+    """Why a strength cannot be used on some data, and whether the user should be warned."""
 
     why: str
     warn: bool = False
@@ -25,6 +25,8 @@ class Correction:
     kind : {"rows", "moments", "family"}
         What it changes: the weights of rows, the moments, or the member of the matrix family
         :math:`S - a D` that the solver decomposes. At most one correction is of rows, and one of the family.
+        The family comes last in the computation: moments of a correction that the registry lists after it
+        must correct D as well (``part``), as those of smoothing do.
     strengths : tuple of float
         Strengths that the search compares, 0 first.
     largest : float

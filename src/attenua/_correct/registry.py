@@ -105,15 +105,7 @@ def _unpickled(strengths: dict[str, float]) -> Strengths:
 
 
 def prepared(parameters: Mapping[str, Any], n_features: int) -> dict[str, Any]:
-    """Return what the corrections make of the parameters they read, by the name of the correction.
-
-    Parameters
-    ----------
-    parameters : mapping of str to any
-        Parameters of an estimator.
-    n_features : int
-        Number of columns.
-    """
+    """Return what the corrections make of the parameters of an estimator, by the name of the correction."""
     return {
         name: correction.prepare(parameters[correction.parameter], n_features)
         for name, correction in CORRECTIONS.items()
@@ -140,10 +132,7 @@ def checked_strength(name: str, value: Any, argument: str | None = None) -> floa
 def checked_grids(corrections: Any) -> dict[str, tuple[float, ...]]:
     """Return the strengths to compare of each correction, 0 first.
 
-    Parameters
-    ----------
-    corrections : "auto", sequence of str, or mapping of str to sequence of float
-        All corrections, some by name, or some with their own strengths.
+    `corrections` is "auto" for all, a list of names, or a dict of names and strengths.
     """
     if isinstance(corrections, str) and corrections == "auto":
         return {name: correction.strengths for name, correction in CORRECTIONS.items()}

@@ -117,7 +117,7 @@ def _search_of_one_step(model: AttenuatedPCACV, given: float | None = None) -> S
         judged=judged,
         choices=[],
         steps=Steps([_only_step(model, paired)]),
-        verdict=model.verdict_ if given is None else verdict(judged, [judged], paired.gain, gives_pca=False),
+        verdict=model.verdict_ if given is None else verdict(judged, [judged], paired.gain),
         gain=paired.gain,
         gain_error=paired.standard_error,
         expected=expected if paired.n_splits > 1 else None,
