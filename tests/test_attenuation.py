@@ -357,36 +357,36 @@ def test_score_is_minus_the_mean_squared_error_of_a_row():
 # --- Bad input and edges ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("estimator", "message"),
-    [
-        (AttenuatedPCA(2, alpha=-0.1), "alpha must be a number from 0 to 1; got -0.1"),
-        (AttenuatedPCA(2, alpha=1.1), "alpha must be a number from 0 to 1"),
-        (AttenuatedPCA(2, alpha=np.nan), "alpha must be a number from 0 to 1; got nan"),
-        (AttenuatedPCA(2, alpha="0.5"), "alpha must be a number from 0 to 1"),
-        (AttenuatedPCA(0, alpha=0.5), "n_components=0 must be between 1 and 5"),
-        (
-            AttenuatedPCA(6, alpha=0.5),
-            r"n_components=6 must be between 1 and 5, the smaller of the number of rows",
-        ),
-        (AttenuatedPCA(1.5, alpha=0.5), "n_components must be None, an integer from 1 to 5, or a fraction"),
-        (AttenuatedPCA("mle"), "n_components must be None, an integer"),
-        (AttenuatedPCA(True), "n_components must be None, an integer"),
-        (AttenuatedPCA(2, feature_groups=[[0, 1], [2]]), "feature_groups must cover every column"),
-        (AttenuatedPCA(2, feature_groups=[]), "feature_groups is empty"),
-        (AttenuatedPCACV(2, alphas="direkt"), "alphas must be 'direct', 'mask' or an array"),
-        (AttenuatedPCACV(2, alphas=[0.5, 2]), "alphas must lie from 0 to 1; got 2"),
-        (AttenuatedPCACV(2, alphas=[np.nan]), "alphas must lie from 0 to 1; got nan"),
-        (AttenuatedPCACV(2, alphas=[]), "alphas must be one-dimensional, with at least one"),
-        (AttenuatedPCACV(2, alphas=["a"]), "alphas must be 'direct', 'mask' or an array of numbers"),
-        (AttenuatedPCACV(2, cv=1), "cv=1 must be at least 2 folds"),
-        (AttenuatedPCACV(2, cv=30), "cv=30 folds need at least as many rows; got n_samples=20"),
-        (AttenuatedPCACV(2, n_repeats=0), "n_repeats must be an integer of at least 1"),
-    ],
-)
-def test_bad_parameters(estimator, message):
-    with pytest.raises(ValueError, match=message):
-        estimator.fit(spiked_rows(20, 5))
+BAD_PARAMETERS = [
+    (AttenuatedPCA(2, alpha=-0.1), "alpha must be a number from 0 to 1; got -0.1"),
+    (AttenuatedPCA(2, alpha=1.1), "alpha must be a number from 0 to 1"),
+    (AttenuatedPCA(2, alpha=np.nan), "alpha must be a number from 0 to 1; got nan"),
+    (AttenuatedPCA(2, alpha="0.5"), "alpha must be a number from 0 to 1"),
+    (AttenuatedPCA(0, alpha=0.5), "n_components=0 must be between 1 and 5"),
+    (
+        AttenuatedPCA(6, alpha=0.5),
+        r"n_components=6 must be between 1 and 5, the smaller of the number of rows",
+    ),
+    (AttenuatedPCA(1.5, alpha=0.5), "n_components must be None, an integer from 1 to 5, or a fraction"),
+    (AttenuatedPCA("mle"), "n_components must be None, an integer"),
+    (AttenuatedPCA(True), "n_components must be None, an integer"),
+    (AttenuatedPCA(2, feature_groups=[[0, 1], [2]]), "feature_groups must cover every column"),
+    (AttenuatedPCA(2, feature_groups=[]), "feature_groups is empty"),
+    (AttenuatedPCACV(2, alphas="direkt"), "alphas must be 'direct', 'mask' or an array"),
+    (AttenuatedPCACV(2, alphas=[0.5, 2]), "alphas must lie from 0 to 1; got 2"),
+    (AttenuatedPCACV(2, alphas=[np.nan]), "alphas must lie from 0 to 1; got nan"),
+    (AttenuatedPCACV(2, alphas=[]), "alphas must be one-dimensional, with at least one"),
+    (AttenuatedPCACV(2, alphas=["a"]), "alphas must be 'direct', 'mask' or an array of numbers"),
+    (AttenuatedPCACV(2, cv=1), "cv=1 must be at least 2 folds"),
+    (AttenuatedPCACV(2, cv=30), "cv=30 folds need at least as many rows; got n_samples=20"),
+    (AttenuatedPCACV(2, n_repeats=0), "n_repeats must be an integer of at least 1"),
+]
+
+
+def test_bad_parameters():
+    for estimator, message in BAD_PARAMETERS:
+        with pytest.raises(ValueError, match=message):
+            estimator.fit(spiked_rows(20, 5))
 
 
 def test_too_many_components_for_a_training_fold():
@@ -427,20 +427,20 @@ def test_bad_data(estimator):
         named.transform(frame.fillna(0.0).rename(columns={"a": "z"}))
 
 
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        (np.ones(19), "sample_weight has 19 entries, but X has 20 rows"),
-        (-np.ones(20), "sample_weight must be finite and nonnegative"),
-        (np.full(20, np.nan), "sample_weight must be finite and nonnegative"),
-        (np.zeros(20), "sample_weight must not be zero for every row"),
-        (np.full(20, 0.04), "sample_weight must sum to more than 1"),
-        (["a"] * 20, "sample_weight must be an array of numbers"),
-    ],
-)
-def test_bad_weights(weights, message):
-    with pytest.raises(ValueError, match=message):
-        AttenuatedPCA(2, alpha=0.5).fit(spiked_rows(20, 5), sample_weight=weights)
+BAD_WEIGHTS = [
+    (np.ones(19), "sample_weight has 19 entries, but X has 20 rows"),
+    (-np.ones(20), "sample_weight must be finite and nonnegative"),
+    (np.full(20, np.nan), "sample_weight must be finite and nonnegative"),
+    (np.zeros(20), "sample_weight must not be zero for every row"),
+    (np.full(20, 0.04), "sample_weight must sum to more than 1"),
+    (["a"] * 20, "sample_weight must be an array of numbers"),
+]
+
+
+def test_bad_weights():
+    for weights, message in BAD_WEIGHTS:
+        with pytest.raises(ValueError, match=message):
+            AttenuatedPCA(2, alpha=0.5).fit(spiked_rows(20, 5), sample_weight=weights)
 
 
 @pytest.mark.parametrize(("shape", "alpha"), [("tall", 0), ("very wide", 0.5), ("tall", 1)])

@@ -196,46 +196,45 @@ def test_row_tempering_needs_all_rows():
 # --- what is refused ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (CorrectedPCA(attenuation=1.5), r"attenuation must be a number from 0 to 1; got 1\.5"),
-        (CorrectedPCA(attenuation=None), "attenuation must be a number from 0 to 1; got None"),
-        (CorrectedPCA(tempering=-0.1), "tempering must be a number from 0 to 1"),
-        (CorrectedPCA(row_tempering="1"), "row_tempering must be a number from 0 to 1; got '1'"),
-        (CorrectedPCA(row_tempering=True), "row_tempering must be a number from 0 to 1; got True"),
-        (CorrectedPCA(damping=np.inf), "damping must be a finite number of at least 0; got inf"),
-        (CorrectedPCA(damping=np.nan), "damping must be a finite number of at least 0; got nan"),
-        (CorrectedPCA(smoothing=-1), "smoothing must be a finite number of at least 0; got -1"),
-        (CorrectedPCA(smoothing=1), "smoothing needs neighbours"),
-        (CorrectedPCA(neighbours="circle"), "neighbours must be None, 'line'"),
-        (CorrectedPCA(neighbours=(3, 3)), "neighbours=.* is a grid of 9 columns, but the data have 10"),
-        (CorrectedPCA(feature_groups=[1, 2]), "feature_groups must hold one label"),
-        (CorrectedPCACV(corrections="all"), "corrections must be 'auto', a list of names, or a dict"),
-        (CorrectedPCACV(corrections=3), "corrections must be 'auto', a list of names, or a dict"),
-        (
-            CorrectedPCACV(corrections=["shrinkage"]),
-            "corrections names 'shrinkage'; the corrections are row_",
-        ),
-        (CorrectedPCACV(corrections={"tempering": 0.5}), r"corrections\['tempering'\] must be a sequence"),
-        (CorrectedPCACV(corrections={"tempering": [2]}), r"corrections\['tempering'\] must be a number from"),
-        (CorrectedPCACV(corrections=["smoothing"]), "corrections names smoothing, which needs neighbours"),
-        (CorrectedPCACV(corrections={"smoothing": [1]}), "corrections names smoothing, which needs"),
-        (CorrectedPCACV(guard=-1), "guard must be a finite number of at least 0; got -1"),
-        (CorrectedPCACV(guard=np.nan), "guard must be a finite number of at least 0; got nan"),
-        (CorrectedPCACV(guard="1"), "guard must be a finite number of at least 0; got '1'"),
-        (CorrectedPCACV(guard=True), "guard must be a finite number of at least 0; got True"),
-        (CorrectedPCACV(cv=1), "cv=1 must be at least 2 folds"),
-        (CorrectedPCACV(40), "n_components=40"),
-        (CorrectedPCACV(n_repeats=0), "n_repeats must be an integer of at least 1"),
-    ],
-    ids=lambda value: repr(value)[:60],
-)
-def test_bad_parameters(model, message):
-    with pytest.raises(ValueError, match=message):
-        model.fit(X)
-    with pytest.raises(NotFittedError):
-        model.transform(X)
+BAD_PARAMETERS = [
+    (CorrectedPCA(attenuation=1.5), r"attenuation must be a number from 0 to 1; got 1\.5"),
+    (CorrectedPCA(attenuation=None), "attenuation must be a number from 0 to 1; got None"),
+    (CorrectedPCA(tempering=-0.1), "tempering must be a number from 0 to 1"),
+    (CorrectedPCA(row_tempering="1"), "row_tempering must be a number from 0 to 1; got '1'"),
+    (CorrectedPCA(row_tempering=True), "row_tempering must be a number from 0 to 1; got True"),
+    (CorrectedPCA(damping=np.inf), "damping must be a finite number of at least 0; got inf"),
+    (CorrectedPCA(damping=np.nan), "damping must be a finite number of at least 0; got nan"),
+    (CorrectedPCA(smoothing=-1), "smoothing must be a finite number of at least 0; got -1"),
+    (CorrectedPCA(smoothing=1), "smoothing needs neighbours"),
+    (CorrectedPCA(neighbours="circle"), "neighbours must be None, 'line'"),
+    (CorrectedPCA(neighbours=(3, 3)), "neighbours=.* is a grid of 9 columns, but the data have 10"),
+    (CorrectedPCA(feature_groups=[1, 2]), "feature_groups must hold one label"),
+    (CorrectedPCACV(corrections="all"), "corrections must be 'auto', a list of names, or a dict"),
+    (CorrectedPCACV(corrections=3), "corrections must be 'auto', a list of names, or a dict"),
+    (
+        CorrectedPCACV(corrections=["shrinkage"]),
+        "corrections names 'shrinkage'; the corrections are row_",
+    ),
+    (CorrectedPCACV(corrections={"tempering": 0.5}), r"corrections\['tempering'\] must be a sequence"),
+    (CorrectedPCACV(corrections={"tempering": [2]}), r"corrections\['tempering'\] must be a number from"),
+    (CorrectedPCACV(corrections=["smoothing"]), "corrections names smoothing, which needs neighbours"),
+    (CorrectedPCACV(corrections={"smoothing": [1]}), "corrections names smoothing, which needs"),
+    (CorrectedPCACV(guard=-1), "guard must be a finite number of at least 0; got -1"),
+    (CorrectedPCACV(guard=np.nan), "guard must be a finite number of at least 0; got nan"),
+    (CorrectedPCACV(guard="1"), "guard must be a finite number of at least 0; got '1'"),
+    (CorrectedPCACV(guard=True), "guard must be a finite number of at least 0; got True"),
+    (CorrectedPCACV(cv=1), "cv=1 must be at least 2 folds"),
+    (CorrectedPCACV(40), "n_components=40"),
+    (CorrectedPCACV(n_repeats=0), "n_repeats must be an integer of at least 1"),
+]
+
+
+def test_bad_parameters():
+    for model, message in BAD_PARAMETERS:
+        with pytest.raises(ValueError, match=message):
+            model.fit(X)
+        with pytest.raises(NotFittedError):
+            model.transform(X)
 
 
 def test_damping_has_a_largest_number_of_columns():

@@ -282,5 +282,5 @@ class AttenuatedPCACV(CrossValidated):
         return {
             "alpha_": alphas[taken],
             "alphas_": alphas,
-            "verdict_": verdict(chosen, [chosen], result.gains[taken], gives_pca=not taken),
+            "verdict_": verdict(chosen, [chosen], result.gains[taken], gives_pca=not taken, guarded=False),
         }

@@ -413,7 +413,9 @@ class CorrectedPCACV(CrossValidated):
             "corrections_": PCA if gives_pca else result.chosen,
             "choices_": [PCA if gives_pca else choice for choice in result.choices],
             "steps_": result.steps,
-            "verdict_": verdict(result.chosen, result.choices, result.gain, gives_pca),
+            "verdict_": verdict(
+                result.chosen, result.choices, result.gain, gives_pca=gives_pca, guarded=self.guard > 0
+            ),
             "gain_": 0.0 if gives_pca else result.gain,
             "left_out_gain_": 0.0 if gives_pca else result.left_out_gain,
             "candidates_": result.candidates,

@@ -134,8 +134,8 @@ def _array_parts(value: Any) -> dict[str, NDArray[Any]]:
     if sp.issparse(value):
         csr = sp.csr_array(value)
         parts = dict(zip(_SPARSE, (csr.data, csr.indices, csr.indptr, np.array(csr.shape)), strict=True))
-    elif isinstance(value, np.ndarray):
-        parts = {"values": value}
+    elif hasattr(value, "__array__"):  # a pandas series too
+        parts = {"values": np.asarray(value)}
     else:
         return {}
     if any(array.dtype.kind not in "biuf" or array.size == 0 for array in parts.values()):
@@ -299,8 +299,9 @@ def _checked_parameters(npz: Npz, header: dict[str, Any]) -> dict[str, Any]:
     require(isinstance(plain, dict) and isinstance(as_text, dict), "parameters are missing")
     as_arrays = {key: _array(npz, key, parts) for key, parts in header["parameters_as_arrays"].items()}
     known, given = set(_CLASSES[header["class"]]().get_params(deep=False)), [*plain, *as_text, *as_arrays]
-    # A parameter that the file does not have came with a later correction, and is off.
-    fits = len(set(given)) == len(given) and known - set(CORRECTIONS) <= set(given) <= known
+    # A parameter that the file does not have came with a later correction, and has its default.
+    later = {*CORRECTIONS, *(correction.parameter for correction in CORRECTIONS.values())}
+    fits = len(set(given)) == len(given) and known - later <= set(given) <= known
     require(fits, f"parameters must be {', '.join(sorted(known))}")
     require(all(isinstance(text, str) for text in as_text.values()), "parameters_as_text must be texts")
     require(isinstance(plain.get("whiten"), bool), "whiten must be true or false")

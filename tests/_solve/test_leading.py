@@ -14,7 +14,7 @@ from attenua._select.rule import attenuation_rule
 from attenua._solve import tuning
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
-from tests.helpers import covariance, exact_components, in_turn, sine, spiked_rows, within
+from tests.helpers import covariance, exact_components, sine, spiked_rows, within
 
 STRENGTHS = np.linspace(0, 1, 7)
 
@@ -61,9 +61,16 @@ def test_small_matrices_are_decomposed(size, rank):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("keeps_rows", [False, True])
 @pytest.mark.parametrize(
-    ("n", "p", "rank"), [(50, 700, 3), (300, 700, 6), (900, 500, 4), (40, 1500, 10), (300, 150, 2)]
+    ("n", "p", "rank", "keeps_rows"),
+    [
+        (50, 700, 3, False),
+        (50, 700, 3, True),
+        (300, 700, 6, True),
+        (900, 500, 4, False),
+        (40, 900, 10, True),
+        (300, 150, 2, False),
+    ],
 )
 def test_shared_basis(n, p, rank, keeps_rows, monkeypatch):
     if keeps_rows:
@@ -193,9 +200,8 @@ def test_equal_variances_have_the_same_subspace_when_asked_for_one_by_one(monkey
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rank", [100, 119])
-def test_many_components_of_few_rows(rank):
-    X = spiked_rows(120, 1500, rank=6)
+def test_many_components_of_few_rows():
+    X, rank = spiked_rows(120, 900, rank=6), 119
     family = family_of_rows(X, [0.5])
     check(covariance(X), family, leading_subspaces(family, rank), rank, planted=False)
 
@@ -209,7 +215,13 @@ def test_a_full_basis_is_shrunk_and_goes_on(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("n", "width", "as_rows"), in_turn([30, 900], [3, 290], [np.asarray, sp.csr_array], times=2)
+    ("n", "width", "as_rows"),
+    [
+        (30, 3, np.asarray),
+        (30, 290, sp.csr_array),
+        pytest.param(900, 3, sp.csr_array, marks=pytest.mark.slow),
+        pytest.param(900, 290, np.asarray, marks=pytest.mark.slow),
+    ],
 )
 def test_feature_groups(n, width, as_rows):
     X = spiked_rows(n, 600, rank=4)

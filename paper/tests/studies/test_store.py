@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import closing
 
+import numpy as np
 import pytest
 
 from attenua_paper.studies.budget import RESULTS_FILE, run_study
@@ -117,6 +118,20 @@ def test_results_without_settings_are_not_taken_for_a_new_run(path):
     change(path, "DELETE FROM settings")
     with pytest.raises(StoreError, match="does not hold the settings"):
         ResultStore(path, {"seed": 2})
+
+
+def test_a_file_without_a_newer_correction_is_read_and_added_to(path):
+    """Its fits have strength 0 of that correction; methods without corrections have none."""
+    with closing(ResultStore(path, {"seed": 1})) as store:
+        store.add(("har", 64, 0, 1), [GOOD, OTHER | {"damping": 0.5, "smoothing": 0.8}])
+    change(path, "ALTER TABLE results DROP COLUMN smoothing")
+    plain, corrected = read_results(path)[0].tail(2).to_dict("records")
+    assert (corrected["damping"], corrected["smoothing"]) == (0.5, 0.0)
+    assert np.isnan(plain["smoothing"])
+    with closing(ResultStore(path, {"seed": 1})) as store:
+        store.add(("har", 64, 0, 2), [OTHER | {"damping": 0.1, "smoothing": 2.0}])
+    frame, _ = read_results(path)
+    assert frame["smoothing"].dropna().tolist() == [0.0, 2.0]
 
 
 def test_places_that_cannot_hold_a_file_are_named(tmp_path):

@@ -25,6 +25,8 @@ class Correction:
     kind : {"rows", "moments", "family"}
         What it changes: the weights of rows, the moments, or the member of the matrix family
         :math:`S - a D` that the solver decomposes. At most one correction is of rows, and one of the family.
+        The family comes last in the computation: moments of a correction that the registry lists after it
+        must correct D as well (``part``), as those of smoothing do.
     strengths : tuple of float
         Strengths that the search compares, 0 first.
     largest : float

@@ -78,14 +78,20 @@ def gain_in_words(gain: float, error: float) -> str:
 
 
 def verdict(
-    chosen: Mapping[str, float], choices: Sequence[Mapping[str, float]], gain: float, gives_pca: bool
+    chosen: Mapping[str, float],
+    choices: Sequence[Mapping[str, float]],
+    gain: float,
+    *,
+    gives_pca: bool = False,
+    guarded: bool = False,
 ) -> str:
     """Return what came out of a search, in a sentence or two.
 
-    The subspaces of `choices` are averaged; `chosen` is the choice of all splits, and `gain` its gain.
+    The subspaces of `choices` are averaged; `chosen` is the choice of all splits, and `gain` its gain. A
+    guarded search asked for a clear gain.
     """
     if not any(strength for choice in choices for strength in choice.values()):
-        return "PCA: no correction reconstructs held-out rows clearly better."
+        return f"PCA: no correction reconstructs held-out rows {'clearly ' if guarded else ''}better."
     if gives_pca:
         return (
             "PCA: some strengths reconstruct held-out rows better, but on all rows they give PCA's subspace "
@@ -96,7 +102,7 @@ def verdict(
         verb = "removes" if len(taken) == 1 else "remove"
         sentence = f"{capitalised(listed(taken))} {verb} {percent_of(gain)} of PCA's held-out risk."
     else:
-        sentence = "By all splits no correction is clearly better than PCA."
+        sentence = f"By all splits no correction is {'clearly ' if guarded else ''}better than PCA."
     differing = sum(choice != chosen for choice in choices)
     if differing:
         verb = "differs" if differing == 1 else "differ"

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import typer
-from joblib import cpu_count
 
 from attenua._correct.registry import CORRECTIONS
 from attenua.cli.base import warn
@@ -20,6 +19,7 @@ FILE_HELP = (
 COLUMNS_HELP = (
     "Columns to use: names, positions from 1, or ranges such as a:c, 2: and :5, separated by commas."
 )
+_NEED_NEIGHBOURS = [each.label for each in CORRECTIONS.values() if each.parameter == "neighbours"]
 # The largest seed of numpy's legacy generator.
 LARGEST_SEED = 2**32 - 1
 
@@ -113,19 +113,6 @@ def _lengths(text: str) -> tuple[int, ...]:
     return tuple(int(length) for length in lengths) if valid else ()
 
 
-def parse_jobs(text: str) -> int:
-    """Return how many processes or threads to use; -1 is one per core."""
-    cores = cpu_count()
-    most = 8 * cores
-    try:
-        jobs = cores if int(text) == -1 else int(text)
-    except ValueError:
-        jobs = 0
-    if not 1 <= jobs <= most:
-        raise typer.BadParameter(f"{text} is neither -1, one per core, nor a number from 1 to {most}.")
-    return jobs
-
-
 File = Annotated[str | None, typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)]
 Rank = Annotated[
     Any,
@@ -158,8 +145,8 @@ Neighbours = Annotated[
     typer.Option(
         parser=parse_neighbours,
         metavar="SHAPE",
-        help="Which columns are neighbours, for smoothing: line (wavelengths, times), or the shape of a grid "
-        "such as 28x28 (pixels).",
+        help="Which columns are neighbours: line (wavelengths, times), or the shape of a grid such as 28x28 "
+        f"(pixels). For {' and '.join(_NEED_NEIGHBOURS)}.",
     ),
 ]
 Guard = Annotated[
@@ -192,14 +179,6 @@ ImageShape = Annotated[
         metavar="HxW",
         help="Show rows as images of this shape in the report. Columns named like pixels, and grids of "
         "neighbours, are recognised.",
-    ),
-]
-Jobs = Annotated[
-    Any,
-    typer.Option(
-        parser=parse_jobs,
-        metavar="N",
-        help="How many to compute at a time; -1 is one per core. Results do not depend on it.",
     ),
 ]
 OutFolder = Annotated[Path, typer.Option(help="Output folder; created if it is missing.")]

@@ -1,4 +1,4 @@
-"""What is known about a fit, as data for ``--json``."""
+"""The results of a fit, as data for ``--json``."""
 
 import json
 import math

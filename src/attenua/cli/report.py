@@ -13,6 +13,7 @@ from attenua.cli.options import Method
 from attenua.cli.readers import Table
 from attenua.cli.record import as_record, dump
 from attenua.cli.request import (
+    METHODS_OF_OPTIONS,
     Request,
     fit_rows,
     in_options,
@@ -162,18 +163,11 @@ def _code(request: Request, image_shape: Any, model: Path | None) -> str:
 
 
 def _fit_options(request: Request) -> list[str]:
-    """Return the options that ask for the same fit."""
+    """Return the options for the same fit."""
     options = ["-k", str(request.k), "--method", request.method]
-    if request.method is Method.ATTENUATED:
-        alphas = request.alphas if isinstance(request.alphas, str) else ",".join(map(repr, request.alphas))
-        options += ["--alphas", alphas]
-    if request.method is Method.CORRECTED:
-        names = request.corrections
-        options += ["--corrections", names if isinstance(names, str) else ",".join(names)]
-        if request.neighbours is not None:
-            shape = request.neighbours
-            options += ["--neighbours", shape if isinstance(shape, str) else "x".join(map(str, shape))]
-        options += ["--guard", repr(request.guard)]
-    if request.method is not Method.PCA:
-        options += ["--cv", str(request.cv), "--repeats", str(request.repeats), "--seed", str(request.seed)]
+    for name, methods in METHODS_OF_OPTIONS.items():
+        value, separator = getattr(request, name), "x" if name == "neighbours" else ","
+        if request.method in methods and value is not None:
+            several = isinstance(value, list | tuple)
+            options += [f"--{name}", separator.join(map(str, value)) if several else str(value)]
     return options

@@ -20,7 +20,7 @@ from attenua.cli.writing import column_names
 
 _SEARCHES = (Method.CORRECTED, Method.ATTENUATED)
 # Options that belong to some methods only.
-_METHODS_OF_OPTIONS = {
+METHODS_OF_OPTIONS = {
     "corrections": (Method.CORRECTED,),
     "neighbours": (Method.CORRECTED,),
     "guard": (Method.CORRECTED,),
@@ -99,7 +99,7 @@ def in_options(sentence: str) -> str:
 
 def refuse_options_of_other_methods(context: typer.Context, method: Method) -> None:
     """Refuse an option that the method does not have."""
-    for name, methods in _METHODS_OF_OPTIONS.items():
+    for name, methods in METHODS_OF_OPTIONS.items():
         if _is_given(context, name) and method not in methods:
             raise typer.BadParameter(
                 f"it belongs to --method {' or '.join(methods)}, but this is --method {method}.",
@@ -109,7 +109,7 @@ def refuse_options_of_other_methods(context: typer.Context, method: Method) -> N
 
 def refuse_options_of_a_fit(context: typer.Context) -> None:
     """Refuse an option that changes the fit of a model that is already fitted."""
-    for name in ("k", "method", *_METHODS_OF_OPTIONS):
+    for name in ("k", "method", *METHODS_OF_OPTIONS):
         if _is_given(context, name):
             flag = "-k" if name == "k" else f"--{name}"
             fail(f"{flag} has no effect with --model, which is already fitted; leave out one of them.")

@@ -178,7 +178,8 @@ def _grids(population: Population, law: Law, corrections: Any) -> dict[str, Arra
     grids = population._offered(corrections, law)
     if not grids:
         raise ValueError("corrections must name at least one correction.")
-    grids = {name: grids[name] for name in sorted(grids, key=ORDER.index)}
+    ordered = [name for name in ORDER if name in grids] + [name for name in grids if name not in ORDER]
+    grids = {name: grids[name] for name in ordered}
     if isinstance(corrections, Mapping):
         return {name: np.array(grid) for name, grid in grids.items()}
     # Row tempering has no bias of its own, so that fewer strengths are enough.

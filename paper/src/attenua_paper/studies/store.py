@@ -85,7 +85,7 @@ class ResultStore:
         self._run: int | None = None
         self._began = 0.0
         with ExitStack() as opened:
-            opened.callback(_lock_beside(path).release)
+            opened.callback(_lock_next_to(path).release)
             with _in_words(path):
                 self._connection = opened.enter_context(closing(sqlite3.connect(path)))
                 with self._connection:
@@ -101,7 +101,8 @@ class ResultStore:
             for table, columns in _TABLES.items():
                 described = ", ".join(f"{name} {kind}" for name, kind in columns.items())
                 self._connection.execute(f"CREATE TABLE {table} ({described}{_CONSTRAINTS.get(table, '')})")
-        _check_tables(self._connection, self.path)
+        for name in _check_tables(self._connection, self.path):
+            self._connection.execute(f"ALTER TABLE results ADD COLUMN {name} REAL")
         found = dict(self._connection.execute("SELECT name, value FROM settings"))
         if found:
             self._refuse_others(found, wanted)
@@ -149,7 +150,7 @@ class ResultStore:
             matches = " AND ".join(f"{name} = ?" for name in KEY)
             self._connection.execute(f"DELETE FROM results WHERE {matches}", tuple(key))
             marks = ", ".join("?" * len(names))
-            self._connection.executemany(f"INSERT INTO results VALUES ({marks})", values)
+            self._connection.executemany(f"INSERT INTO results ({', '.join(names)}) VALUES ({marks})", values)
             self._connection.execute(
                 "UPDATE runs SET subsamples = subsamples + 1, seconds = ? WHERE rowid = ?",
                 (time.perf_counter() - self._began, self._run),
@@ -163,12 +164,16 @@ class ResultStore:
 def read_results(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the stored results as a tidy frame, and the settings that made them.
 
-    Rows come in a fixed order, whatever the order in which subsamples finished.
+    Rows come in a fixed order, whatever the order in which subsamples finished. A correction that is newer
+    than a fit has strength 0 in it.
     """
     with _opened(path) as connection:
         frame = pd.read_sql_query(f"SELECT * FROM results ORDER BY {', '.join(KEY)}, method", connection)
         settings = dict(connection.execute("SELECT name, value FROM settings"))
     frame["fallback"] = frame["fallback"].astype(bool)
+    frame = frame.reindex(columns=list(_COLUMNS))
+    corrected = frame[list(CORRECTIONS)].notna().any(axis=1)
+    frame.loc[corrected, list(CORRECTIONS)] = frame.loc[corrected, list(CORRECTIONS)].fillna(0.0)
     return frame, {name: json.loads(value) for name, value in settings.items()}
 
 
@@ -187,21 +192,25 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise StoreError unless the file is sound and has the tables and columns of this version."""
+def _check_tables(connection: sqlite3.Connection, path: Path) -> list[str]:
+    """Raise StoreError unless the file is sound and has our tables; return corrections without a column."""
     ((verdict,),) = connection.execute("PRAGMA integrity_check(1)").fetchall()
     if verdict != "ok":
         raise StoreError(f"{path} {_REASONS[sqlite3.SQLITE_CORRUPT]}")
+    missing: list[str] = []
     for table, columns in _TABLES.items():
-        found = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-        if found != list(columns):
+        found = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+        without = [name for name in columns if name not in found]
+        if found - columns.keys() or not set(without) <= CORRECTIONS.keys():
             raise StoreError(
                 f"{path} is not a file of results of this version: its table {table} differs. Choose another "
                 "folder."
             )
+        missing += without
+    return missing
 
 
-def _lock_beside(path: Path) -> FileLock:
+def _lock_next_to(path: Path) -> FileLock:
     """Return the lock on a file of results, whose folder is made if it is not there."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
