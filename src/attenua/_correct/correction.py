@@ -42,14 +42,15 @@ class Correction:
     parameter : str
         Constructor parameter that it reads, or "".
     needs : str
-        What to give as `parameter` where it cannot do without, or "".
+        What to give as `parameter`, where it is required, or "".
     prepare : callable
-        ``prepare(value, n_features)`` checks the value of `parameter` and returns what is `prepared` above.
+        ``prepare(value, n_features)`` checks the value of `parameter`, if it is not None, and returns what
+        is `prepared` above.
     limit : callable
         ``limit(strength, data, names)`` returns why a strength cannot be used on some rows, or None.
     of_variances : bool
-        Whether it moves the target only where variances differ for a reason, so that the search asks less of
-        it where sampling noise explains why they differ.
+        Whether it moves the target only where variances differ for a reason; then the search requires less
+        gain where sampling noise explains why they differ.
     weakens, how, price : str
         In words: what it weakens, how, and what that costs where it is wrong.
     colour : str

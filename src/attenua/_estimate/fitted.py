@@ -166,13 +166,13 @@ def subspace_values(moments: Moments, subspace: Subspace) -> dict[str, Any]:
     # As many further eigenvalues as PCA's spectrum has, zeros included: scikit-learn's convention.
     left_over = min(moments.n_features, max(int(moments.weight), 1)) - rank
     unexplained = max(1 - axes.explained_variance_ratio.sum(), 0) * total
+    squares = total * (moments.weight - 1)  # of all rows, in the moments' unit
     return {
         "components_": axes.components,
         "mean_": moments.mean * moments.unit,
         "explained_variance_": axes.explained_variance,
         "explained_variance_ratio_": axes.explained_variance_ratio,
-        "singular_values_": moments.unit
-        * np.sqrt(axes.explained_variance_ratio * (total * (moments.weight - 1))),
+        "singular_values_": moments.unit * np.sqrt(axes.explained_variance_ratio * squares),
         "noise_variance_": in_data_units(unexplained / left_over, moments.unit) if left_over > 0 else 0,
         "n_components_": rank,
         "shortfall_": subspace.shortfall,

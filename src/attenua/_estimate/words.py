@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NamedTuple
 
-from attenua._correct.registry import CORRECTIONS
 from attenua._select.steps import Step
 
 # The verdict of a paired gain, in a sentence.
@@ -39,8 +38,8 @@ def listed(words: Sequence[str]) -> str:
 
 
 def spoken(correction: str) -> str:
-    """Return what a correction is called in a sentence."""
-    return CORRECTIONS[correction].label
+    """Return what a correction, or all of them together, is called in a sentence."""
+    return correction.replace("_", " ")
 
 
 def capitalised(sentence: str) -> str:

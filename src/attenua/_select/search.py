@@ -54,7 +54,7 @@ class SearchResult:
 
 
 class StepSearch:
-    """The search for strengths, with the parameters of a rule, whose own strengths are not used.
+    """The search for strengths. It takes the parameters of columns from a rule, not its strengths.
 
     A gain must exceed `guard` standard errors. `noise` is the part of the spread of the sample variances that
     sampling noise explains.
@@ -137,18 +137,18 @@ class StepSearch:
         For a correction of rows, `reweighted` has the splits at each strength above 0.
         """
         compared = [[0.0] for _ in self._judges]
-        going_on = list(range(len(self._judges)))
+        active = list(range(len(self._judges)))
         for strength in strengths[1:]:
             if reweighted is not None:
                 self._splits[Strengths(**{correction: strength})] = reweighted[strength].keep_pairs()
-            for present in dict.fromkeys(self._present[number] for number in going_on):
+            for present in dict.fromkeys(self._present[number] for number in active):
                 self._compare(present.replace(**{correction: strength}), present)
-            for number in list(going_on):
+            for number in list(active):
                 compared[number].append(strength)
                 before, last = self._risks_by(number, correction, compared[number][-2:])
                 if last > before + ROUNDING * self._total_variance:
-                    going_on.remove(number)
-            if not going_on:
+                    active.remove(number)
+            if not active:
                 break
         for number in range(len(self._judges)):
             step = self._judged(number, correction, compared[number])
