@@ -1,6 +1,8 @@
 """What several test files share: data with a known shape, and comparisons of subspaces."""
 
+import inspect
 from collections import Counter
+from functools import wraps
 from itertools import combinations, product
 
 import numpy as np
@@ -141,10 +143,30 @@ def in_turn(*axes, times=1):
     return cases
 
 
-def run_check(estimator, check, monkeypatch):
-    """Run one of scikit-learn's checks, with dispatch to other array libraries possible."""
-    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
-    check(estimator)
+def each(names, cases):
+    """Like `parametrize`, but all cases are one test, and a failure names its case.
+
+    The cases share the fixtures of the test.
+    """
+    names = names.split(", ")
+
+    def decorate(test):
+        @wraps(test)
+        def all_cases(**fixtures):
+            for values in cases:
+                arguments = dict(zip(names, values if len(names) > 1 else [values], strict=True))
+                try:
+                    test(**fixtures, **arguments)
+                except BaseException as error:
+                    error.add_note(f"case: {arguments}")
+                    raise
+
+        signature = inspect.signature(test)
+        others = [one for name, one in signature.parameters.items() if name not in names]
+        all_cases.__signature__ = signature.replace(parameters=others)
+        return all_cases
+
+    return decorate
 
 
 def correlated_rows(n, p, seed=0):

@@ -89,17 +89,12 @@ class AttenuatedPCA(RuleTransformer):
         self.whiten = whiten
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Add a batch of rows to those seen so far.
-
-        The subspace of all rows so far is computed when it is next used, so many batches cost no more
-        eigenproblems than one. A batch that is refused leaves the estimator as it was. After a ``fit`` to
-        rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it continues.
+        """Add a batch of rows to those seen so far, as by :meth:`CorrectedPCA.partial_fit`.
 
         Parameters
         ----------
         X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
-            A batch; one row is enough. A batch on a device is copied to the host, where the sums are kept;
-            the fitted arrays are then numpy's.
+            A batch; one row is enough.
         y : ignored
             Here for scikit-learn.
         sample_weight : array-like of shape (n_samples,), optional
@@ -251,18 +246,12 @@ class AttenuatedPCACV(CrossValidated):
         self.random_state = random_state
 
     def partial_fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
-        """Add a batch of rows to those seen so far.
-
-        Nothing is chosen until a fitted attribute or method is next used: then cross-validation runs over all
-        rows so far, as :meth:`fit` would. A batch that is refused leaves the estimator as it was. After a
-        ``fit`` to rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it
-        continues.
+        """Add a batch of rows to those seen so far, as by :meth:`CorrectedPCACV.partial_fit`.
 
         Parameters
         ----------
         X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
-            A batch; one row is enough. A batch on a device is copied to the host, where the sums are kept;
-            the fitted arrays are then numpy's.
+            A batch; one row is enough.
         y : ignored
             Here for scikit-learn.
         groups : array-like of shape (n_samples,), optional

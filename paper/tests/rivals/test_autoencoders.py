@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import sqrtm
 from scipy.optimize import minimize
-from tests.helpers import covariance, exact_components, sine, spiked_rows
+from tests.helpers import covariance, each, exact_components, sine, spiked_rows
 
 from attenua._data.rows import HostRows
 from attenua_paper.rivals import AsymmetricAutoencoder, TiedAutoencoder, map_risk
@@ -52,7 +52,7 @@ def test_the_loss_in_these_tests_is_the_average_over_all_masks():
 # --- Asymmetric -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("shape", "m"), [((60, 8), 0.1), ((6, 8), 0.5), ((60, 8), 0.9)])
+@each("shape, m", [((60, 8), 0.1), ((6, 8), 0.5), ((60, 8), 0.9)])
 def test_asymmetric_map_is_the_papers_formula(shape, m):
     X = spiked_rows(*shape)
     S = covariance(X)
@@ -70,7 +70,7 @@ def test_asymmetric_map_is_the_papers_formula(shape, m):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("m", [0.2, 0.8])
+@each("m", [0.2, 0.8])
 def test_asymmetric_map_beats_thousands_of_maps(m):
     X = spiked_rows(30, 6)
     S, rng = covariance(X), np.random.default_rng(0)
@@ -91,7 +91,7 @@ def test_asymmetric_map_beats_thousands_of_maps(m):
         assert ae_loss(scale * free, S, m) > best
 
 
-@pytest.mark.parametrize("m", [0.2, 0.6])
+@each("m", [0.2, 0.6])
 def test_asymmetric_map_of_a_balanced_population(m):
     S, d, q = balanced(), 3, 1 - m
     tau = S[0, 0]
@@ -130,7 +130,7 @@ def slow_tied(S, m, d, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("m", "d"), [(0.2, 2), (0.5, 4), (0.9, 1), (0.9, 2)])
+@each("m, d", [(0.2, 2), (0.5, 4), (0.9, 1), (0.9, 2)])
 def test_tied_map_against_a_general_solver(m, d):
     X = spiked_rows(25, 5, seed=2)
     S = covariance(X)
@@ -158,7 +158,7 @@ def test_gains_are_the_papers_and_the_best():
         assert ae_loss((U.T * gains) @ U, S, m) > best
 
 
-@pytest.mark.parametrize(("m", "seed"), [(0.1, 0), (0.5, 1), (0.5, 2), (0.9, 3), (0.9, 4)])
+@each("m, seed", [(0.1, 0), (0.5, 1), (0.5, 2), (0.9, 3), (0.9, 4)])
 def test_tied_directions_are_never_worse_than_those_of_pca(m, seed):
     X = spiked_rows(15, 10, seed=seed)
     S = covariance(X)
@@ -184,7 +184,7 @@ def test_tied_gradient_against_finite_differences():
     np.testing.assert_allclose(gradient, numeric, atol=1e-7 * np.abs(gradient).max())
 
 
-@pytest.mark.parametrize("m", [0.2, 0.6])
+@each("m", [0.2, 0.6])
 def test_tied_map_of_a_balanced_population_is_the_asymmetric_one(m):
     # With equal variances S and V commute, and the best map of all is symmetric already.
     X = rows_with_covariance(balanced())
@@ -195,9 +195,7 @@ def test_tied_map_of_a_balanced_population_is_the_asymmetric_one(m):
 # --- Both as estimators -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "model", [AsymmetricAutoencoder(3, mask_rate=0.3), TiedAutoencoder(3, mask_rate=0.3)]
-)
+@each("model", [AsymmetricAutoencoder(3, mask_rate=0.3), TiedAutoencoder(3, mask_rate=0.3)])
 def test_encode_decode_predict_and_score(model):
     X, held = spiked_rows(50, 8), spiked_rows(20, 8, seed=1)
     model.fit(X)
@@ -222,8 +220,8 @@ def test_more_components_than_columns_that_vary():
         np.testing.assert_allclose(model.predict(X)[:, [0, 2, 3, 5]], 0, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("A", "S", "message"),
+@each(
+    "A, S, message",
     [
         (np.eye(3), np.ones((3, 2)), "covariance must be a square matrix"),
         (np.eye(2), np.eye(3), r"A must have the shape of covariance, \(3, 3\); got \(2, 2\)"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from sklearn.model_selection import KFold
-from tests.helpers import covariance, exact_components, interleaved_splits, sine, spiked_rows
+from tests.helpers import covariance, each, exact_components, interleaved_splits, sine, spiked_rows
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
 from attenua._data.moments import ScatterMoments
@@ -40,7 +40,7 @@ def loss_over_all_masks(X, U, mask_rate, groups):
     return total
 
 
-@pytest.mark.parametrize("groups", GROUPS)
+@each("groups", GROUPS)
 def test_value_against_exhaustive_masks(groups):
     X = spiked_rows(15, 6)
     X -= X.mean(axis=0)
@@ -51,9 +51,7 @@ def test_value_against_exhaustive_masks(groups):
         assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("groups", "mask_rate"), [("coordinates", 0.9), ("blocks", 0.25), ("uneven blocks", 0.9)]
-)
+@each("groups, mask_rate", [("coordinates", 0.9), ("blocks", 0.25), ("uneven blocks", 0.9)])
 def test_gradient_against_finite_differences(groups, mask_rate):
     S, options = covariance(spiked_rows(15, 6)), {"feature_groups": GROUPS[groups]}
     U, h = frame(6, 2), 1e-5
@@ -96,7 +94,7 @@ def test_coordinate_masks_are_blocks_of_one():
     assert sine(models[0].components_, models[1].components_) < 1e-6
 
 
-@pytest.mark.parametrize("groups", [None, np.arange(40) // 5, np.repeat([0, 1, 2], [5, 15, 20])])
+@each("groups", [None, np.arange(40) // 5, np.repeat([0, 1, 2], [5, 15, 20])])
 def test_many_problems_at_once_are_each_alone(groups):
     S, rates = covariance(spiked_rows(50, 40)), np.array([0.1, 0.5, 0.9])
     frames = np.stack([frame(40, 4, seed).T for seed in range(3)])
@@ -110,7 +108,7 @@ def test_many_problems_at_once_are_each_alone(groups):
     np.testing.assert_allclose(losses.to_outer(losses.to_inner(frames)), frames, atol=1e-14)
 
 
-@pytest.mark.parametrize("groups", [None, np.arange(10) // 2])
+@each("groups", [None, np.arange(10) // 2])
 def test_mask_rate_zero_is_pca(groups):
     X = spiked_rows(40, 10)
     model = MaskedTargetPCA(3, mask_rate=0, feature_groups=groups).fit(X)
@@ -128,7 +126,7 @@ def rows_with_covariance(S):
     return np.concatenate([root, -root])
 
 
-@pytest.mark.parametrize(("mask_rate", "ratio"), [(0.25, 1.5), (0.9, 2.9), (0.5, 3.1), (0.9, 50.0)])
+@each("mask_rate, ratio", [(0.25, 1.5), (0.9, 2.9), (0.5, 3.1), (0.9, 50.0)])
 def test_two_columns_on_both_sides_of_the_threshold(mask_rate, ratio):
     # Both starts are the PCA direction, which is stationary always but a minimum only from ratio 3 on.
     first, second = np.array([1, 1]) / np.sqrt(2), np.array([1, -1]) / np.sqrt(2)
@@ -154,8 +152,8 @@ def slow_minimum(S, rank, mask_rate, groups, start):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("groups", [None, [0, 0, 1, 1, 2, 2]])
-@pytest.mark.parametrize("mask_rate", [0.25, 0.75])
+@each("groups", [None, [0, 0, 1, 1, 2, 2]])
+@each("mask_rate", [0.25, 0.75])
 def test_minimum_against_a_general_solver_from_the_same_starts(groups, mask_rate):
     X = spiked_rows(20, 6, seed=5)
     S = covariance(X)
@@ -167,8 +165,8 @@ def test_minimum_against_a_general_solver_from_the_same_starts(groups, mask_rate
     assert found == pytest.approx(min(slow.values()), rel=1e-8)
 
 
-@pytest.mark.parametrize("groups", [None, np.arange(20) // 4])
-@pytest.mark.parametrize("mask_rate", [0.25, 0.9])
+@each("groups", [None, np.arange(20) // 4])
+@each("mask_rate", [0.25, 0.9])
 def test_the_fit_is_stationary_and_no_worse_than_its_starts(groups, mask_rate):
     X = spiked_rows(40, 20)
     S, options = covariance(X), {"feature_groups": groups}
@@ -185,7 +183,7 @@ def test_the_fit_is_stationary_and_no_worse_than_its_starts(groups, mask_rate):
         assert found <= masked_target_loss(start, S, mask_rate, **options) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("seed", [222, 259, 382])
+@each("seed", [222, 259, 382])
 def test_the_better_start_wins(seed):
     # Covariances on which the two starts end in different minima.
     X = np.random.default_rng(seed).standard_normal((8, 6)) * [3, 1, 1, 1, 1, 1]
@@ -201,7 +199,7 @@ def test_the_better_start_wins(seed):
 # --- Cross-validation -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("groups", [None, np.arange(8) // 2])
+@each("groups", [None, np.arange(8) // 2])
 def test_cv_risk_against_fits_from_scratch(groups):
     X = spiked_rows(40, 8)
     model = MaskedTargetPCACV(2, feature_groups=groups).fit(X)
@@ -235,8 +233,8 @@ def test_row_groups_are_kept_whole():
         MaskedTargetPCACV(2, cv=list(KFold(4).split(X))).fit(X, groups=groups)
 
 
-@pytest.mark.parametrize(
-    ("components", "S", "rate", "message"),
+@each(
+    "components, S, rate, message",
     [
         (np.eye(3)[:1], np.ones((3, 2)), 0.5, "covariance must be a square matrix"),
         (np.eye(4)[:1], np.eye(3), 0.5, "components must have 3 columns"),

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence
 from sklearn.base import clone
 from sklearn.decomposition import PCA, FactorAnalysis
-from tests.helpers import covariance, leading, sine, spiked_rows
+from tests.helpers import covariance, each, leading, sine, spiked_rows
 
 from attenua import AttenuatedPCA
 from attenua._data.rows import HostRows
@@ -42,7 +42,7 @@ def rows_with_covariance(S):
 # --- Correlation PCA --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@each("shape", SHAPES)
 def test_correlation_pca_is_where_pca_of_standardised_rows_reconstructs(shape):
     X = spiked_rows(*SHAPES[shape]) * np.linspace(1, 10, SHAPES[shape][1])
     standard = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -52,7 +52,7 @@ def test_correlation_pca_is_where_pca_of_standardised_rows_reconstructs(shape):
     assert sine(CorrelationPCA(3).fit(X).components_, span) < 1e-6
 
 
-@pytest.mark.parametrize("p", [12, 700])
+@each("p", [12, 700])
 def test_correlation_pca_of_more_components_than_columns_that_vary(p):
     X = np.zeros((20, p))
     X[:, [1, 4]] = spiked_rows(20, 2)
@@ -83,7 +83,7 @@ def slow_hetero(S, rank, iterations):
     return np.linalg.svd(N)[0][:, :rank].T
 
 
-@pytest.mark.parametrize(("p", "rank"), [(12, 2), (90, 3), (150, 3), (150, 60)])
+@each("p, rank", [(12, 2), (90, 3), (150, 3), (150, 60)])
 def test_hetero_against_the_slow_algorithm(p, rank):
     S = covariance(spiked_rows(60, p, rank=3, seed=4))
     for iterations in (1, 2, 5):
@@ -144,8 +144,8 @@ def test_hetero_ranks_by_magnitude():
     assert sine(slow_hetero(S, 1, 1), vectors[:, -1:].T) > 0.5
 
 
-@pytest.mark.parametrize(
-    ("rule", "model"),
+@each(
+    "rule, model",
     [
         (CorrelationRule(), CorrelationPCA(2)),
         (HeteroRule(), HeteroPCA(2)),
@@ -153,7 +153,6 @@ def test_hetero_ranks_by_magnitude():
         (ShrinkageRule(np.array([0.4])), DiagonalShrinkagePCA(2, intensity=0.4)),
         (AsymmetricRule(np.array([0.4])), AsymmetricAutoencoder(2, mask_rate=0.4)),
     ],
-    ids=["correlation", "hetero", "factor analysis", "shrinkage", "autoencoder"],
 )
 def test_a_rival_can_be_cross_validated_like_attenuation(rule, model):
     X = spiked_rows(40, 8)
@@ -185,8 +184,8 @@ def slow_intensity(X):
     return min(1.0, numerator / denominator)
 
 
-@pytest.mark.parametrize(
-    ("shape", "container"),
+@each(
+    "shape, container",
     [((200, 6), sp.csr_array), ((15, 30), np.asarray), ((25, 600), sp.csr_array), ((700, 600), np.asarray)],
 )
 def test_intensity_against_the_formula_pair_by_pair(shape, container):
@@ -212,8 +211,8 @@ def test_intensity_is_one_where_nothing_is_correlated():
     assert shrinkage_intensity(np.ones((5, 4))) == 1.0
 
 
-@pytest.mark.parametrize(
-    ("shape", "intensity"),
+@each(
+    "shape, intensity",
     [
         ("tall", "auto"),
         ("wide", "auto"),
@@ -242,7 +241,7 @@ def test_shrinkage_against_lapack(shape, intensity):
 # --- Factor analysis --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("shape", "tol"), [((200, 12), 1e-5), ((60, 80), 1e-2)])
+@each("shape, tol", [((200, 12), 1e-5), ((60, 80), 1e-2)])
 def test_factor_analysis_is_scikit_learns(shape, tol):
     X = spiked_rows(*shape, rank=2, seed=3)
     theirs = FactorAnalysis(2, svd_method="lapack", tol=tol).fit(X)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.helpers import each
 
 from attenua import attenuation_path, select_on_validation
 from attenua_paper.theory import fallback_certificate
@@ -35,8 +36,8 @@ def test_certificate_holds_over_many_validation_sets():
     assert failures / trials <= 0.2
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@each(
+    "options, message",
     [
         ({"eta": 0.0, "norms": (1, 1)}, "eta must be strictly between 0 and 1"),
         ({"eta": 1.0, "norms": (1, 1)}, "eta must be strictly between 0 and 1"),

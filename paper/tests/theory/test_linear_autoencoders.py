@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from tests.helpers import each
 
 from attenua.theory import Population
 from attenua_paper.theory import (
@@ -68,7 +69,7 @@ def test_tied_gains_and_objective():
     assert loss(gains) == pytest.approx(np.trace(S) - (1 - m) * tied_objective(population, U, m), rel=1e-12)
 
 
-@pytest.mark.parametrize("mask_rate", [0.1, 0.6])
+@each("mask_rate", [0.1, 0.6])
 def test_balanced_specialisation(mask_rate):
     S = balanced(0)
     population = Population(S, 2)

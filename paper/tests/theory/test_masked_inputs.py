@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.helpers import each
 
 from attenua import alpha_from_mask_rate
 from attenua_paper.theory import full_output_loss
@@ -29,8 +30,8 @@ def random_frame(rng, d, p):
 PARTITIONS = [None, [[0, 1], [2, 3, 4], [5]], [[5, 0], [4, 1], [3, 2]], [[0, 1, 2, 3, 4, 5]]]
 
 
-@pytest.mark.parametrize("groups", PARTITIONS)
-@pytest.mark.parametrize("mask_rate", [0.0, 0.3, 0.9])
+@each("groups", PARTITIONS)
+@each("mask_rate", [0.0, 0.3, 0.9])
 def test_loss_equals_exhaustive_enumeration(groups, mask_rate):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((7, 6)) * [1, 2, 3, 1, 2, 3]
@@ -40,8 +41,8 @@ def test_loss_equals_exhaustive_enumeration(groups, mask_rate):
     assert actual == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("groups", PARTITIONS[:3])
-@pytest.mark.parametrize("mask_rate", [0.2, 0.7])
+@each("groups", PARTITIONS[:3])
+@each("mask_rate", [0.2, 0.7])
 def test_leading_subspace_beats_random_projectors(groups, mask_rate):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((20, 6)) @ rng.standard_normal((6, 6))

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from tests.helpers import each
 
 from attenua.theory import Population, draw_rows
 from attenua_paper.theory import (
@@ -29,7 +30,7 @@ def rotated(population, j, k, s):
     return frame @ frame.T
 
 
-@pytest.mark.parametrize("mask_rate", [0.2, 0.75])
+@each("mask_rate", [0.2, 0.75])
 def test_loss_by_enumerating_every_mask(mask_rate):
     S, q = moving(0), 1 - mask_rate
     P = leading_projector(moving(1), 2)
@@ -53,8 +54,8 @@ def test_gradient_by_finite_differences():
         assert np.sum(gradient * H) == pytest.approx(slope, rel=1e-7)
 
 
-@pytest.mark.parametrize("S", [moving(0), balanced(1)], ids=["moving", "balanced"])
-@pytest.mark.parametrize("mask_rate", [0.2, 0.6])
+@each("S", [moving(0), balanced(1)])
+@each("mask_rate", [0.2, 0.6])
 def test_slopes_and_curvatures_by_finite_differences(S, mask_rate):
     population = Population(S, 2)
     theory, h = MaskedTarget(population, mask_rate), 1e-3
@@ -121,7 +122,7 @@ def test_pairs_outside_the_proposition_are_masked():
     assert MaskedTarget(Population(exchangeable(2.0, 1.0), 1), 0.3).limit_risks.mask.all()
 
 
-@pytest.mark.parametrize(("ratio", "mask_rate"), [(1.5, 0.1), (2.9, 0.8), (3.0, 0.1), (3.1, 0.8)])
+@each("ratio, mask_rate", [(1.5, 0.1), (2.9, 0.8), (3.0, 0.1), (3.1, 0.8)])
 def test_two_coordinates(ratio, mask_rate):
     S = exchangeable(ratio * 0.7, 0.7)
     population, solution = Population(S, 1), two_coordinate_solution(ratio * 0.7, 0.7)

@@ -6,6 +6,7 @@ A new correction is one file with a :class:`Correction`, one line in the table b
 
 import numbers
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ class Strengths(Mapping[str, float]):
         return f"Strengths({', '.join(f'{name}={value:g}' for name, value in self.nonzero())})"
 
     def __reduce__(self) -> Any:
-        return _unpickled, (self._nonzero,)
+        return partial(Strengths, **self._nonzero), ()
 
     def nonzero(self) -> list[tuple[str, float]]:
         """Return names and strengths of those that are not 0, in the order they are applied."""
@@ -98,10 +99,6 @@ class Strengths(Mapping[str, float]):
     def of_kind(self, kind: str) -> "Strengths":
         """Return the strengths of one kind of correction; the others are 0."""
         return Strengths(**{name: s for name, s in self._nonzero.items() if CORRECTIONS[name].kind == kind})
-
-
-def _unpickled(strengths: dict[str, float]) -> Strengths:
-    return Strengths(**strengths)
 
 
 def prepared(parameters: Mapping[str, Any], n_features: int) -> dict[str, Any]:

@@ -180,13 +180,11 @@ def outcome_of_step(step: Step) -> str:
 class Evidence(NamedTuple):
     """What a recommendation rests on."""
 
-    said: str  # what came out of the fit, in a sentence
+    verdict: str  # what came out of the fit, in a sentence
     is_pca: bool  # whether no correction is in the fit
     turn: float  # largest principal angle between the fit and PCA, in degrees
     gain: float  # part of PCA's held-out risk that the fit removes
-    expected: (
-        float | None
-    )  # the same by choices that did not see the rows they are judged on, if there are any
+    expected: float | None  # the same by choices made without the rows they are judged on, if any
     is_clear: bool  # whether the gain stands clear of its noise
     chosen_otherwise: bool = False  # whether strengths were given, and held-out rows choose others
 
@@ -202,26 +200,26 @@ class Recommendation(NamedTuple):
 def recommend(seen: Evidence) -> Recommendation:
     """Return whether to use a fit on its data, from all evidence at once, so that nothing contradicts it."""
     if seen.chosen_otherwise:
-        return Recommendation("unclear", "Held-out rows choose otherwise", seen.said)
+        return Recommendation("unclear", "Held-out rows choose otherwise", seen.verdict)
     if seen.is_pca:
-        return Recommendation("pca", "No: use ordinary PCA", seen.said)
+        return Recommendation("pca", "No: use ordinary PCA", seen.verdict)
     if seen.turn < NO_TURN:
         sentence = (
-            f"{seen.said} On all rows the fit turns PCA's subspace by less than {NO_TURN:g} degrees, which "
-            "nobody would notice: ordinary PCA serves as well."
+            f"{seen.verdict} On all rows the fit turns PCA's subspace by less than {NO_TURN:g} degrees, "
+            "which nobody would notice: ordinary PCA serves as well."
         )
         return Recommendation("pca", "It makes no difference", sentence)
     if seen.gain < 0:
         return Recommendation("pca", "No", "Held-out rows are reconstructed worse than by PCA.")
     if seen.expected is not None and not seen.expected > 0:
         doubt = "Judged by choices that did not see them, held-out rows gain nothing."
-        return Recommendation("unclear", "Perhaps not", f"{seen.said} {doubt}")
+        return Recommendation("unclear", "Perhaps not", f"{seen.verdict} {doubt}")
     if seen.gain == 0:
         # Choices without single parts differ from PCA and are averaged; the choice by all parts is PCA.
-        return Recommendation("unclear", "Perhaps not", seen.said)
+        return Recommendation("unclear", "Perhaps not", seen.verdict)
     if seen.expected is None:
         doubt = "Too few parts were held out to say what to expect of new rows."
-        return Recommendation("unclear", "Perhaps", f"{seen.said} {doubt}")
+        return Recommendation("unclear", "Perhaps", f"{seen.verdict} {doubt}")
     if seen.is_clear:
-        return Recommendation("clear", "Yes", seen.said)
-    return Recommendation("unclear", "Perhaps", f"{seen.said} {ADVICE['unclear']}")
+        return Recommendation("clear", "Yes", seen.verdict)
+    return Recommendation("unclear", "Perhaps", f"{seen.verdict} {ADVICE['unclear']}")

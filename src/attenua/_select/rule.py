@@ -94,14 +94,6 @@ def same_subspace(U: Any, V: Any) -> bool:
 
     The sines are the singular values of :math:`V - U U^\top V`. Cosines, those of :math:`U^\top V`, would not
     tell angles below 1e-8 from 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from attenua._select.rule import same_subspace
-    >>> axes = np.eye(3)
-    >>> same_subspace(axes[:, :2], axes[:, [1, 0]]), same_subspace(axes[:, :2], axes[:, 1:])
-    (True, False)
     """
     outside = V - U @ (U.T @ V)
     # The eigenvalues of this small matrix are squared sines.

@@ -1,18 +1,11 @@
 r"""The search for strengths: one correction after another, each taken if held-out rows say so clearly.
 
 From ordinary PCA on, a step compares the strengths of one correction at the strengths chosen so far: from 0
-upwards, as long as the risk falls. With :math:`d_1, \dots, d_J` the risks of the best of them less those of
-the present candidate on :math:`J` splits, it is taken if
-
-.. math::
-
-    -\bar d > c\, \mathrm{se}, \qquad
-    \mathrm{se}^2 = \Bigl(\frac1J + \frac{n_{\mathrm{held}}}{n_{\mathrm{training}}}\Bigr)\, s_d^2,
-
-where :math:`s_d^2` is the variance of the differences, the second term stands for the overlap of training
-sets (Nadeau and Bengio, 2003), and :math:`c` is the guard. Tempering and attenuation move the target only
-where variances differ for a reason: there :math:`c` is multiplied by :math:`1 - \lambda`, the part of the
-spread of the sample variances that noise does not explain.
+upwards, as long as the risk falls. It is taken if :math:`-\bar d > c\, \mathrm{se}`, with the mean
+:math:`\bar d` over splits of the risk of the best of them less that of the present candidate, its standard
+error (:func:`~attenua._select.comparison.gain_error`) and the guard :math:`c`. Corrections of variances move
+the target only where variances differ for a reason: for them :math:`c` is multiplied by :math:`1 - \lambda`,
+the part of the spread of the sample variances that noise does not explain.
 """
 
 import warnings
@@ -275,13 +268,6 @@ def variance_noise(variances: Array, n: float) -> float:
     noise of Gaussian rows, :math:`\mathrm{Var}(v_i) = 2 \sigma_i^4 / (n - 1)`, instead of an estimate from
     fourth moments. Variances that differ by no more than noise give 1: correcting them fully loses
     nothing. Clearly unequal ones give little, and a strong correction would move the target.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from attenua._select.search import variance_noise
-    >>> variance_noise(np.array([1.0, 1.1, 0.9]), n=30), round(variance_noise(np.array([1.0, 2, 9]), n=30), 3)
-    (1.0, 0.119)
     """
     spread = np.sum((variances - np.median(variances)) ** 2)
     noise = 2 * np.sum(variances**2) / (n - 1)

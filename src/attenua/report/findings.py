@@ -107,7 +107,7 @@ class Findings:
         search = self.search
         return recommend(
             Evidence(
-                said=search.verdict,
+                verdict=search.verdict,
                 is_pca=self.is_pca,
                 turn=self.angles[0],
                 gain=search.gain,
