@@ -226,8 +226,6 @@ class ExpectationsDisplay:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> import numpy as np
     >>> from attenua.display import ExpectationsDisplay
     >>> covariance = 1 + np.diag([0.5, 0.7, 1.0, 1.4, 2.0, 1.0])
