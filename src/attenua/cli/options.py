@@ -206,8 +206,7 @@ class Reading:
     ] = None
     drop: Drop = None
     group_column: Annotated[
-        str | None,
-        typer.Option(help="Column of labels; rows with the same label stay in the same fold."),
+        str | None, typer.Option(help="Column of labels; rows with the same label stay in the same fold.")
     ] = None
     id_column: IdColumn = None
     colour_by: Annotated[

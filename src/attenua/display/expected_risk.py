@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua._correct.registry import CORRECTIONS
-from attenua._estimate.words import spoken
 from attenua.display.common import (
     ACCENT,
     SHADES,
@@ -227,8 +226,6 @@ class ExpectationsDisplay:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> import numpy as np
     >>> from attenua.display import ExpectationsDisplay
     >>> covariance = 1 + np.diag([0.5, 0.7, 1.0, 1.4, 2.0, 1.0])
@@ -343,8 +340,9 @@ def _colour(e: Expectation) -> str:
 
 
 def _label(e: Expectation) -> str:
-    name = spoken(e.correction)
+    together = e.correction == "together"
+    name = e.correction if together else CORRECTIONS[e.correction].label
     if e.is_pca:
         return f"{name}: none"
-    at = "" if e.correction == "together" else f" {e.strengths[e.correction]:.2g}"
+    at = "" if together else f" {e.strengths[e.correction]:.2g}"
     return f"{name}{at}: {_shown_gain(e):.0%}" + ("" if e.is_sound else " (simulated)")

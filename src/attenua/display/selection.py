@@ -62,8 +62,6 @@ class ValidationCurveDisplay:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import load_digits
     >>> from attenua import AttenuatedPCACV
     >>> from attenua.display import ValidationCurveDisplay
@@ -193,8 +191,6 @@ class StepsDisplay:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import load_digits
     >>> from attenua import CorrectedPCACV
     >>> from attenua.display import StepsDisplay
@@ -289,8 +285,6 @@ class RankDisplay:
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
     >>> from sklearn.datasets import load_digits
     >>> from attenua import choose_rank
     >>> from attenua.display import RankDisplay
