@@ -167,11 +167,7 @@ def test_forms_of_the_same_partition_agree():
     assert column_labels(None, 4) is None
 
 
-<<<<<<< HEAD
-REFUSED_GROUPS = [
-=======
 NO_PARTITIONS = [
->>>>>>> doors
     ([], "feature_groups is empty"),
     ([[0, 1], []], r"feature_groups\[1\] is empty"),
     ([[0, 1], [2]], "must cover every column; 1 of 4 are in no group, the first is column 3"),
@@ -187,10 +183,6 @@ NO_PARTITIONS = [
 
 
 def test_what_is_not_a_partition_is_refused():
-<<<<<<< HEAD
-    for groups, message in REFUSED_GROUPS:
-=======
     for groups, message in NO_PARTITIONS:
->>>>>>> doors
         with pytest.raises(ValueError, match=message):
             column_labels(groups, 4)
