@@ -95,8 +95,8 @@ class Request:
         typer.Option(
             parser=parse_neighbours,
             metavar="SHAPE",
-            help="Which columns are neighbours: line (wavelengths, times), or the shape of a grid such as "
-            f"28x28 (pixels). For {' and '.join(_NEED_NEIGHBOURS)}.",
+            help=f"Which columns are neighbours, for {' and '.join(_NEED_NEIGHBOURS)}: line (wavelengths, "
+            "times), or the shape of a grid such as 28x28 (pixels).",
         ),
     ] = None
     guard: Annotated[
