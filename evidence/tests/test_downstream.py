@@ -1,17 +1,23 @@
 """Accuracy with scores as features."""
 
 import numpy as np
-import pytest
+from tests.helpers import each
 
 from attenua_evidence.downstream import accuracies
 
 
-def test_counts_what_is_classified_rightly():
+def test_counts_what_is_classified_rightly_of_rows_with_a_label():
+    # Counts what is classified rightly.
     random = np.random.default_rng(0)
     labels = np.repeat([0, 1, 2], 20)
     corners = np.repeat([[0, 0], [9, 0], [0, 9]], 20, axis=0)
     train, test = (corners + random.standard_normal((60, 2)) for _ in range(2))
     assert accuracies(train, labels, test, labels) == {"centroid": 1.0, "logistic": 1.0}
+    # Rows without a label do not count.
+    scores = np.array([[0.0], [1.0], [9.0], [10.0], [5.0]])
+    labels = [0, 0, 1, 1, -1]
+    assert accuracies(scores, labels, scores, labels) == {"centroid": 1.0, "logistic": 1.0}
+    assert accuracies(scores, [-1] * 5, scores, labels) == {}
 
 
 def test_neither_units_nor_a_rotation_matter():
@@ -26,14 +32,7 @@ def test_neither_units_nor_a_rotation_matter():
     assert plain["centroid"] == np.mean(nearest == labels)
 
 
-@pytest.mark.parametrize("columns", [0, 2])
+@each("columns", [0, 2])
 def test_without_information_all_are_called_the_most_frequent_class(columns):
     scores = np.zeros((4, columns))
     assert set(accuracies(scores, [1, 1, 1, 0], scores, [1, 0, 2, 1]).values()) == {0.5}
-
-
-def test_rows_without_a_label_do_not_count():
-    scores = np.array([[0.0], [1.0], [9.0], [10.0], [5.0]])
-    labels = [0, 0, 1, 1, -1]
-    assert accuracies(scores, labels, scores, labels) == {"centroid": 1.0, "logistic": 1.0}
-    assert accuracies(scores, [-1] * 5, scores, labels) == {}

@@ -3,7 +3,7 @@
 from itertools import product
 
 import numpy as np
-import pytest
+from tests.helpers import each
 
 from attenua_evidence.draws import MOST_TESTED, draw, ranks_allowed, rows_allowed, scaled_by_first
 
@@ -27,7 +27,8 @@ def test_sizes_leave_half_for_the_test_and_half_of_the_rank():
     assert ranks_allowed(256, 9) == [2]
 
 
-def test_every_row_is_on_one_side_with_its_own_label():
+def test_a_draw_splits_the_rows_by_its_names_alone():
+    # Every row is on one side with its own label.
     table = numbered(100)
     drawn = draw(table, "name", "one", 32, 0)
     rows = np.concatenate([drawn.X, drawn.X_test])[:, 0]
@@ -35,9 +36,7 @@ def test_every_row_is_on_one_side_with_its_own_label():
     assert sorted(rows) == list(range(100))
     np.testing.assert_array_equal(np.append(drawn.labels, drawn.labels_test), rows % 4)
     assert drawn.groups is None
-
-
-def test_a_draw_depends_on_its_names_alone():
+    # A draw depends on its names alone.
     table = numbered(100, group_of=lambda i: i // 5)
     first = draw(table, "name", "one", 32, 1)
     draw(table, "other", "one", 16, 0)
@@ -47,7 +46,8 @@ def test_a_draw_depends_on_its_names_alone():
         assert set(draw(table, *other).X[:, 0]) != set(first.X[:, 0])
 
 
-def test_no_group_is_on_both_sides():
+def test_groups_are_kept_whole():
+    # No group is on both sides.
     table = numbered(130, group_of=lambda i: int(np.sqrt(i)))  # groups of 1, 3, 5, ... rows
     for rows, number in product((16, 32, 64), range(5)):
         drawn = draw(table, "name", "one", rows, number)
@@ -57,26 +57,23 @@ def test_no_group_is_on_both_sides():
         assert not tested & set(drawn.groups)
         assert len(set(drawn.groups)) >= 2
         np.testing.assert_array_equal(drawn.groups, np.sqrt(drawn.X[:, 0]).astype(int))
-
-
-def test_test_groups_hold_a_third_of_the_rows_and_not_a_group_more():
+    # Test groups hold a third of the rows and not a group more.
     table = numbered(90, group_of=lambda i: i // 10)
     assert {len(draw(table, "name", "one", 16, number).X_test) for number in range(10)} == {30}
-
-
-def test_there_is_no_draw_where_groups_are_too_large():
+    # There is no draw where groups are too large.
     # One of the two groups is the test, so that rows of one group are left.
     assert draw(numbered(100, group_of=lambda i: i // 50), "name", "one", 16, 0) is None
 
 
-@pytest.mark.parametrize("group_of", [None, lambda i: i // 7])
+@each("group_of", [None, lambda i: i // 7])
 def test_a_large_test_set_is_a_random_part(group_of):
     drawn = draw(numbered(9000, group_of=group_of), "name", "one", 16, 0)
     assert len(drawn.X_test) == MOST_TESTED
     assert abs(drawn.X_test[:, 0].mean() - 4500) < 500
 
 
-def test_mixed_units_are_scaled_by_the_fitted_rows_only():
+def test_scaling_is_that_of_the_fitted_rows():
+    # Mixed units are scaled by the fitted rows only.
     table = numbered(100, columns=4)
     table.X[:, 1] *= 1000
     as_they_are, mixed = (draw(table, "name", unit, 32, 0) for unit in ("one", "mixed"))
@@ -84,9 +81,7 @@ def test_mixed_units_are_scaled_by_the_fitted_rows_only():
     np.testing.assert_allclose(mixed.X_test, as_they_are.X_test / as_they_are.X.std(axis=0))
     table.X[as_they_are.X_test[:, 0].astype(int), 1:] *= 7
     np.testing.assert_array_equal(draw(table, "name", "mixed", 32, 0).X, mixed.X)
-
-
-def test_columns_that_do_not_vary_in_the_fitted_rows_go():
+    # Columns that do not vary in the fitted rows go.
     # The mean of 0.1 is not exactly 0.1: a standard deviation alone would call it varying.
     X, X_test = np.array([[1.0, 0.1, 3], [2, 0.1, 5], [3, 0.1, 3]]), np.array([[1.0, 7, 4]])
     scaled, scaled_test = scaled_by_first(X, X_test)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.helpers import each
 
 from attenua import CorrectedPCACV
 from attenua_evidence.methods import METHODS, Rows, fit_method, same_by_definition
@@ -10,7 +11,7 @@ from attenua_evidence.outcome import Fit, attempt
 from .sets import spiked
 
 
-@pytest.mark.parametrize("order", [None, "line", (3, 4)])
+@each("order", [None, "line", (3, 4)])
 def test_every_method_fits_unless_there_is_nothing_to_leave_out(order):
     rows = Rows(spiked(40, 12), np.arange(40) // 5, order)
     for name in METHODS:
@@ -25,14 +26,8 @@ def test_every_method_fits_unless_there_is_nothing_to_leave_out(order):
             assert outcome.fit.strengths[name.removeprefix("without ")] == 0, name
 
 
-def test_pca_is_the_svd_of_centred_rows():
-    X = spiked(40, 12)
-    components = fit_method("PCA", Rows(X), 3).fit.components
-    rows = np.linalg.svd(X - X.mean(axis=0))[2][:3]
-    np.testing.assert_allclose(components.T @ components, rows.T @ rows, atol=1e-10)
-
-
-def test_neighbours_and_options_reach_the_estimator():
+def test_options_and_groups_reach_the_estimator():
+    # Neighbours and options reach the estimator.
     X = spiked(40, 12)
     for name, options in {
         "default": {},
@@ -44,6 +39,18 @@ def test_neighbours_and_options_reach_the_estimator():
         found = fit_method(name, Rows(X, None, "line"), 3).fit
         np.testing.assert_array_equal(found.components, expected.components_)
         assert found.strengths == expected.corrections_
+    # Folds keep groups whole.
+    assert Rows(spiked(20, 6)).n_folds == 5
+    assert Rows(spiked(20, 6), np.arange(20) // 7).n_folds == 3
+    X = spiked(40, 12)
+    grouped = CorrectedPCACV(2, cv=4).fit(X, groups=np.arange(40) // 10)
+    found = fit_method("default", Rows(X, np.arange(40) // 10), 2).fit
+    np.testing.assert_array_equal(found.components, grouped.components_)
+    # PCA is the SVD of centred rows.
+    X = spiked(40, 12)
+    components = fit_method("PCA", Rows(X), 3).fit.components
+    rows = np.linalg.svd(X - X.mean(axis=0))[2][:3]
+    np.testing.assert_allclose(components.T @ components, rows.T @ rows, atol=1e-10)
 
 
 def test_what_is_the_same_by_definition_is_the_same():
@@ -57,16 +64,8 @@ def test_what_is_the_same_by_definition_is_the_same():
     assert same_by_definition("recommended", "line") == ""
 
 
-def test_folds_keep_groups_whole():
-    assert Rows(spiked(20, 6)).n_folds == 5
-    assert Rows(spiked(20, 6), np.arange(20) // 7).n_folds == 3
-    X = spiked(40, 12)
-    grouped = CorrectedPCACV(2, cv=4).fit(X, groups=np.arange(40) // 10)
-    found = fit_method("default", Rows(X, np.arange(40) // 10), 2).fit
-    np.testing.assert_array_equal(found.components, grouped.components_)
-
-
-def test_a_fit_that_fails_has_no_subspace_and_one_line():
+def test_what_becomes_of_a_fit():
+    # A fit that fails has no subspace and one line.
     def broken():
         raise ValueError("first line\nsecond line")
 
@@ -74,13 +73,10 @@ def test_a_fit_that_fails_has_no_subspace_and_one_line():
     assert (outcome.status, outcome.note, outcome.fit) == ("failed", "ValueError: first line", None)
     outcome = attempt(lambda: Fit(np.zeros(3), np.full((1, 3), np.nan)), 1)
     assert (outcome.status, outcome.note, outcome.fit) == ("failed", "the subspace is not finite", None)
-
-
-def test_fewer_components_are_noted():
+    # Fewer components are noted.
     assert attempt(lambda: Fit(np.zeros(3), np.eye(3)[:1]), 2).note == "1 of 2 components"
 
-
-def test_a_package_that_is_missing_is_no_result():
+    # A package that is missing is no result.
     def absent():
         import no_such_package  # noqa: F401
 

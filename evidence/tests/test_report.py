@@ -18,7 +18,9 @@ def docs(store, tmp_path_factory):
     return folder
 
 
-def test_all_files_are_written(docs):
+def test_what_is_written_and_included(docs):
+    # What is written.
+    # All files are written.
     files = {str(path.relative_to(docs)) for path in docs.rglob("*") if path.is_file()}
     names = (
         "extent",
@@ -45,16 +47,7 @@ def test_all_files_are_written(docs):
         "images/evidence-forest.png",
         "images/evidence-forest-compact.png",
     }
-
-
-def test_the_pages_include_what_is_written(docs):
-    pages = [path for path in GUIDE.glob("*.md") if not path.name.startswith("_")]
-    included = {name for page in pages for name in re.findall(r"{include} (_evidence_\S+)", page.read_text())}
-    assert {path.name for path in (docs / "guide").iterdir()} <= included
-    assert included == {path.name for path in GUIDE.glob("_evidence_*.md")}
-
-
-def test_columns_of_the_cells(docs):
+    # Columns of the cells.
     cells = pd.read_csv(docs / "evidence" / "cells.csv")
     assert ",".join(cells) == (
         "part,data,kind,unit,order,rows,columns,rank,method,draws,fitted,gain,added,own_gain,centroid,logistic,"
@@ -64,9 +57,7 @@ def test_columns_of_the_cells(docs):
     assert list(left_out) == list(cells)
     assert not cells["method"].str.startswith("without").any()
     assert left_out["method"].str.startswith("without").all()
-
-
-def test_tables_are_whole(docs):
+    # Tables are whole.
     for path in (docs / "guide").iterdir():
         text = path.read_text(encoding="utf-8")
         assert "nan" not in text
@@ -74,6 +65,11 @@ def test_tables_are_whole(docs):
         assert not re.search(r"^\|.*\d( \[-?\d| of \d| / \d)", text, re.MULTILINE)
         for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
             assert len({line.count("|") for line in table.splitlines()}) == 1
+    # The pages include what is written.
+    pages = [path for path in GUIDE.glob("*.md") if not path.name.startswith("_")]
+    included = {name for page in pages for name in re.findall(r"{include} (_evidence_\S+)", page.read_text())}
+    assert {path.name for path in (docs / "guide").iterdir()} <= included
+    assert included == {path.name for path in GUIDE.glob("_evidence_*.md")}
 
 
 @pytest.mark.slow

@@ -18,7 +18,8 @@ from attenua_evidence.results import (
 )
 
 
-def test_draws_cells_and_data_sets(lines):
+def test_averages_of_draws_cells_and_data_sets(lines, store, tmp_path):
+    # Draws cells and data sets.
     mine = fitted(lines, "recommended")
     assert cell_means(mine).to_dict() == {
         ("alpha", 16, 2): 15,
@@ -28,21 +29,22 @@ def test_draws_cells_and_data_sets(lines):
     }
     assert data_means(mine).to_dict() == {"alpha": 10, "beta": -2, "gamma": 2}
     assert data_means(mine, "centroid").to_dict() == pytest.approx({"alpha": 0.6, "beta": 0.4})
-
-
-def test_a_draw_with_little_excess_risk_counts_for_little(lines):
+    # A draw with little excess risk counts for little.
     mine = fitted(lines, "recommended").loc[[("alpha", 16, 2, 0), ("alpha", 16, 2, 1)]]
     mine = mine.assign(reference=[9.0, 6.0], risk=[10.5, 9.0])  # gains of -50% of 1 and 25% of 4
     assert cell_means(mine).tolist() == [10]
+    # A gain that is rounding is none.
+    table = pd.read_csv(store / "beta-16-0.csv").assign(risk=10 - 1e-10)
+    table.to_csv(tmp_path / "beta-16-0.csv", index=False)
+    assert (cell_means(fitted(read_lines(tmp_path), "recommended")) == 0).all()
 
 
-def test_pairs_are_of_the_same_draws(final):
+def test_pairs_parts_and_methods(final, lines, open_parts):
+    # Pairs are of the same draws.
     robust, recommended = pair(final, "robust", "recommended")
     assert list(robust.index) == list(recommended.index) == [("alpha", 16, 2, 0)]
     assert recommended["gain"].tolist() == [10]
-
-
-def test_parts_and_methods(lines, open_parts):
+    # Parts and methods.
     assert list(parts_of(lines)) == ["final", "develop", "all"]
     assert (judged_part(lines), judged_part(open_parts)) == ("final", "all")
     assert rivals_of(lines) == ["robust"]
@@ -69,12 +71,6 @@ def test_a_store_may_be_older_than_a_correction(store, tmp_path):
     assert (older["damping"] == 0).all()
     assert (fitted(older, "recommended").loc["alpha", "smoothing"] == 0.5).all()
     assert "without damping" not in pieces(older)["corrections"]
-
-
-def test_a_gain_that_is_rounding_is_none(store, tmp_path):
-    table = pd.read_csv(store / "beta-16-0.csv").assign(risk=10 - 1e-10)
-    table.to_csv(tmp_path / "beta-16-0.csv", index=False)
-    assert (cell_means(fitted(read_lines(tmp_path), "recommended")) == 0).all()
 
 
 def test_bad_stores_are_refused(store, tmp_path):

@@ -29,6 +29,9 @@ def test_one_r_process_fits_all_and_survives_what_it_cannot_fit():
             process.fit("PcaHubert", np.ones((40, 12)), 3)
         np.testing.assert_array_equal(process.fit("PcaHubert", X, 3)[1], components)
         assert process._process.pid == pid
+    # The method must be known.
+    with RrcovProcess() as process, pytest.raises(ValueError, match="method must be one of"):
+        process.fit("PcaGrid", spiked(40, 12), 3)
 
 
 @pytest.mark.slow
@@ -42,8 +45,3 @@ def test_r_is_stopped_at_the_limit_and_starts_again():
         process._process.wait()
         assert process.fit("PcaLocantore", X, 3)[1].shape == (3, 300)
     assert process._process is None
-
-
-def test_the_method_must_be_known():
-    with RrcovProcess() as process, pytest.raises(ValueError, match="method must be one of"):
-        process.fit("PcaGrid", spiked(40, 12), 3)

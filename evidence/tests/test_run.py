@@ -45,7 +45,8 @@ def contents(store):
     return {file.name: file.read_bytes() for file in store.glob("*.csv")}
 
 
-def test_every_cell_is_stored(results):
+def test_what_is_stored_of_every_cell(results):
+    # Every cell is stored.
     assert tuple(results.columns) == COLUMNS
     assert set(results["order"]) == {"", "line", "3x4"}
     assert results.groupby(["data", "rows", "rank"]).size().unique() == [len(CORE)]
@@ -54,9 +55,7 @@ def test_every_cell_is_stored(results):
     labelled = results["data"] == "plain"
     assert results.loc[labelled, ["centroid", "logistic"]].notna().all(axis=None)
     assert results.loc[~labelled, ["centroid", "logistic"]].isna().all(axis=None)
-
-
-def test_pca_is_what_all_are_compared_with(results):
+    # PCA is what all are compared with.
     pca = results[results["method"] == "PCA"]
     assert (pca[["gain", "added"]] == 0).all(axis=None)
     np.testing.assert_array_equal(pca["risk"], pca["pca_risk"])
@@ -66,9 +65,7 @@ def test_pca_is_what_all_are_compared_with(results):
         results["gain"], 100 * (results["pca_risk"] - results["risk"]) / excess, atol=1e-6
     )
     np.testing.assert_allclose(results["added"], 100 * (results["risk"] / results["pca_risk"] - 1), atol=1e-6)
-
-
-def test_recommended_is_the_default_where_columns_have_no_order(results):
+    # Recommended is the default where columns have no order.
     default, recommended = (
         results[(results["method"] == name) & (results["order"] == "")].drop(columns="method")
         for name in ("default", "recommended")
@@ -76,7 +73,8 @@ def test_recommended_is_the_default_where_columns_have_no_order(results):
     assert default.reset_index(drop=True).equals(recommended.reset_index(drop=True))
 
 
-def test_an_interrupted_run_goes_on_and_gives_the_same_bytes(tmp_path, no_clock):
+def test_an_interrupted_or_damaged_run_goes_on_and_gives_the_same_bytes(tmp_path, no_clock):
+    # An interrupted run goes on and gives the same bytes.
     store = small(tmp_path, ENTRIES[2:])
     before = contents(store)
     gone, kept = sorted(store.glob("*.csv"))
@@ -85,35 +83,30 @@ def test_an_interrupted_run_goes_on_and_gives_the_same_bytes(tmp_path, no_clock)
     small(tmp_path, ENTRIES[2:])
     assert contents(store) == before
     assert kept.stat().st_mtime_ns == kept_at
+    # A damaged cell is computed again.
+    file = store / sorted(before)[0]
+    whole = before[file.name]
+    for damaged in (without_a_method(whole), whole[:-5], b"\xff\xfe", b""):
+        file.write_bytes(damaged)
+        small(tmp_path, ENTRIES[2:])
+        assert contents(store) == before
 
 
 def without_a_method(content):
     return b"".join(line for line in content.splitlines(keepends=True) if b",default," not in line)
 
 
-def test_a_damaged_cell_is_computed_again(tmp_path, no_clock):
-    store = small(tmp_path, ENTRIES[3:])
-    before = contents(store)
-    file = store / sorted(before)[0]
-    whole = before[file.name]
-    for damaged in (without_a_method(whole), whole[:-5], b"\xff\xfe", b""):
-        file.write_bytes(damaged)
-        small(tmp_path, ENTRIES[3:])
-        assert contents(store) == before
-
-
-def test_damaged_settings_are_named(tmp_path):
-    (tmp_path / "settings.json").write_text('{"seed": 1')
-    with pytest.raises(OtherSettings, match=r"settings\.json is damaged"):
-        Store(tmp_path, {"seed": 1})
-
-
-def test_the_settings_add_up_the_seconds_of_all_runs(tmp_path):
+def test_settings_of_a_store(tmp_path):
+    # The settings add up the seconds of all runs.
     store = Store(tmp_path, {"seed": 1})
     store.note_run(2.0, 1)
     Store(tmp_path, {"seed": 1}).note_run(3.0, 2)
     found = json.loads((tmp_path / "settings.json").read_text())
     assert (found["seed"], found["seconds"], found["processes"]) == (1, 5.0, 2)
+    # Damaged settings are named.
+    (tmp_path / "settings.json").write_text('{"seed": 1')
+    with pytest.raises(OtherSettings, match=r"settings\.json is damaged"):
+        Store(tmp_path, {"seed": 1})
 
 
 @pytest.mark.slow
@@ -132,7 +125,8 @@ def test_processes_give_the_same_results(tmp_path):
     assert one.equals(two)
 
 
-def test_other_settings_are_refused(tmp_path, monkeypatch):
+def test_other_and_unknown_settings_are_refused(tmp_path, monkeypatch):
+    # Other settings are refused.
     store = small(tmp_path, ENTRIES[3:])
     before = contents(store)
     monkeypatch.setattr(attenua_evidence.run, "SEED", 1)
@@ -143,11 +137,9 @@ def test_other_settings_are_refused(tmp_path, monkeypatch):
     with pytest.raises(OtherSettings, match="methods"):
         small(tmp_path, ENTRIES[3:])
     assert contents(store) == before
-
-
-def test_files_of_unknown_settings_are_refused(tmp_path):
-    (tmp_path / "store").mkdir()
-    (tmp_path / "store" / "plain-16-0.csv").touch()
+    # Files of unknown settings are refused.
+    monkeypatch.undo()
+    (store / "settings.json").unlink()
     with pytest.raises(OtherSettings, match=r"no settings\.json"):
         small(tmp_path, ENTRIES[3:])
 
@@ -160,7 +152,13 @@ def test_groups_that_allow_no_draw_leave_a_file_without_lines(tmp_path, capsys):
     assert set(read_results(store)["data"]) == {"mixed"}
 
 
-def test_missing_packages_are_one_error_before_anything_is_computed(tmp_path, monkeypatch):
+def test_missing_packages_are_found_before_anything_is_computed(monkeypatch, tmp_path):
+    # What cannot be imported or called is missing.
+    assert needs._version_of("numpy", "numpy") == np.__version__
+    assert needs._version_of("numpy", "no_such_module") == ""
+    monkeypatch.setenv("PATH", "")
+    assert needs.version_in_r("rrcov") == ""
+    # Missing packages are one error before anything is computed.
     monkeypatch.setattr("attenua_evidence.needs._version_of", lambda package, module: "")
     monkeypatch.setattr("attenua_evidence.needs.version_in_r", lambda package: "")
     with pytest.raises(needs.MissingPackages) as raised:
@@ -170,30 +168,20 @@ def test_missing_packages_are_one_error_before_anything_is_computed(tmp_path, mo
     assert not (tmp_path / "store").exists()
 
 
-def test_what_cannot_be_imported_or_called_is_missing(monkeypatch):
-    assert needs._version_of("numpy", "numpy") == np.__version__
-    assert needs._version_of("numpy", "no_such_module") == ""
-    monkeypatch.setenv("PATH", "")
-    assert needs.version_in_r("rrcov") == ""
-
-
-def test_risk_is_the_mean_squared_distance_from_the_subspace():
+def test_risks_and_gains_of_a_cell():
+    # Risk is the mean squared distance from the subspace.
     X = np.array([[3.0, 4, 0], [1, 0, 2]])
     centre, components = np.array([1.0, 0, 0]), np.array([[0.0, 0, 1]])
     assert risk_around(centre, components, X) == ((2**2 + 4**2) + 0) / 2
     assert risk_around(centre, np.empty((0, 3)), X) == (20 + 4) / 2
-
-
-def test_there_is_no_gain_where_pca_leaves_nothing():
+    # There is no gain where PCA leaves nothing.
     X = spiked(64, 3) @ np.eye(3, 12)
     cell = Cell("develop", "name", "table", "one", None, 16, 0)
     lines = [line for line in lines_of(cell, Table(X), CORE) if line["rank"] == 5]
     assert len(lines) == len(CORE)
     assert not any("gain" in line or "added" in line for line in lines)
     assert all(line["risk"] < 1e-20 for line in lines)
-
-
-def test_own_risk_is_around_the_centre_of_the_method():
+    # Own risk is around the centre of the method.
     X = spiked(64, 10)
     cell = Cell("develop", "name", "table", "one", None, 16, 0)
     pca, svd = lines_of(cell, Table(X), ["PCA", "truncated SVD"])[:2]

@@ -1,7 +1,7 @@
 """The sentences with numbers, whichever way these come out."""
 
 import pandas as pd
-import pytest
+from tests.helpers import each
 
 from attenua_evidence.accuracy import labelled
 from attenua_evidence.averages import Mean
@@ -17,16 +17,20 @@ from attenua_evidence.words import (
 )
 
 
-def test_extent(lines):
+def test_extent_and_lists(lines):
+    # Extent.
     assert extent_words(lines) == (
         "These results are of 3 data sets: 1 in the part `develop` and 2 in the part `final`. They make "
         "4 cells with 16 rows to fit and ranks 2 and 5, each with 2 draws of the rows.\n"
     )
     uneven = lines[(lines["data"] != "gamma") | (lines["draw"] == 0)]
     assert "each with 1 to 2 draws" in extent_words(uneven)
+    # Lists.
+    assert [listed(names) for names in (["a"], ["a", "b"], [1, 2, 3])] == ["a", "a and b", "1, 2 and 3"]
 
 
-def test_headline_of_the_final_part(lines, final):
+def test_headline_and_verdict(lines, final, open_parts):
+    # Headline of the final part.
     words = headline_words(lines, compared(final))
     assert words.startswith(
         "On the 2 data sets of the final part, run once, the recommended setting has a mean gain of 4.00% of "
@@ -34,24 +38,21 @@ def test_headline_of_the_final_part(lines, final):
     )
     assert "The median data set gains 4.00%, and 1 of 2 gain at all." in words
     assert "The paper's strength alone has a mean gain of -0.50% of PCA's excess risk (95%" in words
-
-
-def test_headline_before_the_final_part_is_run(open_parts):
+    # Verdicts.
+    methods = compared(final)
+    for low, high, words in [(1, 3, "lies above zero"), (-1, 5, "includes zero"), (-4, -2, "does harm")]:
+        gain = Mean((low + high) / 2, low, high, 2)
+        methods["recommended"] = methods["recommended"]._replace(gain=gain)
+        assert words in headline_words(lines, methods)
+    # Headline before the final part is run.
     words = headline_words(open_parts, compared(open_parts))
     assert words.startswith("The final part has not been run yet.")
     assert "On their 1 data set the recommended setting has a mean gain of 2.00%" in words
     assert "One data set gives no interval" in words
 
 
-def test_verdicts(lines, final):
-    methods = compared(final)
-    for low, high, words in [(1, 3, "lies above zero"), (-1, 5, "includes zero"), (-4, -2, "does harm")]:
-        gain = Mean((low + high) / 2, low, high, 2)
-        methods["recommended"] = methods["recommended"]._replace(gain=gain)
-        assert words in headline_words(lines, methods)
-
-
-def test_losses(final):
+def test_losses_and_rivals(final, lines):
+    # Losses.
     words = losses_words(compared(final))
     assert words.startswith(
         "The recommended setting loses on average on 1 of 2 data sets. It loses more than 1% of PCA's "
@@ -61,9 +62,7 @@ def test_losses(final):
     assert "The paper's strength loses more than 1% of PCA's excess risk in 1 of 3 cells." in words
     alpha = final[final["data"] == "alpha"]
     assert "In no cell does it add to PCA's test error." in losses_words(compared(alpha))
-
-
-def test_rivals(lines, final):
+    # Rivals.
     words = rivals_words(compared(final))
     assert words.startswith(
         "Every other method is compared on the cells where it could be fitted. Of the 1, 1 (robust) has "
@@ -88,8 +87,8 @@ def test_downstream(final, open_parts):
     assert downstream_words(labelled(open_parts)) == "No data set that was run has labels.\n"
 
 
-@pytest.mark.parametrize(
-    ("points", "words"),
+@each(
+    "points, words",
     [
         ((0, 1, 2, 3, 4, 5, 6, 8, 7), "also win more accuracy"),
         ((7, 8, 6, 5, 4, 3, 2, 1, 0), "win less accuracy, or lose more"),
@@ -105,7 +104,3 @@ def test_a_correlation_in_words(final, points, words):
         copy.loc[copy["method"] == "recommended", "centroid"] += point / 100
         copies.append(copy)
     assert words in downstream_words(pd.concat(copies))
-
-
-def test_lists():
-    assert [listed(names) for names in (["a"], ["a", "b"], [1, 2, 3])] == ["a", "a and b", "1, 2 and 3"]

@@ -8,8 +8,8 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-import pytest
 import typer
+from tests.helpers import each
 
 from attenua.cli import app
 from attenua_paper.cli import app as paper_app
@@ -59,7 +59,7 @@ def is_command(command):
     return set(options) <= {option for parameter in found.params for option in parameter.opts}
 
 
-@pytest.mark.parametrize(("key", "exists"), [("code", is_code), ("tests", is_test), ("commands", is_command)])
+@each("key, exists", [("code", is_code), ("tests", is_test), ("commands", is_command)])
 def test_what_the_map_names_exists(key, exists):
     assert missing(key, exists) == []
 

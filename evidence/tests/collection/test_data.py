@@ -9,12 +9,13 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.helpers import each
 
 from attenua_evidence.collection.entries import ENTRIES
 
 FOLDER = os.environ.get("ATTENUA_COLLECTION", "")
 
-both_sources = pytest.mark.parametrize("is_fetched", [False, True], ids=["scikit-learn", "fetched"])
+both_sources = each("is_fetched", [False, True])
 
 
 @cache

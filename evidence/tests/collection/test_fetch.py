@@ -7,6 +7,7 @@ import zipfile
 from dataclasses import replace
 
 import pytest
+from tests.helpers import each
 
 from attenua_evidence.collection import command as fetching
 from attenua_evidence.collection.fetch import download, fetch
@@ -59,22 +60,29 @@ def writer(content, calls):
     return write
 
 
-@pytest.mark.parametrize(("registry", "build"), [("debian", deb), ("pypi", wheel), ("npm", npm)])
+@each("registry, build", [("debian", deb), ("pypi", wheel), ("npm", npm)])
 def test_a_package_is_fetched_once_and_unpacked_without_links(tmp_path, registry, build):
-    content, calls = build(), []
+    content, calls, folder = build(), [], tmp_path / registry
+    folder.mkdir()
     package = package_of(content, registry)
     for _ in range(2):
-        place = fetch(package, tmp_path, writer(content, calls))
+        place = fetch(package, folder, writer(content, calls))
     assert calls == ["a"]
     assert [path.name for path in place.rglob("*") if not path.is_dir()] == ["data.txt"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a-1", "archives"]
+    assert sorted(path.name for path in folder.iterdir()) == ["a-1", "archives"]
 
 
-def test_a_wrong_hash_leaves_nothing(tmp_path):
+def test_what_fails_leaves_no_folder(tmp_path):
+    # A wrong hash leaves nothing.
     package = replace(package_of(wheel()), sha256="0" * 64)
     with pytest.raises(ValueError, match="SHA-256"):
         fetch(package, tmp_path, writer(wheel(), []))
     assert [path.name for path in tmp_path.rglob("*")] == ["archives"]
+    # An archive that cannot be unpacked leaves no folder.
+    package = package_of(b"not a package", "debian")
+    with pytest.raises(ValueError, match="not a Debian package"):
+        fetch(package, tmp_path, writer(b"not a package", []))
+    assert [path.name for path in tmp_path.iterdir()] == ["archives"]
 
 
 def test_an_interrupted_download_is_not_used(tmp_path):
@@ -104,22 +112,6 @@ def test_an_archive_put_there_by_hand_is_used_and_a_damaged_one_is_not(tmp_path)
     assert calls == ["b"]
 
 
-def test_an_archive_that_cannot_be_unpacked_leaves_no_folder(tmp_path):
-    package = package_of(b"not a package", "debian")
-    with pytest.raises(ValueError, match="not a Debian package"):
-        fetch(package, tmp_path, writer(b"not a package", []))
-    assert [path.name for path in tmp_path.iterdir()] == ["archives"]
-
-
-def test_without_the_client_the_error_names_the_file(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    package = PACKAGES["r-cran-caret"]
-    with pytest.raises(
-        RuntimeError, match=f"apt-get is not installed; download {package.file.split('+')[0]}"
-    ):
-        download(package, tmp_path)
-
-
 def test_fetching_all_goes_on_after_a_failure_and_can_be_repeated(tmp_path, monkeypatch, capsys):
     good, bad = package_of(wheel()), replace(package_of(wheel(), name="b"), sha256="0" * 64)
     calls = []
@@ -131,3 +123,10 @@ def test_fetching_all_goes_on_after_a_failure_and_can_be_repeated(tmp_path, monk
     monkeypatch.setattr(fetching, "wanted", lambda parts: [good])
     assert fetching.fetch_all(tmp_path, download=writer(wheel(), calls)) == 0
     assert calls == ["b", "a"]
+    # Without the client the error names the file.
+    monkeypatch.setenv("PATH", str(tmp_path))
+    package = PACKAGES["r-cran-caret"]
+    with pytest.raises(
+        RuntimeError, match=f"apt-get is not installed; download {package.file.split('+')[0]}"
+    ):
+        download(package, tmp_path)

@@ -12,14 +12,13 @@ import pytest
 from attenua_evidence.collection.formats import _decompress, averaged, dat, nifti, numbers, numeric, ts
 
 
-def test_numbers_and_their_means():
+def test_numbers_series_and_classes(tmp_path):
+    # Numbers and their means.
     np.testing.assert_allclose(averaged(np.arange(14.0).reshape(2, 7), 3), [[1, 4], [8, 11]])
     frame = pd.DataFrame({"a": [1, 2], "b": ["3", "x"], "c": [0.5, None]})
     np.testing.assert_array_equal(numbers(frame), [[1, 3, 0.5], [2, np.nan, np.nan]])
     np.testing.assert_array_equal(numeric(frame), [[1, 0.5], [2, np.nan]])
-
-
-def test_series_of_both_files(tmp_path):
+    # Series of both files.
     folder = tmp_path / "Some"
     folder.mkdir()
     (folder / "Some_TRAIN.ts").write_text("#about\n@data\n1,2:b\n3,4:a\n")
@@ -27,9 +26,7 @@ def test_series_of_both_files(tmp_path):
     rows, classes = ts(folder)
     np.testing.assert_array_equal(rows, [[1, 2], [3, 4], [5, 6]])
     np.testing.assert_array_equal(classes, ["b", "a", "b"])
-
-
-def test_rows_and_classes_of_keel(tmp_path):
+    # Rows and classes of KEEL.
     (tmp_path / "a.dat").write_text("@relation a\n@data\n1, 2, x\n3, 4, y\n")
     rows, classes = dat(tmp_path / "a.dat")
     np.testing.assert_array_equal(rows, [[1, 2], [3, 4]])

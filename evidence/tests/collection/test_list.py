@@ -29,7 +29,8 @@ def test_parts_and_kinds_are_as_they_were_fixed():
     assert "mil" in needed["develop"] - needed["final"]
 
 
-def test_every_field_has_an_allowed_value():
+def test_fields_and_packages():
+    # Every field has an allowed value.
     for entry in ENTRIES:
         n_rows, n_columns = entry.shape
         assert re.fullmatch(r"[a-z0-9_]+", entry.name), entry.name
@@ -45,9 +46,7 @@ def test_every_field_has_an_allowed_value():
         for field in (entry.about, entry.grouping, entry.labelling, entry.licence, entry.note):
             assert not re.search(r"[|\n]", field), entry.name
         assert entry.note == "" or entry.note.endswith("."), entry.name
-
-
-def test_packages_are_pinned_and_all_are_used():
+    # Packages are pinned and all are used.
     packages = wanted(PARTS)
     assert {entry.package for entry in ENTRIES} == set(PACKAGES)
     assert len(packages) == len(PACKAGES) - 1  # scikit-learn is installed
@@ -60,15 +59,14 @@ def test_packages_are_pinned_and_all_are_used():
         assert pinned == package.version, package.name
 
 
-def test_the_page_is_what_the_command_writes():
+def test_pages_say_what_the_list_says():
+    # The page is what the command writes.
     assert PAGE.read_text(encoding="utf-8") == page(), "run python -m attenua_evidence.collection.page"
     lines = page().splitlines()
     for entry in ENTRIES:
         assert lines.count(line(entry)) == 1, entry.name
         assert line(entry).count("|") == 8, entry.name
-
-
-def test_other_pages_count_the_data_sets_rightly():
+    # Other pages count the data sets rightly.
     n_final = sum(entry.part == "final" for entry in ENTRIES)
     for name in ("README.md", "docs/index.md"):
         text = " ".join((PAGE.parents[2] / name).read_text(encoding="utf-8").split())

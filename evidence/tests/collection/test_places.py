@@ -5,7 +5,8 @@ import numpy as np
 from attenua_evidence.collection.places import find_corners, squares, tiles
 
 
-def test_no_pixel_is_in_windows_of_two_tiles():
+def test_windows_and_squares():
+    # No pixel is in windows of two tiles.
     corners = np.argwhere(np.ones((30, 40)))
     inside, tile = tiles(corners, 4, 12)
     owner = {}
@@ -13,9 +14,7 @@ def test_no_pixel_is_in_windows_of_two_tiles():
         for pixel in np.ndindex(4, 4):
             assert owner.setdefault((i + pixel[0], j + pixel[1]), t) == t
     assert len(set(owner.values())) == 3 * 4
-
-
-def test_squares_do_not_overlap_and_have_the_part_as_group():
+    # Squares do not overlap and have the part as group.
     image = np.arange(40 * 60, dtype=float).reshape(40, 60)
     rows, part = squares(image, 4, parts=5)
     np.testing.assert_array_equal(np.sort(rows.ravel()), image.ravel())

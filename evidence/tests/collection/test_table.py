@@ -23,26 +23,23 @@ def test_holes_constant_columns_and_repeats_go():
     assert done.duplicates == 1
     # A constant column stays where columns have an order.
     assert clean(rows(), ordered=True).X.shape == (18, 3)
-
-
-def test_groups_and_labels_go_with_their_rows_and_have_no_gaps():
-    table = rows()
-    done = clean(Table(table.X, np.arange(20), table.labels), ordered=False)
-    np.testing.assert_array_equal(done.groups, np.arange(18))
-    np.testing.assert_array_equal(done.labels, np.repeat([1, 0], [8, 10]))
-
-
-def test_unknown_labels_stay_unknown():
-    labels = np.where(np.arange(20) < 5, -1, 7)
-    done = clean(Table(rows().X, labels=labels), ordered=False)
-    np.testing.assert_array_equal(done.labels, np.repeat([-1, 0], [4, 14]))
-
-
-def test_a_column_goes_when_it_misses_more_than_a_tenth():
+    # A column goes when it misses more than a tenth.
     x = np.random.default_rng(0).standard_normal((20, 3))
     x[:2, 0] = NAN, np.inf  # an infinite value is missing, too
     x[2:5, 1] = NAN
     np.testing.assert_array_equal(clean(Table(x), ordered=False).X, x[2:][:, [0, 2]])
+
+
+def test_groups_and_labels_after_cleaning():
+    # Groups and labels go with their rows and have no gaps.
+    table = rows()
+    done = clean(Table(table.X, np.arange(20), table.labels), ordered=False)
+    np.testing.assert_array_equal(done.groups, np.arange(18))
+    np.testing.assert_array_equal(done.labels, np.repeat([1, 0], [8, 10]))
+    # Unknown labels stay unknown.
+    labels = np.where(np.arange(20) < 5, -1, 7)
+    done = clean(Table(rows().X, labels=labels), ordered=False)
+    np.testing.assert_array_equal(done.labels, np.repeat([-1, 0], [4, 14]))
 
 
 def test_codes_weeks_and_returns():

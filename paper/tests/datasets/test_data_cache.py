@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests.helpers import each
 
 from attenua_paper.datasets import cache
 
@@ -15,49 +16,9 @@ def arrays():
     }
 
 
-def test_what_is_written_is_read(tmp_path, arrays):
+def test_what_is_written_is_read_and_appears_only_when_complete(tmp_path, monkeypatch, arrays):
     path = tmp_path / "deep" / "down" / "small.npz"
-    cache.write(path, arrays)
-    back = cache.read(path, LAYOUT)
-    assert set(back) == set(arrays)
-    for name, array in arrays.items():
-        assert back[name].dtype == array.dtype
-        np.testing.assert_array_equal(back[name], array)
-    assert [file.name for file in path.parent.iterdir()] == ["small.npz"]
-
-
-@pytest.mark.parametrize("interruption", [KeyboardInterrupt, MemoryError, OSError])
-def test_interrupted_write_leaves_nothing(tmp_path, monkeypatch, arrays, interruption):
-    def half_a_file(file, **arrays):
-        file.write(b"PK half a file")
-        raise interruption
-
-    monkeypatch.setattr(np, "savez_compressed", half_a_file)
-    with pytest.raises(interruption):
-        cache.write(tmp_path / "small.npz", arrays)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_interrupted_write_keeps_the_old_file(tmp_path, monkeypatch, arrays):
-    path = tmp_path / "small.npz"
-    cache.write(path, arrays)
-    before = path.read_bytes()
-
-    def half_a_file(file, **arrays):
-        file.write(b"PK half a file")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(np, "savez_compressed", half_a_file)
-    with pytest.raises(KeyboardInterrupt):
-        cache.write(path, arrays)
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_target_appears_only_when_complete(tmp_path, monkeypatch, arrays):
-    path = tmp_path / "small.npz"
-    seen = []
-    save = np.savez_compressed
+    seen, save = [], np.savez_compressed
 
     def look_around(file, **arrays):
         save(file, **arrays)
@@ -66,12 +27,35 @@ def test_target_appears_only_when_complete(tmp_path, monkeypatch, arrays):
     monkeypatch.setattr(np, "savez_compressed", look_around)
     cache.write(path, arrays)
     assert seen == [False]
-    assert path.exists()
+    back = cache.read(path, LAYOUT)
+    assert set(back) == set(arrays)
+    for name, array in arrays.items():
+        assert back[name].dtype == array.dtype
+        np.testing.assert_array_equal(back[name], array)
+    assert [file.name for file in path.parent.iterdir()] == ["small.npz"]
 
 
-@pytest.mark.parametrize("damage", ["empty", "half", "text", "folder", "pickle"])
+@each("interruption", [KeyboardInterrupt, MemoryError, OSError])
+def test_an_interrupted_write_leaves_what_was_there(tmp_path, monkeypatch, arrays, interruption):
+    def half_a_file(file, **arrays):
+        file.write(b"PK half a file")
+        raise interruption
+
+    old = tmp_path / "old.npz"
+    cache.write(old, arrays)
+    before = old.read_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr(np, "savez_compressed", half_a_file)
+        for path in (old, tmp_path / "new.npz"):
+            with pytest.raises(interruption):
+                cache.write(path, arrays)
+    assert old.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [old]
+
+
+@each("damage", ["empty", "half", "text", "folder", "pickle"])
 def test_damaged_file_is_an_error(tmp_path, arrays, damage):
-    path = tmp_path / "small.npz"
+    path = tmp_path / f"{damage}.npz"
     cache.write(path, arrays)
     if damage == "half":
         content = path.read_bytes()
@@ -106,8 +90,8 @@ def test_no_flipped_byte_changes_the_values_unnoticed(tmp_path, arrays):
     assert noticed > len(content) / 2
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
+@each(
+    "change, message",
     [
         ({"extra": np.ones(1)}, "it holds the arrays"),
         ({"train": np.ones((3, 5))}, r"'train' is float64 of shape \(3, 5\)"),
@@ -122,7 +106,7 @@ def test_other_arrays_are_an_error(tmp_path, arrays, change, message):
         cache.read(tmp_path / "small.npz", LAYOUT)
 
 
-def test_missing_array_is_an_error(arrays):
+def test_a_missing_array_is_an_error(arrays):
     del arrays["test"]
     with pytest.raises(ValueError, match="it holds the arrays"):
         cache.check_layout(arrays, LAYOUT)

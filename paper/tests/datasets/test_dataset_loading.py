@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from attenua_paper.datasets import DatasetNotAvailable, cache
+from attenua_paper.datasets import DatasetNotAvailable, cache, fetch_har, fetch_optdigits, fetch_phoneme
 from attenua_paper.datasets.dataset import load
 
 
@@ -126,6 +126,36 @@ def test_offline_error_says_what_from_where_and_whereto(small_digits, server, tm
     assert dataset.page in message
     assert "optdigits.npz" in message
     assert "ATTENUA_DATA" in message
+
+
+UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
+PUBLISHED = {
+    fetch_optdigits: [
+        f"{UCI}/optdigits/optdigits.tra",
+        "e1b683cc211604fe8fd8c4417e6a69f31380e0c61d4af22e93cc21e9257ffedd  optdigits.tra",
+        f"{UCI}/optdigits/optdigits.tes",
+        "6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8  optdigits.tes",
+    ],
+    fetch_phoneme: [
+        "https://hastie.su.domains/ElemStatLearn/datasets/phoneme.data",
+        "https://web.stanford.edu/~hastie/ElemStatLearn/datasets/phoneme.data",
+        "545fd472fbd60ab570425c0a0e0feecbb32c1da2ef260446cc6a5c8a444036bf  phoneme.data",
+    ],
+    fetch_har: [
+        f"{UCI}/00240/UCI%20HAR%20Dataset.zip",
+        "41a7fe1da7b529cc6c2c3d7df97c98752bea74d7a142673dd59c7820fad3b5e6  train/Inertial Signals/",
+        "2a94cb53ca46b956c1b2aebd4a09a72badd8a8e9ea9cdfe9f31b3306a08666bb  test/y_test.txt",
+    ],
+}
+
+
+def test_published_addresses_and_hashes_are_in_the_error(tmp_path):
+    for fetch, parts in PUBLISHED.items():
+        with pytest.raises(DatasetNotAvailable) as caught:
+            fetch(data_home=tmp_path, download_if_missing=False)
+        for part in parts:
+            assert part in str(caught.value)
+    assert f"save as   {tmp_path / 'UCI HAR Dataset.zip'}" in str(caught.value)
 
 
 def test_downloading_can_be_forbidden(small_digits, server, tmp_path):

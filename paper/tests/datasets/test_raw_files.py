@@ -3,6 +3,7 @@ import io
 import zipfile
 
 import pytest
+from tests.helpers import each
 
 from attenua_paper.datasets.raw import Member, TextFile, WrongContent, ZipArchive
 
@@ -37,7 +38,7 @@ def test_text_is_accepted_with_either_line_end(text_file):
     assert text_file.verified(b"a,b\r\n1,2\r\n") == {"small.csv": b"a,b\n1,2\n"}
 
 
-@pytest.mark.parametrize("content", [b"", b"a,b\n1,2", b"a,b\n1,3\n", b"a,b\r1,2\r"])
+@each("content", [b"", b"a,b\n1,2", b"a,b\n1,3\n", b"a,b\r1,2\r"])
 def test_other_text_is_refused(text_file, content):
     with pytest.raises(
         WrongContent, match=f"{hashlib.sha256(content).hexdigest()}, expected {text_file.sha256}"
@@ -45,14 +46,13 @@ def test_other_text_is_refused(text_file, content):
         text_file.verified(content)
 
 
-@pytest.mark.parametrize(
+@each(
     "content",
     [
         zipped(ROOTED),
         zipped(FILES),
         zipped({"notes.txt": b"see inside", "Inner.zip": zipped(ROOTED)}),
     ],
-    ids=["as published", "without its root folder", "inside another archive"],
 )
 def test_members_are_read(content):
     assert ARCHIVE.verified(content) == FILES
@@ -73,8 +73,8 @@ def test_member_under_a_name_that_only_resolves_to_it_is_not_read():
         ARCHIVE.verified(zipped(renamed))
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
+@each(
+    "content, message",
     [
         (zipped(ROOTED | {"Root/test/x.txt": b"5 7\r\n"}), r"member 'Root/test/x\.txt' has sha256"),
         (zipped(ROOTED | {"Root/test/x.txt": b"0" * 10**6}), "more than 5 bytes"),
@@ -84,7 +84,6 @@ def test_member_under_a_name_that_only_resolves_to_it_is_not_read():
         (zipped({"Inner.zip": b"not a zip"}), "not a readable zip"),
         (zipped({"Inner.zip": zipped({"Inner.zip": zipped(ROOTED)})}), "no member"),
     ],
-    ids=["other bytes", "far too large", "missing", "cut", "not a zip", "inner not a zip", "too deep"],
 )
 def test_other_archives_are_refused(content, message):
     with pytest.raises(WrongContent, match=message):

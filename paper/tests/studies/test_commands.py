@@ -7,6 +7,7 @@ import sys
 
 import pandas as pd
 import pytest
+from tests.helpers import each
 
 from attenua_paper.studies import budget, simulations
 from attenua_paper.studies.budget import RESULTS_FILE
@@ -43,9 +44,7 @@ def sentence(result):
     return line
 
 
-@pytest.mark.parametrize(
-    ("command", "jobs"), [("study", "0"), ("study", "many"), ("simulate", "-2"), ("simulate", "1000000")]
-)
+@each("command, jobs", [("study", "0"), ("study", "many"), ("simulate", "-2"), ("simulate", "1000000")])
 def test_a_number_of_jobs_that_makes_no_sense(tmp_path, command, jobs):
     result = run(command, "--quick", "--jobs", jobs, "--out", tmp_path / "out")
     assert result.exit_code == 2
@@ -63,7 +62,7 @@ def test_the_functions_name_the_number_of_jobs_too(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("command", ["study", "simulate"])
+@each("command", ["study", "simulate"])
 def test_a_file_where_a_folder_should_be(tmp_path, command):
     (tmp_path / "taken").write_text("mine")
     said = sentence(run(command, "--quick", "--out", tmp_path / "taken"))
@@ -72,7 +71,7 @@ def test_a_file_where_a_folder_should_be(tmp_path, command):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other limits and other words")
-@pytest.mark.parametrize("command", ["study", "simulate"])
+@each("command", ["study", "simulate"])
 def test_a_name_that_is_too_long(tmp_path, command):
     out = tmp_path / f"{'x' * 300}.html"
     assert (
@@ -158,7 +157,7 @@ def test_a_full_disk_leaves_no_part_of_a_simulation(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("command", ["study", "simulate"])
+@each("command", ["study", "simulate"])
 def test_seeds_that_no_generator_takes(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     result = run(command, "--seed", 2**32)
@@ -167,8 +166,8 @@ def test_seeds_that_no_generator_takes(tmp_path, monkeypatch, command):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("command", "inside"),
+@each(
+    "command, inside",
     [
         ("simulate", "attenua_paper.studies.simulations.run_simulations"),
         ("data", "attenua_paper.datasets.status"),

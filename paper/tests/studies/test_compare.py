@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.preprocessing import StandardScaler
-from tests.helpers import covariance, interleaved_splits, spiked_rows
+from tests.helpers import covariance, each, interleaved_splits, spiked_rows
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
 from attenua_paper.rivals import (
@@ -62,7 +62,7 @@ def error(model, X):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("name", BY_HAND)
+@each("name", BY_HAND)
 def test_every_figure_by_hand(data, table, name):
     X, X_test = data
     row = table.set_index("method").loc[name]
@@ -170,8 +170,8 @@ def test_containers_and_convergence(data):
     assert not stopped.converged[0]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@each(
+    "options, message",
     [
         ({"methods": ["PCA", "magic"]}, "methods names 'magic', which is none of 'PCA', 'mask-derived"),
         ({"methods": "PCA"}, "methods must be a list of names or a mapping to estimators; got 'PCA'"),

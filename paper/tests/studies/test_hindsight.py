@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.helpers import correlated_rows
+from tests.helpers import correlated_rows, each
 
 from attenua import AttenuatedPCA, CorrectedPCA
 from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER
@@ -10,7 +10,7 @@ from attenua_paper.studies.gain import best_affine_risk
 from attenua_paper.studies.hindsight import ALPHAS, CorrectedInHindsight, HeldMoments, risks_on_test
 
 
-@pytest.mark.parametrize("p", [9, 70])
+@each("p", [9, 70])
 def test_risks_are_those_of_fits(p):
     X, X_test = correlated_rows(40, p), correlated_rows(60, p) + 0.1
     test = HeldMoments.of(X_test)
@@ -39,8 +39,8 @@ def greedy_by_hand(X, X_test, rank, neighbours):
     return chosen, risk()
 
 
-@pytest.mark.parametrize("neighbours", [None, "line"])
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@each("neighbours", [None, "line"])
+@each("seed", [0, 1, 2])
 def test_the_search_in_hindsight_is_the_search_with_test_rows_as_judges(seed, neighbours):
     rng = np.random.default_rng(seed)
     smooth = np.cumsum(rng.standard_normal((20, 12)), axis=0).T  # twelve curves of twenty points

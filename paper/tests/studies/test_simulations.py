@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.linalg import hadamard, sqrtm
+from tests.helpers import each
 
 from attenua.theory import LATENT_LAWS, LatentCoordinates, Population, draw_rows, moment_constants
 from attenua_paper.studies.published import SIMULATION_CLAIMS
@@ -51,7 +52,7 @@ def test_balanced_design():
     assert population.n_components == 3
 
 
-@pytest.mark.parametrize("columns", [[1, 2, 3], [1, 2, 4], [7, 0, 12]])
+@each("columns", [[1, 2, 3], [1, 2, 4], [7, 0, 12]])
 def test_which_hadamard_columns_carry_the_spikes_does_not_matter(columns):
     """The paper does not name them."""
     spikes = hadamard(16)[:, columns] / 4
@@ -67,7 +68,7 @@ def test_unequal_design_preserves_its_target_without_balance():
     assert population.n_components == 2
 
 
-@pytest.mark.parametrize("angle", [ANGLES[0], ANGLES[5], ANGLES[-1]])
+@each("angle", [ANGLES[0], ANGLES[5], ANGLES[-1]])
 def test_rotating_design_has_the_stated_coupling(angle):
     population = rotating_design(angle)
     np.testing.assert_allclose(population.eigenvalues, [5, 1])
@@ -101,7 +102,7 @@ def loop_over_samples(experiment, seed):
     return np.array(risks)
 
 
-@pytest.mark.parametrize(("name", "law"), list(zip(DESIGNS, LATENT_LAWS, strict=True)))
+@each("name, law", list(zip(DESIGNS, LATENT_LAWS, strict=True)))
 def test_batches_agree_with_a_loop_over_samples(name, law):
     # Small samples, so that some directions land far from the target and some 2 x 2 covariances flip.
     experiment = Experiment(name, DESIGNS[name], 5, np.array([0.0, 0.3, 1.0]), REPLICATES_AT_ONCE + 7, law)
@@ -141,7 +142,7 @@ def test_an_interruption_draws_no_further_batches(monkeypatch):
     assert len(drawn) < 20
 
 
-@pytest.mark.parametrize(("name", "n"), [("unequal", 2048), ("rotating", 1024)])
+@each("name, n", [("unequal", 2048), ("rotating", 1024)])
 def test_simulation_agrees_with_the_theory(name, n):
     """At these sizes what the expansion leaves out is well below the Monte Carlo error."""
     population = DESIGNS[name]

@@ -10,6 +10,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
+from tests.helpers import each
 
 from attenua_paper.studies.budget import RESULTS_FILE, run_study
 from attenua_paper.studies.store import ResultStore, SettingsMismatch, StoreError, read_results, read_runs
@@ -29,23 +30,28 @@ def path(tmp_path):
     return path
 
 
-def test_other_settings_are_refused_not_mixed(tmp_path):
-    path = tmp_path / RESULTS_FILE
-    store = ResultStore(path, SMALL.stored())
+def test_other_and_unknown_settings_are_refused_not_mixed(tmp_path, path):
+    store = ResultStore(tmp_path / "small.sqlite", SMALL.stored())
     store.close()
     other = dataclasses.replace(SMALL, seed=1)
     with pytest.raises(SettingsMismatch, match="seed was 2026 and is now 1"):
-        ResultStore(path, other.stored())
+        ResultStore(tmp_path / "small.sqlite", other.stored())
+    change(path, "DELETE FROM settings")
+    with pytest.raises(StoreError, match="does not hold the settings"):
+        ResultStore(path, {"seed": 2})
 
 
-def test_a_subsample_is_stored_whole_or_not_at_all(tmp_path):
-    store = ResultStore(tmp_path / RESULTS_FILE, {"seed": 1})
-    with pytest.raises(sqlite3.IntegrityError):
-        store.add(("har", 64, 0, 0), [GOOD, OTHER | {"test_risk": None}])
-    assert store.stored() == {}
-    store.add(("har", 64, 0, 0), [GOOD, OTHER])
-    assert store.stored() == {("har", 64, 0, 0): {"a", "b"}}
-    store.close()
+def test_a_subsample_is_stored_whole_or_not_at_all_and_may_be_replaced(tmp_path):
+    path = tmp_path / RESULTS_FILE
+    with closing(ResultStore(path, {"seed": 1})) as store:
+        with pytest.raises(sqlite3.IntegrityError):
+            store.add(KEY, [GOOD, OTHER | {"test_risk": None}])
+        assert store.stored() == {}
+        store.add(KEY, [GOOD, OTHER])
+        assert store.stored() == {KEY: {"a", "b"}}
+        store.add(KEY, [OTHER | {"gain": 5.0}])
+        assert store.stored() == {KEY: {"b"}}
+    assert read_results(path)[0]["gain"].tolist() == [5.0]
 
 
 def test_runs_are_counted_with_their_processes_and_time(tmp_path):
@@ -61,13 +67,6 @@ def test_runs_are_counted_with_their_processes_and_time(tmp_path):
     assert runs.subsamples.tolist() == [2, 1]
     assert runs.seconds[0] >= 0.02
     assert runs.seconds[1] >= 0.01
-
-
-def test_a_subsample_that_is_added_again_is_replaced(path):
-    with closing(ResultStore(path, {"seed": 1})) as store:
-        store.add(KEY, [OTHER | {"gain": 5.0}])
-        assert store.stored() == {KEY: {"b"}}
-    assert read_results(path)[0]["gain"].tolist() == [5.0]
 
 
 def change(path, statement):
@@ -103,21 +102,18 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize(("damage", "reason"), DAMAGES.items())
-def test_a_file_that_cannot_be_used_is_named_and_left_as_it_is(path, damage, reason):
-    damage(path)
-    before = path.read_bytes()
-    for use in (lambda: ResultStore(path, {"seed": 1}), lambda: read_results(path), lambda: read_runs(path)):
-        with pytest.raises(StoreError, match=reason) as refused:
-            use()
-        assert str(refused.value).startswith(f"{path} ")
-    assert path.read_bytes() == before
-
-
-def test_results_without_settings_are_not_taken_for_a_new_run(path):
-    change(path, "DELETE FROM settings")
-    with pytest.raises(StoreError, match="does not hold the settings"):
-        ResultStore(path, {"seed": 2})
+def test_a_file_that_cannot_be_used_is_named_and_left_as_it_is(path):
+    whole = path.read_bytes()
+    uses = (lambda: ResultStore(path, {"seed": 1}), lambda: read_results(path), lambda: read_runs(path))
+    for damage, reason in DAMAGES.items():
+        path.write_bytes(whole)
+        damage(path)
+        before = path.read_bytes()
+        for use in uses:
+            with pytest.raises(StoreError, match=reason) as refused:
+                use()
+            assert str(refused.value).startswith(f"{path} ")
+        assert path.read_bytes() == before, reason
 
 
 def test_a_file_without_a_newer_correction_is_read_and_added_to(path):
@@ -156,10 +152,10 @@ def test_a_full_disk_keeps_what_is_stored(path):
         assert store.stored() == {KEY: {"a", "b"}}
 
 
-@pytest.mark.parametrize("reads_first", [False, True])
+@each("reads_first", [False, True])
 def test_what_a_kill_left_half_written_is_undone(path, tmp_path, reads_first):
     """The file and its journal, copied in the middle of a transaction, are what a kill leaves."""
-    left, whole = tmp_path / "left.sqlite", path.read_bytes()
+    left, whole = tmp_path / f"left-{reads_first}.sqlite", path.read_bytes()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA cache_size = 1")  # so that pages are written before the end
         connection.execute("DELETE FROM results")

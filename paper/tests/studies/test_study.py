@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import KFold
+from tests.helpers import each
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCACV
 from attenua._correct.registry import CORRECTIONS
@@ -86,7 +87,7 @@ def test_folds_without_groups_are_consecutive_parts_of_the_subsample(stand_in, m
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [name for name in CORRECTED if "hindsight" not in name])
+@each("method", [name for name in CORRECTED if "hindsight" not in name])
 def test_all_corrections_are_those_of_the_estimator(stand_in, method):
     key = ("har", 40, 0, 1)
     settings = StudySettings(n_versions={"har": 1}, methods=(method,))
