@@ -9,7 +9,7 @@ from attenua._correct.registry import checked_alphas, checked_strength
 from attenua._data.folds import checked_stream_folds
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
-from attenua._estimate.options import Alphas, FeatureGroups, Folds, RandomState
+from attenua._estimate.parameter_types import Alphas, FeatureGroups, Folds, RandomState
 from attenua._estimate.words import (
     Answer,
     chosen_answer,

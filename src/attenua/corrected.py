@@ -21,7 +21,7 @@ from attenua._data.namespace import to_host
 from attenua._data.opening import FitData
 from attenua._estimate.fitted import Kind, store
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
-from attenua._estimate.options import Corrections, FeatureGroups, Folds, Neighbours, RandomState
+from attenua._estimate.parameter_types import Corrections, FeatureGroups, Folds, Neighbours, RandomState
 from attenua._estimate.words import (
     Answer,
     choices_in_words,

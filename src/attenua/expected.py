@@ -16,7 +16,7 @@ from attenua._correct.columns import column_smoother
 from attenua._data.checks import naming_text_columns
 from attenua._data.streams import from_arrow
 from attenua._estimate.html import facts_html
-from attenua._estimate.options import Neighbours
+from attenua._estimate.parameter_types import Neighbours
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from attenua._data.opening import open_for_fit
 from attenua._estimate.html import result_html
 from attenua._select.comparison import reconstruction_errors, smallest_strength_at_minimum
 from attenua._solve.subspace import Subspace
-from attenua.path import AttenuationPath, ColumnsSeen
+from attenua.path import AttenuationPath, _ColumnsSeen
 
 Array = NDArray[np.float64]
 
@@ -91,7 +91,7 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
     >>> chosen.alpha, chosen.risk.shape
     (0.0, (22,))
     """
-    columns = ColumnsSeen()
+    columns = _ColumnsSeen()
     data = open_for_fit(columns, X)
     _check_same_columns(columns, path)
     held = data.moments.total
@@ -110,7 +110,7 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
     )
 
 
-def _check_same_columns(columns: ColumnsSeen, path: AttenuationPath) -> None:
+def _check_same_columns(columns: _ColumnsSeen, path: AttenuationPath) -> None:
     """Raise unless rows have the columns that a path was fitted to, in the same order."""
     n, fitted = columns.n_features_in_, path.mean.shape[0]
     if n != fitted:

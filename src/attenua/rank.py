@@ -11,7 +11,7 @@ from attenua._data.checks import checked_count, checked_random, naming_text_colu
 from attenua._data.namespace import check_host
 from attenua._data.streams import from_arrow
 from attenua._data.sums import magnitude
-from attenua._estimate.options import RandomState
+from attenua._estimate.parameter_types import RandomState
 from attenua._select.rank import (
     guarded_least_error,
     hard_threshold,

@@ -18,7 +18,7 @@ from attenua.cli.readers.source import (
     NOT_NUMBERS,
     Source,
     TableError,
-    listed,
+    first_names,
     needing,
     refuse_too_large,
     refusing,
@@ -134,7 +134,7 @@ def _open_npz(path: Path, source: str) -> MatrixSource:
         # Only headers are read to find the matrix, so that nothing else is unpacked.
         matrices = [name for name in (["X"] if "X" in names else names) if _is_matrix(archive.zip, name)]
         if len(matrices) != 1:
-            found = listed(names) or "nothing"
+            found = first_names(names) or "nothing"
             raise TableError(f"{source} must hold one matrix, or one called X; it holds {found}.")
         refuse_too_large(source, archive.zip.getinfo(f"{matrices[0]}.npy").file_size)
         return MatrixSource(archive[matrices[0]], source)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from attenua.cli.readers.form import MISSING, counts_rows
-from attenua.cli.readers.source import Source, TableError, listed
+from attenua.cli.readers.source import Source, TableError, first_names
 
 _NAMES_OF_IDS = re.compile(
     r"(.*[_ .-])?(id|ids|index|idx|sample|sampleid|subject|row|rowid|rownames|record|obs|number|no|nr)",
@@ -96,7 +96,7 @@ def refuse_same_names(source: Source, positions: list[int]) -> None:
 def _describe_columns(source: Source) -> str:
     if source.names is None:
         return f"it has {source.n_columns} columns without names, 1 to {source.n_columns}"
-    return f"its columns are {listed(source.names)}"
+    return f"its columns are {first_names(source.names)}"
 
 
 class Labels(NamedTuple):

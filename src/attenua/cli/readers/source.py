@@ -86,7 +86,7 @@ def shortened(text: str) -> str:
     return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
 
 
-def listed(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
     """Return the first names in quotes, and how many more there are."""
     return ", ".join(map(shortened, names[:8])) + f" and {len(names) - 8} more" * (len(names) > 8)
 
