@@ -39,7 +39,8 @@ class PairedGain:
         Splits, and on how many of them the strength is better and worse than PCA.
     crossed_gain, crossed_error : float
         The same where the strength of every split is chosen on the other splits of its repetition. The
-        first gain is measured on the splits that chose the strength and so leans upward; this one does not.
+        first gain is measured on the splits that chose the strength, so it is too high on average; this one
+        is less so.
     differences : ndarray of the shape of ``cv_risk_folds_``
         Risk of every candidate less that of PCA, split by split, as a part of PCA's mean risk.
     errors : ndarray of the shape of ``cv_risk_``
@@ -113,7 +114,7 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
     >>> found.n_splits, found.verdict
     (20, 'unclear')
     >>> print(found.advice)
-    The gain does not stand clear of its noise; ordinary PCA may serve as well here.
+    The gain is not larger than its noise; ordinary PCA may do as well here.
     """
     check_is_fitted(estimator, "cv_risk_folds_")
     if not hasattr(estimator, "alphas_"):

@@ -85,4 +85,4 @@ def test_page_shell_notebook_and_verdict_agree(estimator, kind, cv):
             assert "too few parts to say" in page.html or uses_pca
             assert "choice made without it" not in page.html
         if estimator is AttenuatedPCACV and word_of(page) == "Yes":
-            assert paired_gain(model).advice == "The gain stands clear of its noise."
+            assert paired_gain(model).advice == "The gain is larger than its noise."

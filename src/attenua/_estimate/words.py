@@ -11,8 +11,8 @@ from attenua._select.steps import Step
 # The verdict of a paired gain, in a sentence.
 ADVICE = {
     "pca": "Ordinary PCA: strength 0 gains and loses nothing.",
-    "clear": "The gain stands clear of its noise.",
-    "unclear": "The gain does not stand clear of its noise; ordinary PCA may serve as well here.",
+    "clear": "The gain is larger than its noise.",
+    "unclear": "The gain is not larger than its noise; ordinary PCA may do as well here.",
 }
 # A turn that the page shows as 0.0 degrees.
 NO_TURN = 0.05
@@ -184,7 +184,7 @@ class Evidence(NamedTuple):
     turn: float  # largest principal angle between the fit and PCA, in degrees
     gain: float  # part of PCA's held-out risk that the fit removes
     expected: float | None  # the same by choices made without the rows they are judged on, if any
-    is_clear: bool  # whether the gain stands clear of its noise
+    is_clear: bool  # whether the gain is larger than its noise
     chosen_otherwise: bool = False  # whether strengths were given, and held-out rows choose others
 
 
