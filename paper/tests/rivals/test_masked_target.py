@@ -152,8 +152,7 @@ def slow_minimum(S, rank, mask_rate, groups, start):
 
 
 @pytest.mark.slow
-@each("groups", [None, [0, 0, 1, 1, 2, 2]])
-@each("mask_rate", [0.25, 0.75])
+@each("groups, mask_rate", [(None, 0.25), ([0, 0, 1, 1, 2, 2], 0.75)])
 def test_minimum_against_a_general_solver_from_the_same_starts(groups, mask_rate):
     X = spiked_rows(20, 6, seed=5)
     S = covariance(X)

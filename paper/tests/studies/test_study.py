@@ -1,5 +1,6 @@
 """The fixed-budget study in small: protocol, summaries, tables, figure and command."""
 
+import dataclasses
 import shutil
 import warnings
 
@@ -44,6 +45,8 @@ from paper.tests.studies.small_shell import SMALL, run
 
 # Stand-ins have the published layout but other values, and the loader says so.
 pytestmark = pytest.mark.filterwarnings("ignore:.*values.*:UserWarning")
+
+SMALLEST = dataclasses.replace(SMALL, n_subsamples=1)
 
 
 def results_of(folder):
@@ -128,13 +131,13 @@ def finished(stand_in, tmp_path_factory):
     folder = tmp_path_factory.mktemp("finished")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*values.*")
-        run_study(SMALL, folder, data_home=stand_in, n_jobs=2)
+        run_study(SMALLEST, folder, data_home=stand_in, n_jobs=2)
     return folder
 
 
 @pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_jobs(stand_in, finished, tmp_path):
-    run_study(SMALL, tmp_path, data_home=stand_in, n_jobs=1)
+    run_study(SMALLEST, tmp_path, data_home=stand_in, n_jobs=1)
     pd.testing.assert_frame_equal(results_of(tmp_path), results_of(finished))
 
 
@@ -266,7 +269,7 @@ def test_table_formats():
 
 @pytest.mark.slow
 def test_command_writes_everything(stand_in, finished, tmp_path, monkeypatch):
-    monkeypatch.setattr(budget, "QUICK", SMALL)
+    monkeypatch.setattr(budget, "QUICK", SMALLEST)
     out = shutil.copytree(finished, tmp_path / "out")
     arguments = ("study", "--quick", "--jobs", 1, "--data-home", stand_in, "--out", out)
     result = run(*arguments)
@@ -279,7 +282,7 @@ def test_command_writes_everything(stand_in, finished, tmp_path, monkeypatch):
     assert {"chosen-corrections.md", "steps-taken.md", "hindsight.md", "seconds-of-a-fit.md"} <= set(files)
     assert all(size for name, size in files.items() if not name.endswith(".lock"))
     shown = set(pd.read_csv(out / "gains.csv")["method"])
-    assert shown == {name for name in SMALL.methods if "neighbours" not in name}
+    assert shown == {name for name in SMALLEST.methods if "neighbours" not in name}
     again = run(*arguments, "--seed", 5)
     assert again.exit_code == 1
     assert "made with other settings" in again.stderr
