@@ -82,7 +82,7 @@ html_theme_options = {
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
 # Pages that stand alone have no sidebar.
-alone = ("index", "install", "faq", "paper_map", "results", "changelog", "cite")
+alone = ("index", "install", "faq", "paper_map", "rivals", "results", "changelog", "cite")
 html_sidebars = {page: [] for page in alone}
 
 # One file draws all formulas, without fonts or anything else from the net.

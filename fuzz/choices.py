@@ -4,6 +4,7 @@ import numpy as np
 from tests.helpers import sine
 from tests.literal import GRIDS, PCA, At, Search
 
+from attenua._correct.registry import CORRECTIONS, parameter_is_missing
 from attenua._data.namespace import to_host
 from checks import at_most, check_subspace, same
 from containers import CONTAINERS
@@ -111,11 +112,13 @@ def grids_of(problem):
         grids = {name: tuple(sorted({0.0, *values})) for name, values in corrections.items()}
     else:
         grids = {name: GRIDS[name] for name in (GRIDS if isinstance(corrections, str) else corrections)}
-    if problem.options["neighbours"] is None:
-        grids.pop("smoothing", None)
-    if not CONTAINERS[problem.container].reads_again:
-        grids.pop("row_tempering", None)
-    return grids
+    reads_again = CONTAINERS[problem.container].reads_again
+    return {
+        name: grid
+        for name, grid in grids.items()
+        if not parameter_is_missing(name, problem.options)
+        and (CORRECTIONS[name].kind != "rows" or reads_again)
+    }
 
 
 def check_corrected(found, expected):

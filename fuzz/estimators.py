@@ -19,6 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from attenua._correct.registry import CORRECTIONS
 from checks import Expected, Found, check_axes, check_methods, check_subspace, fit, same
 from choices import check_attenuated, check_corrected
 from containers import CONTAINERS, is_installed
@@ -87,8 +88,7 @@ def simpler_ones(problem):
         yield replace(problem, keeps_rows=False)
     if problem.weights is not None:
         yield replace(problem, weights=None)
-    without = {"whiten": False, "feature_groups": None, "damping": 0.0, "smoothing": 0.0, "tempering": 0.0}
-    without |= {"row_tempering": 0.0, "attenuation": 0.0}
+    without = {"whiten": False, "feature_groups": None} | dict.fromkeys(CORRECTIONS, 0.0)
     for name, value in without.items():
         if problem.options.get(name):
             yield replace(problem, options=problem.options | {name: value})

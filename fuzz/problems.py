@@ -12,12 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 
+from attenua._correct.registry import CORRECTIONS, parameter_is_missing
 from containers import CONTAINERS
 
 ESTIMATORS = ("AttenuatedPCA", "AttenuatedPCACV", "CorrectedPCA", "CorrectedPCACV")
 SPECTRA = ("fast", "slow", "tied", "low_rank", "heavy", "uneven", "discrete")
 _UNTIED = tuple(spectrum for spectrum in SPECTRA if spectrum != "tied")
-CORRECTIONS = ("row_tempering", "tempering", "attenuation", "damping", "smoothing")
 # (rows, columns) at most; the oracle takes loops over pairs of rows.
 SMALL = (32, 12)
 MANY_ROWS = 1_001
@@ -250,19 +250,21 @@ def _part(random):
 
 def _corrections(random, problem):
     p = problem.rows.shape[1]
-    neighbours = _neighbours(random, p)
+    given = {"neighbours": _neighbours(random, p)}
     reads_again = CONTAINERS[problem.container].reads_again
     if problem.estimator == "CorrectedPCA":
         strengths = {name: _part(random) if _chance(random, 0.5) else 0.0 for name in CORRECTIONS}
-        strengths["smoothing"] *= 3 * (neighbours is not None)
-        strengths["row_tempering"] *= reads_again
-        return {"neighbours": neighbours, **strengths}
-    usable = [name for name in CORRECTIONS if name != "smoothing" or neighbours is not None]
+        for name, correction in CORRECTIONS.items():
+            strengths[name] *= max(correction.strengths)
+            if parameter_is_missing(name, given) or (correction.kind == "rows" and not reads_again):
+                strengths[name] = 0.0
+        return given | strengths
+    usable = [name for name in CORRECTIONS if not parameter_is_missing(name, given)]
     some = [name for name in usable if _chance(random, 0.5)] or usable[:1]
     grids = {name: np.sort(random.uniform(0, 1, 2)).round(3).tolist() for name in some}
     return {
         "corrections": ["auto", some, grids][random.integers(3)],
-        "neighbours": neighbours,
+        **given,
         "guard": float(random.choice([0.0, 0.5, 1.0, 2.0])),
     }
 

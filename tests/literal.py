@@ -178,7 +178,7 @@ class Search:
         best = int(np.argmax(risks <= risks.min() * (1 + 1e-12)))
         d = (self.risk_of(candidates[best]) - self.risk_of(present))[judges]
         error = np.std(d, ddof=1) * np.sqrt(1 / len(d) + self.overlap) if len(d) > 1 else 0.0
-        guard = self.guard * (1 - self.noise if correction in ("tempering", "attenuation") else 1)
+        guard = self.guard * (1 - self.noise if CORRECTIONS[correction].of_variances else 1)
         of_pca = self.pooled(PCA, judges) or 1.0
         fall = risks[0] - risks[best]
         doubts = [self.doubt(candidate) for candidate in candidates]

@@ -90,7 +90,7 @@ CONTAINERS = {
     ("case", "container", "few_rows"), in_turn(STRENGTHS, CONTAINERS, [True, False], times=2)
 )
 def test_the_dense_formula_in_any_container(case, container, few_rows, monkeypatch):
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 45 if few_rows else 44)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 45 if few_rows else 44)
     model = CorrectedPCA(2, neighbours="line", **STRENGTHS[case]).fit(CONTAINERS[container](X))
     assert sine(model.components_, exact(X, STRENGTHS[case], few_rows=few_rows)) <= 1e-9
     # The rows themselves are not changed.
@@ -103,7 +103,7 @@ def test_the_dense_formula_in_any_container(case, container, few_rows, monkeypat
     ("case", "container", "few_rows"), in_turn(STRENGTHS, ["array", "sparse", "batches"], [True, False])
 )
 def test_many_columns(case, container, few_rows, monkeypatch):
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 24 if few_rows else 23)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 24 if few_rows else 23)
     model = CorrectedPCA(2, neighbours="line", **STRENGTHS[case]).fit(CONTAINERS[container](WIDE))
     strengths = At(**STRENGTHS[case])
     k = strengths["row_tempering"]
@@ -141,7 +141,7 @@ WEIGHTS = np.arange(45) % 4
 )
 def test_weights_are_frequencies(case, container, few_rows, monkeypatch):
     """A row of weight 2 is two rows, one of weight 0 is none."""
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 100 if few_rows else 10)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 100 if few_rows else 10)
     model = CorrectedPCA(2, neighbours="line", **STRENGTHS[case])
     rows = CONTAINERS[container](X)
     weighted = clone(model).fit(rows, sample_weight=WEIGHTS)

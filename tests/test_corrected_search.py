@@ -159,14 +159,14 @@ def test_the_guard_in_any_container(container, tmp_path):
 @pytest.mark.parametrize("container", DISTINCT)
 def test_many_rows_in_any_container(container, tmp_path, monkeypatch):
     """Rows are weighed instead of pairs, and strengths are compared up to the first that is worse."""
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 44)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 44)
     reference = few_columns(few_rows=False)
     model = CorrectedPCACV(2, neighbours="line", guard=0)
     agree(model.fit(CONTAINERS[container](reference.X, tmp_path)), reference)
 
 
 def test_strengths_up_to_the_first_that_is_worse(monkeypatch):
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 44)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 44)
     X = smooth_rows(45, 10, seed=7)
     reference = Search(X, interleaved_splits(45, 5), 2, GRIDS, 0.0, line(10), has_few_rows=False).run()
     assert reference.steps[0]["strengths"] == (0.0, 0.5, 0.8, 1.2, 2.0)
@@ -207,7 +207,7 @@ def test_batches_one_by_one_are_not_tempered():
 
 @pytest.mark.parametrize("container", ["list of batches", "dask"])
 def test_no_row_tempering_to_compare(container, monkeypatch):
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 10)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 10)
     X = smooth_rows(45, 10, seed=3)
     rows = [X[:20], X[20:]] if container == "list of batches" else da.from_array(X, chunks=(20, 10))
     model = CorrectedPCACV(2, corrections={"row_tempering": [0.0]}).fit(rows)
@@ -228,7 +228,7 @@ def test_batches_that_can_be_read_once_under_another_name(monkeypatch):
     X = smooth_rows(45, 10, seed=3)
     with pytest.raises(ValueError, match="X gave 45 rows when it was first read and 0 after that"):
         CorrectedPCACV(2).fit(Once(uneven(X)))
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 44)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 44)
     with pytest.raises(ValueError, match="X gave 45 rows when it was first read and 0 after that"):
         CorrectedPCACV(2).fit(Once(uneven(X)))
 
@@ -276,7 +276,7 @@ SPLITS = {
 
 @pytest.mark.parametrize(("kind", "few_rows"), in_turn(SPLITS, [True, False]))
 def test_any_splits(kind, few_rows, monkeypatch):
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 20 if few_rows else 19)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 20 if few_rows else 19)
     cv = SPLITS[kind]
     splits = list(cv.split(SMALL)) if hasattr(cv, "split") else cv
     reference = Search(SMALL, splits, 2, WEAK, 0.5, line(6), has_few_rows=few_rows).run()
@@ -317,7 +317,7 @@ GROUPED = {
 
 @pytest.mark.parametrize(("container", "few_rows"), in_turn(GROUPED, [True, False]))
 def test_groups_of_rows_in_streams(container, few_rows, monkeypatch):
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 45 if few_rows else 44)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 45 if few_rows else 44)
     model = CorrectedPCACV(2, neighbours="line", guard=0, cv=3)
     X, groups = GROUPED[container](few_columns().X, GROUPS)
     agree(model.fit(X, groups=groups), grouped(few_rows))
@@ -327,7 +327,7 @@ def test_groups_of_rows_in_streams(container, few_rows, monkeypatch):
 @pytest.mark.parametrize("few_rows", [True, False])
 def test_row_tempering_of_streams_with_groups(few_rows, monkeypatch):
     """The folds follow the groups, though a group is in several batches, and lengths are of training rows."""
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 45 if few_rows else 44)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 45 if few_rows else 44)
     X, groups = few_columns().X, np.arange(45) % 9
     folds = folds_by_group(groups, 3)
     splits = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(3)]
@@ -391,7 +391,7 @@ def many_columns(shape, few_rows=True):
 )
 def test_many_columns_in_any_container(shape, container, few_rows, tmp_path, monkeypatch):
     n, _ = MANY[shape]
-    monkeypatch.setattr(reweighting, "FEW_ROWS", n if few_rows else n - 1)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", n if few_rows else n - 1)
     reference = many_columns(shape, few_rows)
     model = CorrectedPCACV(2, neighbours="line", corrections=FEW, cv=3)
     with warnings.catch_warnings():

@@ -145,7 +145,7 @@ def section(cls, title):
     """Return the names that a section of a numpydoc docstring describes."""
     text = re.split(rf"^{title}\n-+\n", inspect.getdoc(cls), flags=re.MULTILINE)[1]
     text = re.split(r"^\w[\w ]*\n-+\n", text, flags=re.MULTILINE)[0]
-    return re.findall(r"^(\w+) : ", text, re.MULTILINE)
+    return ", ".join(re.findall(r"^([\w, ]+) : ", text, re.MULTILINE)).split(", ")
 
 
 @pytest.mark.parametrize("name", ["CorrectedPCA", "CorrectedPCACV", "AttenuatedPCA", "AttenuatedPCACV"])

@@ -40,22 +40,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 def write_all_whole(
     contents: Mapping[Path, bytes], *, force: bool = False, make_folders: bool = False
 ) -> None:
-    """Write several files, all of them or none.
-
-    Parameters
-    ----------
-    contents : mapping of Path to bytes
-        The content of each file.
-    force : bool, default=False
-        Replace existing files. Otherwise an existing file is an error, and nothing is written.
-    make_folders : bool, default=False
-        Create missing folders.
-
-    Raises
-    ------
-    FileExistsError
-        If one of the files exists and `force` is False.
-    """
+    """Write several files, all of them or none; an existing file is an error unless `force`."""
     refuse_existing(contents, force=force)
     if make_folders:
         for folder in {path.parent for path in contents}:
@@ -152,20 +137,10 @@ class Npz:
 def opened_npz(path: str | os.PathLike[str], *, most_unpacked: int | None = None) -> Iterator[Npz]:
     """Open an npz file and check everything that can be checked before its members are read.
 
-    Parameters
-    ----------
-    path : path
-        The file, or a link to it. Folders, devices and pipes are refused without waiting for them.
-    most_unpacked : int, optional
-        Allow members compressed by deflate, if all of them together unpack to at most this many bytes. By
-        default compressed members are refused, so the size of the file bounds the memory.
-
-    Raises
-    ------
-    OSError
-        If the file does not exist or cannot be read.
-    NpzError
-        If the file is not as it should be; the methods of the result raise it too.
+    Folders, devices and pipes are refused without waiting for them. Compressed members are refused, so that
+    the size of the file bounds the memory, unless `most_unpacked` gives the bytes that all members together
+    may unpack to. Raises OSError if the file cannot be read, and NpzError if it is not as it should be; so do
+    the methods of the result.
     """
     with _open_without_waiting(path) as file:
         status = os.fstat(file.fileno())

@@ -19,14 +19,14 @@ _MOST_COMPS = 50  # scanpy's default
 _FOLDS = 5
 
 
-class _NotSaid:
+class _NotGiven:
     """The default of `mask_var`, since None means all genes; the reference shows it by its repr."""
 
     def __repr__(self) -> str:
         return "'highly_variable' if there"
 
 
-_NOT_SAID: Any = _NotSaid()
+_NOT_GIVEN: Any = _NotGiven()
 
 
 def pca(
@@ -34,7 +34,7 @@ def pca(
     n_comps: int | None = None,
     *,
     layer: str | None = None,
-    mask_var: ArrayLike | str | None = _NOT_SAID,
+    mask_var: ArrayLike | str | None = _NOT_GIVEN,
     use_highly_variable: bool | None = None,
     groups: ArrayLike | str | None = None,
     estimator: SubspaceTransformer | None = None,
@@ -102,22 +102,27 @@ def pca(
     """
     _check_adata(adata, copy)
     _check_form(dtype, key_added)
-    mask_said, mask = _checked_mask(adata, mask_var, use_highly_variable)
+    named_mask, mask = _checked_mask(adata, mask_var, use_highly_variable)
     genes = adata.var_names if mask is None else adata.var_names[mask]
     rows = _rows(adata, layer, mask, genes)
     labels = _checked_groups(adata, groups)
     estimator = _ready(estimator, n_comps, (adata.n_obs, len(genes)), labels)
     _fit(estimator, rows, labels)
-    scores = _scores(estimator, rows).astype(dtype, copy=False)
+    batches = rows if isinstance(rows, _BackedRows) else [rows]
+    scores = np.concatenate([estimator.transform(batch) for batch in batches])
+    loadings = np.asarray(estimator.components_.T)
+    if mask is not None:
+        loadings = np.zeros((adata.n_vars, estimator.n_components_))
+        loadings[mask] = estimator.components_.T
 
     target = adata.copy() if copy else adata
     obsm, varm, uns = ("X_pca", "PCs", "pca") if key_added is None else [key_added] * 3
-    target.obsm[obsm] = scores
-    target.varm[varm] = _loadings(estimator, mask)
+    target.obsm[obsm] = scores.astype(dtype, copy=False)
+    target.varm[varm] = loadings
     params = {
         "zero_center": True,
-        "use_highly_variable": isinstance(mask_said, str) and mask_said == "highly_variable",
-        "mask_var": mask_said,
+        "use_highly_variable": isinstance(named_mask, str) and named_mask == "highly_variable",
+        "mask_var": named_mask,
         "estimator": repr(estimator),
     }
     target.uns[uns] = _outcome(estimator, params if layer is None else params | {"layer": layer})
@@ -151,15 +156,15 @@ def _checked_mask(
 ) -> tuple[str | NDArray[np.bool_] | None, NDArray[np.bool_] | None]:
     """Return how the genes were named (a column, a mask, or None for all), and the mask."""
     if use_highly_variable is not None:
-        if mask_var is not _NOT_SAID:
+        if mask_var is not _NOT_GIVEN:
             raise ValueError("give mask_var or use_highly_variable, not both.")
         mask_var = "highly_variable" if use_highly_variable else None
-    elif mask_var is _NOT_SAID:
+    elif mask_var is _NOT_GIVEN:
         mask_var = "highly_variable" if "highly_variable" in adata.var else None
     if mask_var is None:
         return None, None
     named = isinstance(mask_var, str)
-    mask = np.asarray(_column(adata.var, mask_var, "mask_var", "var") if named else mask_var)
+    mask = np.asarray(_entry(adata.var, mask_var, "mask_var", "column of adata.var") if named else mask_var)
     if mask.dtype != bool or mask.shape != (adata.n_vars,):
         raise ValueError(
             f"mask_var must hold True or False for each of the {adata.n_vars} genes; got {mask.dtype} values "
@@ -170,19 +175,17 @@ def _checked_mask(
     return (mask_var if named else mask), mask
 
 
-def _column(table: Any, name: str, argument: str, where: str) -> Any:
+def _entry(table: Any, name: str, argument: str, what: str) -> Any:
+    """Return what a user names in a part of the data, or list what there is."""
     if name not in table:
-        known = ", ".join(map(repr, table)) or "none"
-        raise ValueError(f"{argument}={name!r} is not a column of adata.{where}; there are: {known}.")
+        present = ", ".join(map(repr, table)) or "none"
+        raise ValueError(f"{argument}={name!r} is not a {what}; there are: {present}.")
     return table[name]
 
 
 def _rows(adata: Any, layer: str | None, mask: NDArray[np.bool_] | None, genes: Any) -> Any:
     """Return the rows in memory, or batches of them."""
-    if layer is not None and layer not in adata.layers:
-        known = ", ".join(map(repr, adata.layers)) or "none"
-        raise ValueError(f"layer={layer!r} is not a layer of adata; there are: {known}.")
-    X = adata.X if layer is None else adata.layers[layer]
+    X = adata.X if layer is None else _entry(adata.layers, layer, "layer", "layer of adata")
     if X is None:
         raise ValueError("adata.X is None; name a layer.")
     if adata.isbacked and layer is None:
@@ -191,7 +194,7 @@ def _rows(adata: Any, layer: str | None, mask: NDArray[np.bool_] | None, genes: 
 
 
 def _chosen(X: Any, mask: NDArray[np.bool_] | None, genes: Any) -> Any:
-    """Return the genes to use, or raise if one has a value that is not finite: a fit knows no names."""
+    """Return the genes to use; an error about a value that is not finite names the gene, as no fit could."""
     X = X if mask is None else X[:, mask]
     X = X.tocsr() if sp.issparse(X) else X
     if isinstance(X, np.ndarray) or sp.issparse(X):
@@ -200,10 +203,7 @@ def _chosen(X: Any, mask: NDArray[np.bool_] | None, genes: Any) -> Any:
 
 
 class _BackedRows:
-    """Batches of the rows of a file, read as often as they are asked for.
-
-    Blocks of rows are read whole, since h5py is slow to pick columns.
-    """
+    """Batches of the rows of a file. Blocks of rows are read whole, since h5py is slow to pick columns."""
 
     def __init__(self, X: Any, mask: NDArray[np.bool_] | None, genes: Any):
         self._X, self._mask, self._genes = X, mask, genes
@@ -217,21 +217,20 @@ def _checked_groups(adata: Any, groups: Any) -> NDArray[np.intp] | None:
     """Return the labels of the rows as whole numbers."""
     if groups is None:
         return None
-    labels: Any = (
-        _column(adata.obs, groups, "groups", "obs") if isinstance(groups, str) else np.asarray(groups)
-    )
+    named = isinstance(groups, str)
+    labels: Any = _entry(adata.obs, groups, "groups", "column of adata.obs") if named else np.asarray(groups)
     if labels.shape != (adata.n_obs,):
         raise ValueError(
             f"groups must hold one label for each of the {adata.n_obs} rows; got shape {labels.shape}."
         )
-    if isinstance(groups, str):
+    if named:
         empty = np.flatnonzero(np.asarray(labels.isna()))
         if empty.size:
             raise ValueError(f"groups={groups!r}: row {adata.obs_names[empty[0]]!r} has no label.")
         labels = np.asarray(labels)
     encoded = encode_labels(labels, "groups")
     if encoded.max() == 0:
-        raise ValueError("groups has one label only; to hold out groups takes two or more.")
+        raise ValueError("groups has one label only; holding out groups takes two or more.")
     return encoded
 
 
@@ -280,9 +279,8 @@ def _fit(estimator: Any, rows: Any, labels: NDArray[np.intp] | None) -> None:
 def _spread(labels: NDArray[np.intp], n_folds: int) -> NDArray[np.intp]:
     """Return labels by which batches are divided as rows in memory are.
 
-    Batches are divided by a hash of the label, since labels to come are not known. That leaves folds empty
-    where donors are few. All labels are known here: every fold gets a label that its hash puts there, of so
-    many that each fold has some.
+    Batches are divided by a hash of the label, since later labels have not been seen. That leaves folds empty
+    where donors are few. Here all labels are there, so every row gets a label whose hash is its fold.
     """
     _, label_of_fold = np.unique(folds_by_group(np.arange(50 * n_folds), n_folds), return_index=True)
     spread = np.empty_like(labels)
@@ -291,22 +289,8 @@ def _spread(labels: NDArray[np.intp], n_folds: int) -> NDArray[np.intp]:
     return spread
 
 
-def _scores(estimator: Any, rows: Any) -> NDArray[Any]:
-    if isinstance(rows, _BackedRows):
-        return np.concatenate([estimator.transform(batch) for batch in rows])
-    return np.asarray(estimator.transform(rows))
-
-
-def _loadings(estimator: Any, mask: NDArray[np.bool_] | None) -> NDArray[Any]:
-    if mask is None:
-        return np.asarray(estimator.components_.T)
-    loadings = np.zeros((len(mask), estimator.n_components_))
-    loadings[mask] = estimator.components_.T
-    return loadings
-
-
 def _outcome(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
-    """Return what is said of a fit, in types that a file of annotated data can hold."""
+    """Return the outcome of a fit in types that a file of annotated data can hold."""
     outcome = {
         "params": params,
         "variance": estimator.explained_variance_,
@@ -315,16 +299,11 @@ def _outcome(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
     names = ("corrections", "alpha", "gain", "left_out_gain", "verdict")
     outcome |= {name: getattr(estimator, f"{name}_") for name in names if hasattr(estimator, f"{name}_")}
     if hasattr(estimator, "steps_"):
-        outcome["steps"] = _steps_table(estimator.steps_)
+        import pandas as pd  # anndata requires it
+
+        steps = pd.DataFrame(estimator.steps_.to_records())
+        for name in ("strengths", "risks"):  # one text for each step
+            steps[name] = [", ".join(f"{value:.6g}" for value in values) for values in steps[name]]
+        steps.index = steps.index.astype(str)  # files of annotated data hold no other index
+        outcome["steps"] = steps
     return outcome
-
-
-def _steps_table(steps: Any) -> Any:
-    """Return the steps as a data frame; the strengths and risks of a step become one text each."""
-    import pandas as pd  # anndata brings it
-
-    table = pd.DataFrame(steps.to_records())
-    for name in ("strengths", "risks"):
-        table[name] = [", ".join(f"{value:.6g}" for value in values) for values in table[name]]
-    table.index = table.index.astype(str)  # files of annotated data hold no other index
-    return table

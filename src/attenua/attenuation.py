@@ -9,7 +9,7 @@ from attenua._correct.registry import checked_alphas, checked_strength
 from attenua._data.folds import checked_stream_folds
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
-from attenua._estimate.options import Alphas, FeatureGroups, Folds, RandomState
+from attenua._estimate.parameter_types import Alphas, FeatureGroups, Folds, RandomState
 from attenua._estimate.words import (
     Answer,
     chosen_answer,
@@ -36,7 +36,7 @@ class AttenuatedPCA(RuleTransformer):
         T_\alpha = S - \alpha\,\mathrm{diag}(S), \qquad 0 \le \alpha \le 1,
 
     where :math:`S` is the sample covariance. Strength 0 is ordinary PCA, strength 1 is hollowed PCA. Inside
-    the subspace the components are turned so that scores are uncorrelated and ordered by variance, as in PCA.
+    the subspace the components are rotated: scores are uncorrelated and ordered by variance, as in PCA.
 
     Parameters
     ----------
@@ -54,32 +54,11 @@ class AttenuatedPCA(RuleTransformer):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows that span the subspace, ordered by explained variance.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the fitted rows.
-    explained_variance_ : ndarray of shape (n_components,)
-        Variance of the scores on each component, divided by n - 1.
-    explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same, as a part of the total variance.
-    singular_values_ : ndarray of shape (n_components,)
-        Norms of the score vectors.
-    noise_variance_ : float
-        Mean variance of the directions left out.
-    loadings_ : ndarray of shape (n_features, n_components)
-        ``components_.T * sqrt(explained_variance_)``: the covariances of the reconstructed columns with the
-        scores scaled to unit variance.
-    n_components_ : int
-        Number of components.
-    n_samples_ : int
-        Number of fitted rows.
-    shortfall_ : float
-        Bound on what the solver may have missed: the exact subspace at this strength explains at most this
-        part of the total variance more, unless a leading direction was overlooked. 0 where LAPACK was used.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where the fitted data had names.
+    components_, mean_, explained_variance_, explained_variance_ratio_ : ndarray
+    singular_values_, loadings_, feature_names_in_ : ndarray
+    noise_variance_, shortfall_ : float
+    n_components_, n_samples_, n_features_in_ : int
+        As in :class:`CorrectedPCACV`.
 
     See Also
     --------
@@ -110,17 +89,12 @@ class AttenuatedPCA(RuleTransformer):
         self.whiten = whiten
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Add a batch of rows to those seen so far.
-
-        The subspace of all rows so far is computed when it is next used, so many batches cost no more
-        eigenproblems than one. A batch that is refused leaves the estimator as it was. After a ``fit`` to
-        rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it goes on.
+        """Add a batch of rows to those seen so far, as by :meth:`CorrectedPCA.partial_fit`.
 
         Parameters
         ----------
         X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
-            A batch; one row is enough. A batch on a device is copied to the host, where the sums are kept;
-            the fitted arrays are then numpy's.
+            A batch; one row is enough.
         y : ignored
             Here for scikit-learn.
         sample_weight : array-like of shape (n_samples,), optional
@@ -178,7 +152,7 @@ class AttenuatedPCACV(CrossValidated):
     whiten : bool, default=False
         Scale the scores to unit variance.
     n_jobs : int or None, default=None
-        How many splits run side by side, in threads. None spreads the threads of BLAS over the splits.
+        How many splits run in parallel, in threads. None spreads the threads of BLAS over the splits.
     random_state : int, RandomState or None, default=None
         Shuffles the repetitions.
 
@@ -193,40 +167,19 @@ class AttenuatedPCACV(CrossValidated):
     cv_risk_folds_ : ndarray of shape (n_splits, n_alphas)
         The same for each split.
     gain_ : float
-        Part of PCA's held-out risk that the chosen strength removes. The same splits chose it, so it
-        flatters; see :func:`paired_gain`.
+        Part of PCA's held-out risk that the chosen strength removes. The same splits chose it, so it is
+        optimistic; see :func:`paired_gain`.
     verdict_ : str
         What came out, in a sentence.
-    components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows that span the subspace, ordered by explained variance.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the fitted rows.
-    explained_variance_ : ndarray of shape (n_components,)
-        Variance of the scores on each component, divided by n - 1.
-    explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same, as a part of the total variance.
-    singular_values_ : ndarray of shape (n_components,)
-        Norms of the score vectors.
-    noise_variance_ : float
-        Mean variance of the directions left out.
-    loadings_ : ndarray of shape (n_features, n_components)
-        ``components_.T * sqrt(explained_variance_)``: the covariances of the reconstructed columns with the
-        scores scaled to unit variance.
-    n_components_ : int
-        Number of components.
-    n_samples_ : int
-        Number of fitted rows.
-    shortfall_ : float
-        Bound on what the solver may have missed: the exact subspace at this strength explains at most this
-        part of the total variance more, unless a leading direction was overlooked. 0 where LAPACK was used.
+    components_, mean_, explained_variance_, explained_variance_ratio_ : ndarray
+    singular_values_, loadings_, feature_names_in_ : ndarray
+    noise_variance_, shortfall_ : float
+    n_components_, n_samples_, n_features_in_ : int
+        As in :class:`CorrectedPCACV`.
     folds_ : str
         Which rows were held out together, in words.
     held_out_ratio_ : float
         Mean over the splits of held-out rows per training row. Standard errors of gains depend on it.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where the fitted data had names.
 
     See Also
     --------
@@ -293,18 +246,12 @@ class AttenuatedPCACV(CrossValidated):
         self.random_state = random_state
 
     def partial_fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
-        """Add a batch of rows to those seen so far.
-
-        Nothing is chosen until a fitted attribute or method is next used: then cross-validation runs over all
-        rows so far, as :meth:`fit` would. A batch that is refused leaves the estimator as it was. After a
-        ``fit`` to rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it
-        goes on.
+        """Add a batch of rows to those seen so far, as by :meth:`CorrectedPCACV.partial_fit`.
 
         Parameters
         ----------
         X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
-            A batch; one row is enough. A batch on a device is copied to the host, where the sums are kept;
-            the fitted arrays are then numpy's.
+            A batch; one row is enough.
         y : ignored
             Here for scikit-learn.
         groups : array-like of shape (n_samples,), optional
@@ -335,5 +282,5 @@ class AttenuatedPCACV(CrossValidated):
         return {
             "alpha_": alphas[taken],
             "alphas_": alphas,
-            "verdict_": verdict(chosen, [chosen], result.gains[taken], gives_pca=not taken),
+            "verdict_": verdict(chosen, [chosen], result.gains[taken], gives_pca=not taken, guarded=False),
         }

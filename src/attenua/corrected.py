@@ -21,7 +21,7 @@ from attenua._data.namespace import to_host
 from attenua._data.opening import FitData
 from attenua._estimate.fitted import Kind, store
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
-from attenua._estimate.options import Corrections, FeatureGroups, Folds, Neighbours, RandomState
+from attenua._estimate.parameter_types import Corrections, FeatureGroups, Folds, Neighbours, RandomState
 from attenua._estimate.words import (
     Answer,
     choices_in_words,
@@ -80,32 +80,11 @@ class CorrectedPCA(RuleTransformer):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows that span the subspace, ordered by explained variance.
-    mean_ : ndarray of shape (n_features,)
-        Mean of the fitted rows.
-    explained_variance_ : ndarray of shape (n_components,)
-        Variance of the scores on each component, divided by n - 1.
-    explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same, as a part of the total variance.
-    singular_values_ : ndarray of shape (n_components,)
-        Norms of the score vectors.
-    noise_variance_ : float
-        Mean variance of the directions left out.
-    loadings_ : ndarray of shape (n_features, n_components)
-        ``components_.T * sqrt(explained_variance_)``: the covariances of the reconstructed columns with the
-        scores scaled to unit variance.
-    n_components_ : int
-        Number of components.
-    n_samples_ : int
-        Number of fitted rows.
-    shortfall_ : float
-        Bound on what the solver may have missed: the exact subspace explains at most this part of the total
-        of T more, unless a leading direction was overlooked. 0 where LAPACK was used.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where the fitted data had names.
+    components_, mean_, explained_variance_, explained_variance_ratio_ : ndarray
+    singular_values_, loadings_, feature_names_in_ : ndarray
+    noise_variance_, shortfall_ : float
+    n_components_, n_samples_, n_features_in_ : int
+        As in :class:`CorrectedPCACV`.
 
     See Also
     --------
@@ -156,7 +135,7 @@ class CorrectedPCA(RuleTransformer):
 
         The subspace of all rows so far is computed when it is next used, so many batches cost no more
         eigenproblems than one. A batch that is refused leaves the estimator as it was. After a ``fit`` to
-        rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it goes on.
+        rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it continues.
 
         Parameters
         ----------
@@ -220,8 +199,8 @@ class CorrectedPCACV(CrossValidated):
     errors. Often no correction does, and the answer is PCA.
 
     The whole choice is made again without each split. Each of these choices is fitted to all rows, and the
-    components span the leading subspace of the mean of their projectors. So a choice that hangs on a few rows
-    is taken only in part.
+    components span the leading subspace of the mean of their projectors. So a choice that a few rows
+    decide counts only in part.
 
     Parameters
     ----------
@@ -251,7 +230,7 @@ class CorrectedPCACV(CrossValidated):
     whiten : bool, default=False
         Scale the scores to unit variance.
     n_jobs : int or None, default=None
-        How many splits run side by side, in threads. None spreads the threads of BLAS over the splits.
+        How many splits run in parallel, in threads. None spreads the threads of BLAS over the splits.
     random_state : int, RandomState or None, default=None
         Shuffles the repetitions.
 
@@ -260,17 +239,17 @@ class CorrectedPCACV(CrossValidated):
     corrections_ : dict of str to float
         Strength of each correction that all splits together choose; all 0 is ordinary PCA.
     choices_ : list of dict
-        The choice without each split. These are averaged; if they differ, the rows do not speak clearly.
+        The choice without each split. These are averaged; if they differ, the choice is uncertain.
     steps_ : Steps
         What each step compared: strengths, risks, gain, standard error, whether it was taken and why, also by
         name: ``steps_["smoothing"]``. It prints as a table, and ``pandas.DataFrame(steps_)`` is one.
     verdict_ : str
         What came out, in a sentence.
     gain_ : float
-        Part of PCA's held-out risk that ``corrections_`` removes. The same splits chose it, so it flatters.
+        Part of PCA's held-out risk that ``corrections_`` removes. The same splits chose it: it is optimistic.
     left_out_gain_ : float
         The same, with every split judged by the choice made without it: what to expect of new rows. With
-        repeated folds it still flatters, since the rows of a split are held out in other repetitions too.
+        repeated folds it is still optimistic, since rows of a split are held out in other repetitions too.
         With two splits or fewer it equals ``gain_``.
     candidates_ : list of dict
         Strengths of all candidates that were compared, by name, PCA first.
@@ -282,21 +261,16 @@ class CorrectedPCACV(CrossValidated):
         Orthonormal rows that span the subspace, ordered by explained variance.
     mean_ : ndarray of shape (n_features,)
         Mean of the fitted rows.
-    explained_variance_ : ndarray of shape (n_components,)
-        Variance of the scores on each component, divided by n - 1.
-    explained_variance_ratio_ : ndarray of shape (n_components,)
-        The same, as a part of the total variance.
+    explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
+        Variance of the scores on each component, divided by n - 1, and the same as a part of the total.
     singular_values_ : ndarray of shape (n_components,)
         Norms of the score vectors.
     noise_variance_ : float
         Mean variance of the directions left out.
     loadings_ : ndarray of shape (n_features, n_components)
-        ``components_.T * sqrt(explained_variance_)``: the covariances of the reconstructed columns with the
-        scores scaled to unit variance.
-    n_components_ : int
-        Number of components.
-    n_samples_ : int
-        Number of fitted rows.
+        ``components_.T * sqrt(explained_variance_)``.
+    n_components_, n_samples_, n_features_in_ : int
+        Numbers of components, of fitted rows and of columns.
     shortfall_ : float
         Bound on what the solver may have missed: exact subspaces at the same strengths explain at most this
         part of the total more, unless a leading direction was overlooked. 0 where LAPACK was used.
@@ -304,8 +278,6 @@ class CorrectedPCACV(CrossValidated):
         Which rows were held out together, in words.
     held_out_ratio_ : float
         Mean over the splits of held-out rows per training row. Standard errors of gains depend on it.
-    n_features_in_ : int
-        Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where the fitted data had names.
 
@@ -384,7 +356,7 @@ class CorrectedPCACV(CrossValidated):
         Nothing is chosen until a fitted attribute or method is next used: then cross-validation runs over all
         rows so far, as :meth:`fit` would, without row tempering. A batch that is refused leaves the estimator
         as it was. After a ``fit`` to rows in memory, whose sums are not kept, this starts again and warns;
-        after ``fit([X])`` it goes on.
+        after ``fit([X])`` it continues.
 
         Parameters
         ----------
@@ -441,7 +413,9 @@ class CorrectedPCACV(CrossValidated):
             "corrections_": PCA if gives_pca else result.chosen,
             "choices_": [PCA if gives_pca else choice for choice in result.choices],
             "steps_": result.steps,
-            "verdict_": verdict(result.chosen, result.choices, result.gain, gives_pca),
+            "verdict_": verdict(
+                result.chosen, result.choices, result.gain, gives_pca=gives_pca, guarded=self.guard > 0
+            ),
             "gain_": 0.0 if gives_pca else result.gain,
             "left_out_gain_": 0.0 if gives_pca else result.left_out_gain,
             "candidates_": result.candidates,

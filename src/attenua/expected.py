@@ -16,7 +16,7 @@ from attenua._correct.columns import column_smoother
 from attenua._data.checks import naming_text_columns
 from attenua._data.streams import from_arrow
 from attenua._estimate.html import facts_html
-from attenua._estimate.options import Neighbours
+from attenua._estimate.parameter_types import Neighbours
 
 Array = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ CELLS_FILE = "expected_cells.csv"
 # What cells are compared by. Sizes count by their ratios.
 SIZES = ("rows", "columns", "rank")
 TRAITS = (*SIZES, "tails", "spread", "gap")
-# Few cells of one data set: the gain hangs on the data more than on the numbers of rows and components.
+# Few cells of one data set: the gain depends more on the data than on the numbers of rows and components.
 N_SIMILAR, MOST_OF_ONE = 20, 3
 # A cell has lost if it adds more than this to PCA's excess risk, in percent.
 LOSS = 1.0
@@ -61,7 +61,7 @@ class ExpectedGain:
     beyond: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Say it in words."""
+        """Return it in words."""
         low, high = self.quartiles
         lines = [
             f"On the {self.n_cells} most similar cells, the corrections removed {self.gain:.0f}% of PCA's "
@@ -92,7 +92,7 @@ def expected_gain(X: Any, n_components: int, *, neighbours: Neighbours = None) -
 
     Nothing is fitted, and no row is held out. The answer is the median of the 20 nearest of several hundred
     cells of real data sets, at most three cells of one set. Where you give ``neighbours``, only cells whose
-    columns have an order are looked at, else only the others. Distances are Euclidean, in standard
+    columns have an order are used, else only the others. Distances are Euclidean, in standard
     deviations of
 
     - the logarithms of rows, columns and rank;
@@ -136,20 +136,7 @@ def expected_gain(X: Any, n_components: int, *, neighbours: Neighbours = None) -
 
 
 def traits_of(X: Array, n_components: int) -> dict[str, float]:
-    """Return what a sample is compared by. Columns that do not vary are not looked at.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-    n_components : int
-        Rank.
-
-    Returns
-    -------
-    dict
-        A number for each of rows, columns, rank, tails, spread and gap.
-    """
+    """Return the numbers that a sample is compared by, from the columns that vary."""
     centred = X - X.mean(axis=0)
     largest = np.abs(centred).max(axis=0)
     centred, largest = centred[:, largest > 0], largest[largest > 0]
@@ -180,11 +167,7 @@ def traits_of(X: Array, n_components: int) -> dict[str, float]:
 class Cells:
     """Cells with known gains, and the space in which they are compared.
 
-    Parameters
-    ----------
-    records : sequence of mappings
-        For each cell the name of its ``data`` set, whether its columns are ``ordered``, its traits, its
-        ``gain``.
+    A record has the name of the ``data`` set, its traits, its ``gain``, and whether columns are ``ordered``.
     """
 
     def __init__(self, records: Sequence[Mapping[str, Any]]):
@@ -201,7 +184,7 @@ class Cells:
         similar = self._similar(place, ordered)
         gains = self.gains[similar]
         low, median, high = (float(value) for value in np.percentile(gains, [25, 50, 75]))
-        # More than a standard deviation outside the range of the cells that are looked at.
+        # More than a standard deviation outside the range of the cells that are used.
         places = self._places[self.ordered == ordered]
         far = (place < places.min(axis=0) - 1) | (place > places.max(axis=0) + 1)
         return ExpectedGain(

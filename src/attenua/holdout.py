@@ -17,7 +17,7 @@ from attenua._data.opening import open_for_fit
 from attenua._estimate.html import result_html
 from attenua._select.comparison import reconstruction_errors, smallest_strength_at_minimum
 from attenua._solve.subspace import Subspace
-from attenua.path import AttenuationPath, ColumnsSeen
+from attenua.path import AttenuationPath, _ColumnsSeen
 
 Array = NDArray[np.float64]
 
@@ -91,12 +91,12 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
     >>> chosen.alpha, chosen.risk.shape
     (0.0, (22,))
     """
-    columns = ColumnsSeen()
+    columns = _ColumnsSeen()
     data = open_for_fit(columns, X)
     _check_same_columns(columns, path)
     held = data.moments.total
     frames = [asarray_like(held.mean, np.asarray(U.T, dtype=float)) for U in to_host(path.components)]
-    # About the held-out mean, a centre that adds nothing.
+    # The risk is about the validation rows' own mean, as S_v is.
     candidates = [Subspace(frame, None, np.zeros(frame.shape[1]), np.nan, False) for frame in frames]
     risk = reconstruction_errors(held, candidates, held.mean)
     best = smallest_strength_at_minimum(risk, held.total_variance)
@@ -110,7 +110,7 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
     )
 
 
-def _check_same_columns(columns: ColumnsSeen, path: AttenuationPath) -> None:
+def _check_same_columns(columns: _ColumnsSeen, path: AttenuationPath) -> None:
     """Raise unless rows have the columns that a path was fitted to, in the same order."""
     n, fitted = columns.n_features_in_, path.mean.shape[0]
     if n != fitted:

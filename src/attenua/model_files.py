@@ -30,8 +30,9 @@ from attenua._estimate.stored import (
     check_forms,
     check_numbers,
     keys_of,
+    require,
 )
-from attenua._files import Npz, NpzError, PackedError, opened_npz, write_all_whole
+from attenua._files import Npz, PackedError, opened_npz, write_all_whole
 from attenua._select.steps import Steps
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.corrected import CorrectedPCA, CorrectedPCACV
@@ -41,16 +42,8 @@ _CLASSES: dict[str, Any] = {
     cls.__name__: cls for cls in (AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV)
 }
 _JSON = "model.json"
-_JSON_KEYS = {
-    "format",
-    "version",
-    "class",
-    "parameters",
-    "parameters_as_arrays",
-    "parameters_as_text",
-    "fitted",
-    "feature_names",
-}
+_PARAMETERS = ("parameters", "parameters_as_arrays", "parameters_as_text")
+_JSON_KEYS = ("format", "version", "class", *_PARAMETERS, "fitted", "feature_names")
 # Members that hold a parameter: an array, or a sparse matrix in compressed rows.
 _DENSE, _SPARSE = ("values",), ("data", "indices", "indptr", "shape")
 # Splits given as ``cv`` go deepest: parameters, cv, a split, its rows, a row.
@@ -79,7 +72,7 @@ def save_model(estimator: Any, path: str | os.PathLike[str], *, force: bool = Fa
 
     See Also
     --------
-    load_model : The way back.
+    load_model : Reads the file.
 
     Notes
     -----
@@ -111,33 +104,29 @@ def model_bytes(estimator: Any) -> bytes:
         *others, last = _CLASSES
         raise ValueError(f"only {', '.join(others)} and {last} can be saved; got {name}.")
     check_is_fitted(estimator)
-    table = estimator._fitted
-    names = getattr(estimator, "feature_names_in_", None)
-    header: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
-        "class": name,
-        "parameters": {},
-        "parameters_as_arrays": {},
-        "parameters_as_text": {},
-        "fitted": {key: _as_json(getattr(estimator, key)) for key in keys_of(table, *JSON_TYPES)},
-        "feature_names": None if names is None else [str(column) for column in names],
-    }
-    members: dict[str, NDArray[Any]] = {}
+    plain, as_arrays, as_text, table = {}, {}, {}, estimator._fitted
+    arrays = {key: np.asarray(to_host(getattr(estimator, key))) for key in keys_of(table, *ARRAY_KINDS)}
     for key, value in estimator.get_params(deep=False).items():
         parts = _array_parts(value)
         if parts:
-            header["parameters_as_arrays"][key] = list(parts)
-            members |= {f"{key}.{part}": array for part, array in parts.items()}
+            as_arrays[key] = list(parts)
+            arrays |= {f"{key}.{part}": array for part, array in parts.items()}
             continue
         try:
-            header["parameters"][key] = _plain(value)
+            plain[key] = _plain(value)
         except TypeError:
-            header["parameters_as_text"][key] = repr(value)
-    arrays = {key: np.asarray(to_host(getattr(estimator, key))) for key in keys_of(table, *ARRAY_KINDS)}
-    arrays = {key: _little_endian(array) for key, array in arrays.items()}
-    _check_saved(name, header["fitted"], arrays)
-    return _pack(header, arrays | members)
+            as_text[key] = repr(value)
+    fitted = {key: _as_json(getattr(estimator, key)) for key in keys_of(table, *JSON_TYPES)}
+    names = getattr(estimator, "feature_names_in_", None)
+    columns = None if names is None else [str(column) for column in names]
+    values = (FORMAT, VERSION, name, plain, as_arrays, as_text, fitted, columns)
+    try:
+        content = _pack(dict(zip(_JSON_KEYS, values, strict=True)), arrays)
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            _read(Npz(archive))  # what can be saved can be loaded
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"this {name} cannot be saved: {error}.") from None
+    return content
 
 
 def _array_parts(value: Any) -> dict[str, NDArray[Any]]:
@@ -145,17 +134,13 @@ def _array_parts(value: Any) -> dict[str, NDArray[Any]]:
     if sp.issparse(value):
         csr = sp.csr_array(value)
         parts = dict(zip(_SPARSE, (csr.data, csr.indices, csr.indptr, np.array(csr.shape)), strict=True))
-    elif isinstance(value, np.ndarray):
-        parts = {"values": value}
+    elif hasattr(value, "__array__"):  # a pandas series too
+        parts = {"values": np.asarray(value)}
     else:
         return {}
     if any(array.dtype.kind not in "biuf" or array.size == 0 for array in parts.values()):
         return {}
-    return {part: _little_endian(array) for part, array in parts.items()}
-
-
-def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
-    return array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return parts
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
@@ -179,7 +164,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
     See Also
     --------
-    save_model : The way there.
+    save_model : Writes the file.
 
     Notes
     -----
@@ -204,11 +189,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     """
     try:
         with opened_npz(path) as npz:
-            header = _checked_header(npz)
-            arrays = _checked_arrays(npz, header)
-            parameters = _array_parameters(npz, header)
-        return _build(header, arrays, parameters)
-    except NpzError as error:
+            return _read(npz)
+    except ValueError as error:
         more = f", as in version 2 of the format; {_AGAIN}" if isinstance(error, PackedError) else ""
         raise ModelFileError(f"{path} is not a model file that this attenua reads: {error}{more}.") from None
     except OSError as error:
@@ -242,143 +224,117 @@ def _as_json(value: Any) -> Any:
     ]
 
 
-def _check_saved(name: str, fitted: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Raise ValueError for a model that `load_model` would refuse."""
-
-    def require(condition: bool, what: str) -> None:
-        if not condition:
-            raise ValueError(f"this {name} cannot be saved: {what}.")
-
-    table = _CLASSES[name]._fitted
-    forms = {key: (array.dtype, array.shape) for key, array in arrays.items()}
-    check_forms(table, forms, fitted["n_components_"], require)
-    check_arrays(arrays, require)
-    check_numbers(table, fitted, arrays, require)
-
-
 def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
+    """Return a zip of JSON and arrays, without compression and with a fixed date."""
     try:
-        text = json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False).encode()
+        members = {_JSON: json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False).encode()}
     except UnicodeEncodeError:
-        raise ValueError(
-            "a name of a column, or a parameter, has a half of a surrogate pair in it."
-        ) from None
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-
-        def add(member: str, content: bytes) -> None:
-            # A fixed date, so that the same model is the same file.
-            archive.writestr(zipfile.ZipInfo(member, date_time=(1980, 1, 1, 0, 0, 0)), content)
-
-        add(_JSON, text)
-        for key, array in arrays.items():
-            member = io.BytesIO()
-            np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
-            add(f"{key}.npy", member.getvalue())
-    return buffer.getvalue()
+        raise ValueError("a name of a column, or a parameter, has a half of a surrogate pair in it") from None
+    for key, array in arrays.items():
+        stream = io.BytesIO()
+        little_endian = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        np.lib.format.write_array(stream, little_endian, version=(1, 0), allow_pickle=False)
+        members[f"{key}.npy"] = stream.getvalue()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), content)
+    return packed.getvalue()
 
 
-# --- reading, where nothing is believed -------------------------------------------------------------------
+# --- reading, where nothing is trusted --------------------------------------------------------------------
 
 
-def _require(condition: bool, what: str) -> None:
-    if not condition:
-        raise NpzError(what)
-
-
-def _checked_header(npz: Npz) -> dict[str, Any]:
-    _require(_JSON in npz.names, f"it has no {_JSON}")
-    header: dict[str, Any] = _strict_json(npz.content(_JSON))
-    _require(isinstance(header, dict) and header.get("format") == FORMAT, f"{_JSON} does not say {FORMAT!r}")
-    version: Any = header.get("version")
-    name: Any = header.get("class")
-    known = type(version) is int and version == VERSION
-    _require(known, f"it has version {_brief(version)} of the format, not {VERSION}; {_AGAIN}")
-    known = isinstance(name, str) and name in _CLASSES
-    _require(known, f"it holds a {_brief(name)}, which is not known")
-    _require(set(header) == _JSON_KEYS, f"{_JSON} must have the keys {', '.join(sorted(_JSON_KEYS))}")
-    _require(isinstance(header["fitted"], dict), "the fitted numbers are missing")
-    stored = header["parameters_as_arrays"]
-    known = isinstance(stored, dict) and all(parts in ([*_DENSE], [*_SPARSE]) for parts in stored.values())
-    _require(known, "parameters_as_arrays must name the arrays of each parameter")
-    expected = {_JSON, *(f"{key}.npy" for key in keys_of(_CLASSES[name]._fitted, *ARRAY_KINDS))}
-    expected |= {f"{key}.{part}.npy" for key, parts in stored.items() for part in parts}
-    odd = sorted(set(npz.names) ^ expected)
-    _require(not odd, f"wrong or missing: {', '.join(map(_brief, odd[:1]))}")
-    return header
-
-
-def _checked_arrays(npz: Npz, header: dict[str, Any]) -> dict[str, NDArray[Any]]:
-    table = _CLASSES[header["class"]]._fitted
-    keys = keys_of(table, *ARRAY_KINDS)
-    forms = {key: npz.header(f"{key}.npy")[:2] for key in keys}
-    check_forms(table, forms, header["fitted"].get("n_components_"), _require)
-    arrays = {key: npz.array(f"{key}.npy") for key in keys}
-    check_arrays(arrays, _require)
-    return arrays
-
-
-def _array_parameters(npz: Npz, header: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters that are arrays or sparse matrices."""
-    found: dict[str, Any] = {}
-    for key, parts in header["parameters_as_arrays"].items():
-        arrays = [npz.array(f"{key}.{part}.npy") for part in parts]
-        _require(all(array.dtype.kind in "biuf" for array in arrays), f"{key} must hold numbers")
-        found[key] = arrays[0]
-        if parts == [*_SPARSE]:
-            data, indices, indptr, shape = arrays
-            try:
-                found[key] = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
-                found[key].check_format(full_check=True)
-            except (ValueError, TypeError, OverflowError) as error:
-                raise NpzError(f"{key} is not a sparse matrix ({error})") from None
-    return found
-
-
-def _build(header: dict[str, Any], arrays: dict[str, NDArray[Any]], parameters: dict[str, Any]) -> Any:
-    names, fitted, table = header["feature_names"], header["fitted"], _CLASSES[header["class"]]._fitted
+def _read(npz: Npz) -> Any:
+    """Return the estimator that a file holds, or raise ValueError."""
+    header = _checked_header(npz)
+    cls, fitted, names = _CLASSES[header["class"]], header["fitted"], header["feature_names"]
+    table = cls._fitted
+    forms = {key: npz.header(f"{key}.npy")[:2] for key in keys_of(table, *ARRAY_KINDS)}
+    check_forms(table, forms, fitted.get("n_components_"))
+    arrays = {key: npz.array(f"{key}.npy") for key in forms}
+    check_arrays(arrays)
     p = arrays["components_"].shape[1]
     named = isinstance(names, list) and len(names) == p and all(isinstance(name, str) for name in names)
-    _require(names is None or named, f"feature_names must name each of the {p} columns")
-    check_numbers(table, fitted, arrays, _require)
-    estimator = _with_parameters(header, parameters)
+    require(names is None or named, f"feature_names must name each of the {p} columns")
+    check_numbers(table, fitted, arrays)
+    estimator = cls(**_checked_parameters(npz, header))
     for key, array in arrays.items():
         setattr(estimator, key, array if array.ndim else array[()])
-    for key in keys_of(table, *JSON_TYPES):
-        setattr(estimator, key, _from_json(table[key], fitted[key]))
+    for key, value in fitted.items():
+        setattr(estimator, key, _from_json(table[key], value))
     estimator.n_features_in_ = p
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
     return estimator
 
 
+def _checked_header(npz: Npz) -> dict[str, Any]:
+    """Return what model.json holds, and check that the members are those that it names."""
+    require(_JSON in npz.names, f"it has no {_JSON}")
+    header: dict[str, Any] = _strict_json(npz.content(_JSON))
+    require(isinstance(header, dict) and header.get("format") == FORMAT, f"{_JSON} does not say {FORMAT!r}")
+    version: Any = header.get("version")
+    name: Any = header.get("class")
+    known = type(version) is int and version == VERSION
+    require(known, f"it has version {_brief(version)} of the format, not {VERSION}; {_AGAIN}")
+    known = isinstance(name, str) and name in _CLASSES
+    require(known, f"it holds a {_brief(name)}, which attenua does not save")
+    require(set(header) == set(_JSON_KEYS), f"{_JSON} must have the keys {', '.join(sorted(_JSON_KEYS))}")
+    require(isinstance(header["fitted"], dict), "the fitted numbers are missing")
+    stored = header["parameters_as_arrays"]
+    known = isinstance(stored, dict) and all(parts in ([*_DENSE], [*_SPARSE]) for parts in stored.values())
+    require(known, "parameters_as_arrays must name the arrays of each parameter")
+    expected = {_JSON, *(f"{key}.npy" for key in keys_of(_CLASSES[name]._fitted, *ARRAY_KINDS))}
+    expected |= {f"{key}.{part}.npy" for key, parts in stored.items() for part in parts}
+    odd = sorted(set(npz.names) ^ expected)
+    require(not odd, f"wrong or missing: {', '.join(map(_brief, odd[:1]))}")
+    return header
+
+
+def _checked_parameters(npz: Npz, header: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the estimator; their values are checked when it is fitted again."""
+    plain: Any = header["parameters"]
+    as_text: Any = header["parameters_as_text"]
+    require(isinstance(plain, dict) and isinstance(as_text, dict), "parameters are missing")
+    as_arrays = {key: _array(npz, key, parts) for key, parts in header["parameters_as_arrays"].items()}
+    known, given = set(_CLASSES[header["class"]]().get_params(deep=False)), [*plain, *as_text, *as_arrays]
+    # A parameter that the file does not have came with a later correction, and has its default.
+    later = {*CORRECTIONS, *(correction.parameter for correction in CORRECTIONS.values())}
+    fits = len(set(given)) == len(given) and known - later <= set(given) <= known
+    require(fits, f"parameters must be {', '.join(sorted(known))}")
+    require(all(isinstance(text, str) for text in as_text.values()), "parameters_as_text must be texts")
+    require(isinstance(plain.get("whiten"), bool), "whiten must be true or false")
+    return {**plain, **as_text, **as_arrays}
+
+
+def _array(npz: Npz, key: str, parts: list[str]) -> Any:
+    """Return a parameter that is an array or a sparse matrix."""
+    arrays = [npz.array(f"{key}.{part}.npy") for part in parts]
+    require(all(array.dtype.kind in "biuf" for array in arrays), f"{key} must hold numbers")
+    if parts == [*_DENSE]:
+        return arrays[0]
+    data, indices, indptr, shape = arrays
+    try:
+        matrix = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ValueError(f"{key} is not a sparse matrix ({error})") from None
+    return matrix
+
+
 def _from_json(kind: Kind, value: Any) -> Any:
-    """Return a fitted attribute that is not an array; corrections that the file does not name are 0."""
+    """Return a checked attribute that is not an array; corrections that the file does not name are 0."""
     if kind is Kind.STRENGTHS:
         return all_by_name(value)
     if kind is Kind.CHOICES:
         return [all_by_name(choice) for choice in value]
-    return _steps(value) if kind is Kind.STEPS else value
-
-
-def _with_parameters(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
-    cls, stored, as_text = _CLASSES[header["class"]], header["parameters"], header["parameters_as_text"]
-    _require(isinstance(stored, dict) and isinstance(as_text, dict), "parameters are missing")
-    known, given = set(cls().get_params(deep=False)), [*stored, *as_text, *arrays]
-    # A parameter that the file does not have came with a later correction, and is off.
-    fits = len(set(given)) == len(given) and known - set(CORRECTIONS) <= set(given) <= known
-    _require(fits, f"parameters must be {', '.join(sorted(known))}")
-    _require(all(isinstance(text, str) for text in as_text.values()), "parameters_as_text must be texts")
-    _require(isinstance(stored.get("whiten"), bool), "whiten must be true or false")
-    return cls(**stored, **as_text, **arrays)
-
-
-def _steps(records: list[dict[str, Any]]) -> Steps:
-    """Return checked records as steps; null is an error that one split cannot have."""
-    return Steps.from_records(
-        record | ({"standard_error": math.nan} if record["standard_error"] is None else {})
-        for record in records
-    )
+    if kind is Kind.STEPS:  # null is an error that one split cannot have
+        return Steps.from_records(
+            record | ({"standard_error": math.nan} if record["standard_error"] is None else {})
+            for record in value
+        )
+    return value
 
 
 def _brief(value: Any) -> str:
@@ -416,7 +372,7 @@ def _strict_json(content: bytes) -> Any:
         )
         _check_texts(value, _DEEPEST)
     except (ValueError, RecursionError) as error:
-        raise NpzError(f"{_JSON} is not valid JSON ({error})") from None
+        raise ValueError(f"{_JSON} is not valid JSON ({error})") from None
     return value
 
 

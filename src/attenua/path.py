@@ -11,16 +11,16 @@ from attenua._correct.registry import checked_alphas
 from attenua._data.moments import in_data_units
 from attenua._data.namespace import array_namespace, to_host
 from attenua._data.opening import open_for_fit
-from attenua._estimate.axes import principal_axes, warn_of_tie
+from attenua._estimate.fitted import principal_axes, warn_of_tie
 from attenua._estimate.html import result_html
-from attenua._estimate.options import Alphas, FeatureGroups
+from attenua._estimate.parameter_types import Alphas, FeatureGroups
 from attenua._select.rank import resolve_rank
 from attenua._select.rule import attenuation_rule
 
 Array = NDArray[np.float64]
 
 
-class ColumnsSeen(BaseEstimator):  # type: ignore[misc]
+class _ColumnsSeen(BaseEstimator):  # type: ignore[misc]
     """Has ``n_features_in_``, and ``feature_names_in_`` where columns have names, once rows are opened."""
 
     def __sklearn_tags__(self) -> Any:
@@ -150,7 +150,7 @@ def attenuation_path(
     (3, 2, 64)
     """
     grid = checked_alphas(alphas)
-    columns = ColumnsSeen()
+    columns = _ColumnsSeen()
     data = open_for_fit(columns, X, sample_weight)
     rank = resolve_rank(n_components, data.moments, data.n_samples)
     total = data.moments.total

@@ -11,9 +11,15 @@ from attenua._data.checks import checked_count, checked_random, naming_text_colu
 from attenua._data.namespace import check_host
 from attenua._data.streams import from_arrow
 from attenua._data.sums import magnitude
-from attenua._estimate.options import RandomState
-from attenua._select.bi_cross_validation import guarded_least_error, least_error, partition_errors
-from attenua._select.noise_thresholds import hard_threshold, shuffled_thresholds, spectrum
+from attenua._estimate.parameter_types import RandomState
+from attenua._select.rank import (
+    guarded_least_error,
+    hard_threshold,
+    least_error,
+    partition_errors,
+    shuffled_thresholds,
+    spectrum,
+)
 
 Array = NDArray[np.float64]
 Method = Literal["bcv", "parallel", "threshold"]

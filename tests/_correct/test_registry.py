@@ -5,7 +5,16 @@ import pickle
 import numpy as np
 import pytest
 
-from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, Strengths, checked_grids, checked_strength
+from attenua import CorrectedPCA
+from attenua._correct.registry import (
+    CORRECTIONS,
+    SEARCH_ORDER,
+    Strengths,
+    checked_grids,
+    checked_strength,
+    prepared,
+)
+from tests.helpers import leading, sine, spiked_rows
 
 PARTS = [name for name, correction in CORRECTIONS.items() if correction.largest == 1]
 
@@ -125,3 +134,18 @@ def test_an_iterator_of_names_is_refused():
     """It could be read once, and is read at every fit."""
     with pytest.raises(ValueError, match="corrections must be 'auto', a list of names"):
         checked_grids(name for name in ("damping",))
+
+
+@pytest.mark.parametrize("feature_groups", [None, np.arange(8) // 2])
+def test_a_fit_applies_the_corrections_in_the_order_of_the_registry(feature_groups):
+    """Their matrices, one after another, against the moments and the family that the solver is given."""
+    X = spiked_rows(40, 8)
+    parameters = {"neighbours": "line", "feature_groups": feature_groups}
+    ready = prepared(parameters, 8)
+    T, strengths = np.cov(X.T, bias=True), {}
+    for name, correction in CORRECTIONS.items():
+        if correction.matrix is not None:
+            strengths[name] = 0.6 * correction.strengths[-1]
+            T = correction.matrix(T, strengths[name], ready.get(name))
+    model = CorrectedPCA(3, **parameters, **strengths).fit(X)
+    assert sine(model.components_, leading(T, 3)) < 1e-9

@@ -36,7 +36,7 @@ def test_what_nearly_coincides_has_no_endless_weight():
 
 def test_a_row_on_the_mean_does_not_outweigh_the_others(monkeypatch):
     """The centre of a design is the mean of all rows, but not that of training rows."""
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 10)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 10)
     design = np.array(list(product([-1.0, 0.0, 1.0], repeat=4))) * [3, 2, 1, 1]
     centre = np.flatnonzero((design == 0).all(axis=1))
     with_centre, without = (
@@ -49,7 +49,7 @@ def test_a_row_on_the_mean_does_not_outweigh_the_others(monkeypatch):
 @pytest.mark.parametrize("strength", [1e-9, 0.25, 0.5, 1.0])
 @pytest.mark.parametrize("few_rows", [True, False])
 def test_matrices(few_rows, strength, monkeypatch):
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 40 if few_rows else 39)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 40 if few_rows else 39)
     by_hand = (
         covariance_of_pairs(X, strength) if few_rows else covariance_of_rows(X, strength, X.mean(axis=0))
     )
@@ -57,7 +57,7 @@ def test_matrices(few_rows, strength, monkeypatch):
 
 
 def test_signs_of_many_rows_are_the_spatial_sign_covariance(monkeypatch):
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 39)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 39)
     centred = X - X.mean(axis=0)
     signs = centred / np.linalg.norm(centred, axis=1, keepdims=True)
     np.testing.assert_allclose(matrix(X, 1.0), signs.T @ signs / 40, atol=1e-12)
@@ -69,7 +69,7 @@ def test_elliptical_rows_keep_their_directions(strength, monkeypatch):
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((900, 4)) * [4, 2, 1, 0.5] * rng.standard_t(4, 900)[:, None]
     for few_rows in (900, 10):
-        monkeypatch.setattr(reweighting, "FEW_ROWS", few_rows)
+        monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", few_rows)
         assert sine(leading(matrix(rows, strength), 2), np.eye(4)[:2]) < 0.1
 
 

@@ -139,7 +139,7 @@ def test_batches_that_change_are_found_out():
 def test_few_rows():
     again = open_for_fit(CorrectedPCA(), X).reweighter
     assert again.has_few_rows
-    again.n_samples = reweighting.FEW_ROWS + 1
+    again.n_samples = reweighting.MOST_PAIRED_ROWS + 1
     assert not again.has_few_rows
 
 

@@ -74,7 +74,7 @@ def test_rows_in_another_order_with_their_splits(X, random, few_rows):
     splits = list(KFold(3).split(X))
     moved = [(place[training], place[held]) for training, held in splits]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reweighting, "FEW_ROWS", 1_000 if few_rows else 1)
+        patch.setattr(reweighting, "MOST_PAIRED_ROWS", 1_000 if few_rows else 1)
         same_choice(chosen(X, cv=splits), chosen(X[order], cv=moved))
 
 
@@ -210,7 +210,7 @@ def test_other_numbers_of_components(n_components, shape, rank):
 
 @pytest.mark.parametrize(("form", "few_rows", "value"), in_turn(FORMS, [True, False], [0.0, 1e6 / 3]))
 def test_a_constant_column_changes_nothing(form, few_rows, value, monkeypatch):
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 30 if few_rows else 29)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 30 if few_rows else 29)
     X = smooth_rows(30, 8, seed=2)
     options = {"corrections": FOUR, "guard": 0, "cv": 3}  # the guard knows the spread of all variances
     plain = CorrectedPCACV(2, **options).fit(FORMS[form](X))
@@ -245,7 +245,7 @@ def test_every_row_twice_is_as_every_row_once():
     ],
 )
 def test_rows_that_are_all_equal(shape, form, few_rows, monkeypatch):
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 30 if few_rows else 1)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 30 if few_rows else 1)
     X = FORMS[form](np.full(shape, 0.1))
     model = CorrectedPCACV(2, neighbours="line", cv=3).fit(X)
     assert not any(model.corrections_.values())
@@ -283,7 +283,7 @@ def test_pairs_within_clusters_stay_close(distance):
 
 @pytest.mark.parametrize(("form", "few_rows"), in_turn(FORMS, [True, False]))
 def test_rounding_errors_of_a_constant_column_are_not_blown_up(form, few_rows, monkeypatch):
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 30 if few_rows else 29)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 30 if few_rows else 29)
     X = np.insert(smooth_rows(30, 8, seed=2), 3, 1e6 / 3, axis=1)
     for strengths in ({"tempering": 1.0}, {"tempering": 0.5, "damping": 0.5}):
         W = CorrectedPCA(6, row_tempering=0.5, **strengths).fit(FORMS[form](X)).components_

@@ -42,7 +42,6 @@ def until_done(call, model, refused, done):
 
 found, threads = [], blas_threads()
 for model in (AttenuatedPCACV(2, alphas=[0, 0.5]), CorrectedPCACV(2, corrections={"tempering": [0.5]})):
-    unfitted = state(clone(model))
     whole = clone(model).partial_fit(FIRST)
     before = state(whole)
     after = state(whole.partial_fit(SECOND))
@@ -51,7 +50,7 @@ for model in (AttenuatedPCACV(2, alphas=[0, 0.5]), CorrectedPCACV(2, corrections
     for rows in ([FIRST, SECOND], X):
         after = state(clone(model).fit(rows))
         one = clone(model).fit(FIRST)
-        found.append(until_done(lambda: one.fit(rows), one, unfitted, after))
+        found.append(until_done(lambda: one.fit(rows), one, state(one), after))
 assert blas_threads() == threads
 print(json.dumps(found))
 """

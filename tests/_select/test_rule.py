@@ -106,4 +106,4 @@ def test_the_verdict_names_the_strength_and_the_gain():
     refit = AttenuatedPCA(3, alpha=model.alpha_).fit(X)
     np.testing.assert_allclose(model.components_, refit.components_, atol=1e-9)
     whole = AttenuatedPCACV(8).fit(X)
-    assert whole.verdict_ == "PCA: no correction reconstructs held-out rows clearly better."
+    assert whole.verdict_ == "PCA: no correction reconstructs held-out rows better."

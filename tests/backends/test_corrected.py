@@ -33,7 +33,7 @@ GIVEN = {
 @pytest.fixture(params=[True, False], ids=["pairs", "rows"])
 def few_rows(request, monkeypatch):
     """Row tempering by pairs of rows, or by rows."""
-    monkeypatch.setattr(reweighting, "FEW_ROWS", 1_000 if request.param else 1)
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 1_000 if request.param else 1)
 
 
 def on_backends(name, values):

@@ -126,8 +126,8 @@ def test_the_curve_is_that_of_the_fit():
 @pytest.mark.parametrize(
     ("rows", "options", "note"),
     [
-        (spiked_rows(30, 130), {}, "Without a band: with 130 columns"),
-        (sp.csr_matrix(spiked_rows(30, 450)), {}, "with 450 columns the computation would take too long"),
+        (spiked_rows(30, 130), {}, "No band: with 130 columns"),
+        (sp.csr_matrix(spiked_rows(30, 450)), {}, "with 450 columns it would take too long"),
         (X, {"feature_groups": [[0, 1, 2], [3, 4, 5, 6]]}, "not of groups of columns"),
         (spiked_rows(30, 2), {}, "fewer components than columns"),
     ],
@@ -135,7 +135,7 @@ def test_the_curve_is_that_of_the_fit():
 def test_the_theory_says_why_it_is_left_out(rows, options, note):
     found = find(AttenuatedPCACV(2, **options).fit(rows), rows)
     assert note in found.why.theory_note
-    assert (found.why.theory is None) == ("Without a band" not in note)
+    assert (found.why.theory is None) == ("No band" not in note)
 
 
 def test_other_rows_and_other_estimators_are_refused():

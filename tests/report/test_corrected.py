@@ -112,9 +112,9 @@ def test_pca_as_the_answer_is_said_plainly(pca_rows):
     said = text_of(page)
     assert "What PCA as the answer means" in said
     assert "Left out: neighbours is not given." in said
-    assert "If the columns have an order" in said
+    assert "To try it, give neighbours" in said
     assert "compares it with" in said
-    assert "If the columns have an order" not in text_of(
+    assert "To try it, give" not in text_of(
         report(CorrectedPCACV(5, neighbours=(8, 8)).fit(pca_rows), pca_rows)
     )
 

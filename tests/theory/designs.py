@@ -3,7 +3,8 @@
 import itertools
 
 import numpy as np
-from definitions import risk
+
+from tests.theory.definitions import risk
 
 
 def random_orthogonal(rng, p):

@@ -4,7 +4,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from designs import balanced, gaussian_cubature, leading_projector, moving
 from scipy.linalg import hadamard, sqrtm
 
 from attenua.theory import (
@@ -16,6 +15,7 @@ from attenua.theory import (
     flat_spike_ratio,
     moment_constants,
 )
+from tests.theory.designs import balanced, gaussian_cubature, leading_projector, moving
 
 EXCESS_KURTOSIS = {"gaussian": 0.0, "t10": 6 / (10 - 4), "exponential": 6.0}
 

@@ -5,13 +5,13 @@ What the map does not cover is refused.
 
 import numpy as np
 import pytest
-from definitions import SECOND, STEPS, corrected, kernel, line
-from designs import gaussian_cubature, moving
 
 from attenua._correct.columns import column_smoother
 from attenua.theory import CorrectionMap, Population, RowNoise, Strengths, corrected_map, when
 from attenua.theory.laws import Gaussian
 from attenua.theory.samples import fitted_risks
+from tests.theory.definitions import SECOND, STEPS, corrected, kernel, line
+from tests.theory.designs import gaussian_cubature, moving
 
 GROUPS = np.array([0, 1, 1, 0, 2])
 GRAPH = line(5)

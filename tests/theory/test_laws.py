@@ -2,16 +2,6 @@
 
 import numpy as np
 import pytest
-from definitions import (
-    contaminated_powers,
-    gaussian_fourth,
-    moments_of_rows,
-    noise_tensor,
-    rows_with_covariance,
-    shortened_moments,
-    student_powers,
-)
-from designs import moving
 from scipy.integrate import quad
 from scipy.stats import chi2
 
@@ -29,6 +19,16 @@ from attenua.theory import (
 )
 from attenua.theory.laws import as_law
 from attenua.theory.noise import shortened_gaussian
+from tests.theory.definitions import (
+    contaminated_powers,
+    gaussian_fourth,
+    moments_of_rows,
+    noise_tensor,
+    rows_with_covariance,
+    shortened_moments,
+    student_powers,
+)
+from tests.theory.designs import moving
 
 TWO = np.array([[3.0, 1.0], [1.0, 1.5]])
 THREE = moving(2, 3, (6, 2, 0.5))

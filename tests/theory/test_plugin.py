@@ -4,8 +4,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from definitions import risk
-from designs import balanced, moving
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
@@ -20,6 +18,8 @@ from attenua.theory import (
     plug_in_report,
     plug_in_report_for,
 )
+from tests.theory.definitions import risk
+from tests.theory.designs import balanced, moving
 
 ALPHAS = np.array([0.0, 0.3, 0.7])
 

@@ -5,16 +5,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from definitions import corrected, risk
-from designs import (
-    UNEQUAL,
-    balanced,
-    leading_projector,
-    moving,
-    moving_family,
-    preserving,
-    sample_covariances,
-)
 
 from attenua.theory import (
     CorrectionMap,
@@ -28,6 +18,16 @@ from attenua.theory import (
     sampling_coefficient,
 )
 from attenua.theory.cutoff import cut
+from tests.theory.definitions import corrected, risk
+from tests.theory.designs import (
+    UNEQUAL,
+    balanced,
+    leading_projector,
+    moving,
+    moving_family,
+    preserving,
+    sample_covariances,
+)
 
 
 def crossing(at):

@@ -5,32 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from definitions import (
-    coefficient,
-    contaminated_powers,
-    corrected,
-    gaussian_fourth,
-    line,
-    moments_of_rows,
-    noise_tensor,
-    rows_with_covariance,
-    shortened_moments,
-    student_powers,
-)
-from designs import (
-    UNEQUAL,
-    balanced,
-    gaussian_cubature,
-    leading_projector,
-    moving,
-    preserving,
-    random_orthogonal,
-    sample_covariances,
-    sampling_coefficient_by_definition,
-    simulated_coefficient,
-    simulated_excess_risk,
-    solve_sylvester_on_tangent,
-)
 
 from attenua.theory import (
     ContaminatedNormal,
@@ -50,6 +24,32 @@ from attenua.theory import (
 from attenua.theory.cutoff import Cutoff, cut
 from attenua.theory.laws import as_law
 from attenua.theory.noise import RowTerms
+from tests.theory.definitions import (
+    coefficient,
+    contaminated_powers,
+    corrected,
+    gaussian_fourth,
+    line,
+    moments_of_rows,
+    noise_tensor,
+    rows_with_covariance,
+    shortened_moments,
+    student_powers,
+)
+from tests.theory.designs import (
+    UNEQUAL,
+    balanced,
+    gaussian_cubature,
+    leading_projector,
+    moving,
+    preserving,
+    random_orthogonal,
+    sample_covariances,
+    sampling_coefficient_by_definition,
+    simulated_coefficient,
+    simulated_excess_risk,
+    solve_sylvester_on_tangent,
+)
 
 DESIGNS = {"balanced": (balanced(0), 2), "preserving": (preserving(1), 2), "moving": (moving(8), 2)}
 STRENGTHS = {"attenuation": 0.4, "tempering": 0.6, "damping": 0.5, "smoothing": 0.6}

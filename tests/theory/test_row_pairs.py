@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from designs import moving
 from scipy.spatial.distance import cdist
 
 from attenua.theory import (
@@ -16,6 +15,7 @@ from attenua.theory import (
 from attenua.theory import (
     noise as noise_module,
 )
+from tests.theory.designs import moving
 
 LAWS = [Gaussian(), StudentT(5.0)]
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from designs import moving
 
 from attenua import CorrectedPCA
 from attenua.theory import Gaussian, Population, Strengths, StudentT, draw_rows
@@ -13,6 +12,7 @@ from attenua.theory.samples import (
     fitted_risks,
     tail_law,
 )
+from tests.theory.designs import moving
 
 MOVING = moving(1)
 

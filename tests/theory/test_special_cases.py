@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from designs import balanced, moving
 
 from attenua._correct.columns import column_smoother
 from attenua.theory import Population, StudentT, default_strengths, flat_spike_ratio
+from tests.theory.designs import balanced, moving
 
 
 def positive(seed):

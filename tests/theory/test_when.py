@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from designs import balanced, moving
 from scipy.optimize import brentq
 
 from attenua._correct.registry import CORRECTIONS
 from attenua.theory import LATENT_LAWS, Gaussian, Population, Rows, Strengths, StudentT, draw_rows, when
 from attenua.theory.expectations import WORTH
 from attenua.theory.samples import blended_covariance, fitted_risks, simulated_gain, tail_law
+from tests.theory.designs import balanced, moving
 
 N = 40
 MOVING = moving(1)

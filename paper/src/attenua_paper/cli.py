@@ -2,17 +2,41 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from joblib import cpu_count
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
 from attenua.cli.base import EXIT_CODES, INTERRUPTED, fail, new_app, print_plain, progress_bar, working
-from attenua.cli.options import LARGEST_SEED, Jobs
+from attenua.cli.options import LARGEST_SEED
 from attenua.cli.writing import check_folder, refuse_file, writing
 
 DataHome = Annotated[
     str | None, typer.Option(help="Folder of the data sets; else ATTENUA_DATA or the usual cache.")
+]
+
+
+def _parse_jobs(text: str) -> int:
+    """Return how many processes or threads to use; -1 is one per core."""
+    cores = cpu_count()
+    most = 8 * cores
+    try:
+        jobs = cores if int(text) == -1 else int(text)
+    except ValueError:
+        jobs = 0
+    if not 1 <= jobs <= most:
+        raise typer.BadParameter(f"{text} is neither -1, one per core, nor a number from 1 to {most}.")
+    return jobs
+
+
+Jobs = Annotated[
+    Any,
+    typer.Option(
+        parser=_parse_jobs,
+        metavar="N",
+        help="How many to compute at a time; -1 is one per core. Results do not depend on it.",
+    ),
 ]
 
 app = new_app("The numbers, tables and figures of the paper on diagonal attenuation.")

@@ -11,16 +11,9 @@ from attenua._data.moments import within_groups
 
 
 def attenuated_matrix(T: Any, strength: float, labels: NDArray[np.intp] | None = None) -> Any:
-    r"""Return :math:`F = T - \alpha \mathcal D(T)`.
+    r"""Return :math:`F = T - \alpha \mathcal D(T)` of a symmetric T.
 
-    Parameters
-    ----------
-    T : array of shape (n_features, n_features)
-        A symmetric matrix.
-    strength : float
-        :math:`\alpha`, from 0 (T itself) to 1 (nothing left within groups).
-    labels : ndarray of shape (n_features,), optional
-        Group of every column: :math:`\mathcal D` keeps the blocks within groups. If not given, the diagonal.
+    :math:`\mathcal D` keeps the blocks within the groups that `labels` gives every column, or the diagonal.
     """
     return T if strength == 0 else T - strength * within_groups(T, labels)
 

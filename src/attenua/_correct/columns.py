@@ -39,15 +39,7 @@ class Smoother(ABC):
     """Multiplies by the kernel of some neighbours; no p-by-p matrix is formed."""
 
     def smooth(self, V: Any, strength: float) -> Any:
-        r"""Return :math:`K_h V`.
-
-        Parameters
-        ----------
-        V : array of shape (n_features,) or (n_features, n_columns)
-            Vectors, as columns. Those on a device are smoothed on the host.
-        strength : float
-            The standard deviation h; at 0, V itself is returned.
-        """
+        """Return :math:`K_h V` for vectors as columns; those on a device are smoothed on the host."""
         if strength == 0:
             return V
         host = to_host(V)
@@ -63,15 +55,10 @@ class Smoother(ABC):
 
 
 class GridSmoother(Smoother):
-    r"""Smooths over a line, or a grid of any number of axes.
+    r"""Smooths over a line, or a grid of any number of axes, with the columns in C order.
 
     The cosine transform (type 2) of an axis of length m diagonalises the Laplacian of its line, with the
     eigenvalues :math:`2 - 2 \cos(\pi j / m)`; those of several axes add up.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Length of every axis; the columns are in C order.
     """
 
     def __init__(self, shape: tuple[int, ...]):
@@ -87,7 +74,7 @@ class GridSmoother(Smoother):
 
 
 class GraphSmoother(Smoother):
-    r"""Smooths over any graph, by Chebyshev polynomials of its Laplacian.
+    r"""Smooths over the graph of a checked adjacency matrix, by Chebyshev polynomials of its Laplacian.
 
     With :math:`\rho` a bound of the eigenvalues of L, :math:`z = t \rho / 2` and modified Bessel functions,
 
@@ -97,11 +84,6 @@ class GraphSmoother(Smoother):
 
     All coefficients are positive and sum to one, so nothing cancels. About :math:`4 h \rho^{1/2}`
     products with L are needed.
-
-    Parameters
-    ----------
-    adjacency : sparse array of shape (n_features, n_features)
-        Weights of the edges: symmetric, not negative, 0 on the diagonal.
     """
 
     def __init__(self, adjacency: Any):
@@ -135,21 +117,11 @@ def _coefficients(z: float) -> Array:
 
 
 def column_smoother(neighbours: Any, n_features: int) -> Smoother | None:
-    """Return what smooths over the neighbours that a user names.
+    """Return what smooths over the neighbours that a user names, or None for None.
 
-    Parameters
-    ----------
-    neighbours : None, "line", tuple of int, or matrix of shape (n_features, n_features)
-        None: no columns are neighbours. "line": each is a neighbour of the next. A shape such as (28, 28):
-        the columns are the pixels of a grid, in C order. Or an adjacency matrix, sparse or dense, with the
-        weights of the edges; its diagonal is ignored.
-    n_features : int
-        Number of columns of the data.
-
-    Raises
-    ------
-    ValueError
-        If the neighbours are none of these, or do not fit the columns.
+    "line" makes each column a neighbour of the next. A shape such as (28, 28) makes the columns the pixels of
+    a grid, in C order. A symmetric matrix, sparse or dense, holds the weights of the edges; its diagonal is
+    ignored.
     """
     if neighbours is None:
         return None
@@ -182,7 +154,7 @@ def _checked_adjacency(neighbours: Any, n_features: int) -> Any:
     if given.ndim != 2:
         raise ValueError(f"{_EXPECTED}; got an array of {given.ndim} dimensions.")
     weights = sp.csr_array(given, copy=True)
-    weights.data = real_numbers(weights.data, _EXPECTED, booleans=True)  # which sparse ones may not be
+    weights.data = real_numbers(weights.data, _EXPECTED, booleans=True)  # sparse ones may hold objects
     if weights.shape != (n_features, n_features):
         raise ValueError(
             f"neighbours must be an adjacency matrix of the {n_features} columns, of shape "
@@ -210,20 +182,10 @@ def _checked_adjacency(neighbours: Any, n_features: int) -> Any:
 
 
 def column_labels(feature_groups: Any, n_features: int) -> NDArray[np.intp] | None:
-    """Return a label 0, 1, ... for every column, or None when every column is its own group.
+    """Return a label 0, 1, ... for every column, or None where every column is its own group.
 
-    Parameters
-    ----------
-    feature_groups : None, array-like of shape (n_features,), or sequence of sequences of int
-        None: every column alone. One label per column (numbers or strings). Or the groups
-        themselves, each a collection of column indices; together they must name every column once.
-    n_features : int
-        Number of columns of the data.
-
-    Raises
-    ------
-    ValueError
-        If the groups are not a partition of the columns.
+    Users give one label per column (numbers or strings), or the groups themselves, each a collection of
+    column indices; together they must contain every column once.
     """
     if feature_groups is None:
         return None

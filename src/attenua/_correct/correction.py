@@ -8,7 +8,7 @@ from attenua._data.opening import FitData
 
 
 class Limit(NamedTuple):
-    """Why a strength cannot be used on some data; `warn` if the data are at fault and a user should hear."""
+    """Why a strength cannot be used on some data, and whether the user should be warned."""
 
     why: str
     warn: bool = False
@@ -25,6 +25,8 @@ class Correction:
     kind : {"rows", "moments", "family"}
         What it changes: the weights of rows, the moments, or the member of the matrix family
         :math:`S - a D` that the solver decomposes. At most one correction is of rows, and one of the family.
+        The family comes last in the computation: moments of a correction that the registry lists after it
+        must correct D as well (``part``), as those of smoothing do.
     strengths : tuple of float
         Strengths that the search compares, 0 first.
     largest : float
@@ -40,14 +42,15 @@ class Correction:
     parameter : str
         Constructor parameter that it reads, or "".
     needs : str
-        What to give as `parameter` where it cannot do without, or "".
+        What to give as `parameter`, where it is required, or "".
     prepare : callable
-        ``prepare(value, n_features)`` checks the value of `parameter` and returns what is `prepared` above.
+        ``prepare(value, n_features)`` checks the value of `parameter`, if it is not None, and returns what
+        is `prepared` above.
     limit : callable
         ``limit(strength, data, names)`` returns why a strength cannot be used on some rows, or None.
     of_variances : bool
-        Whether it moves the target only where variances differ for a reason, so that the search asks less of
-        it where sampling noise explains why they differ.
+        Whether it moves the target only where variances differ for a reason; then the search requires less
+        gain where sampling noise explains why they differ.
     weakens, how, price : str
         In words: what it weakens, how, and what that costs where it is wrong.
     colour : str

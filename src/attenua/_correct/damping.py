@@ -18,21 +18,13 @@ from attenua._data.opening import FitData
 LARGEST_DAMPED = 4_000
 # On the host a matrix is damped in tiles that stay in cache.
 _TILE = 256
-# A bound of the eigenvalues takes this many products. For what they overlook it is lowered by parts of the
-# smallest and of the largest value that they found.
+# A bound of the eigenvalues takes this many products. They may miss the smallest eigenvalue, so the bound is
+# lowered by parts of the smallest and of the largest value that they found.
 _STEPS, _OF_SMALLEST, _OF_LARGEST = 24, 0.1, 3e-4
 
 
 def damped(moments: Moments, strength: float, prepared: None = None) -> Moments:
-    r"""Return the moments whose correlations are :math:`r |r|^\beta`, with the same variances.
-
-    Parameters
-    ----------
-    moments : Moments
-        Moments of the columns as they are.
-    strength : float
-        :math:`\beta`, 0 (nothing changes) or more.
-    """
+    r"""Return the moments whose correlations are :math:`r |r|^\beta`, with the same variances."""
     return moments if strength == 0 else DampedMoments(moments, strength)
 
 
@@ -42,13 +34,6 @@ def damped_matrix(T: Any, strength: float, prepared: None = None) -> Any:
     The correlation :math:`r_{ij} = T_{ij} / (T_{ii} T_{jj})^{1/2}` is 0 where a column has no variance. F has
     no negative eigenvalues if T has none and :math:`\beta` is even: then it is made of Schur products of
     correlations. For other strengths, 1 included, it may have some that are small.
-
-    Parameters
-    ----------
-    T : array of shape (n_features, n_features)
-        A symmetric matrix.
-    strength : float
-        :math:`\beta`, 0 (T itself) or more.
     """
     if strength == 0:
         return T
@@ -76,15 +61,7 @@ def differential(T: Any, strength: float, E: Any, prepared: None = None) -> Any:
 
 
 class DampedMoments(Moments):
-    r"""Moments whose covariance is that of others with its correlations damped.
-
-    Parameters
-    ----------
-    base : Moments
-        Moments of the columns as they are.
-    strength : float
-        :math:`\beta`, more than 0.
-    """
+    r"""Moments whose covariance is that of others with its correlations damped, :math:`\beta > 0`."""
 
     forms_covariance = True
 

@@ -6,6 +6,7 @@ A new correction is one file with a :class:`Correction`, one line in the table b
 
 import numbers
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ class Strengths(Mapping[str, float]):
         return f"Strengths({', '.join(f'{name}={value:g}' for name, value in self.nonzero())})"
 
     def __reduce__(self) -> Any:
-        return _unpickled, (self._nonzero,)
+        return partial(Strengths, **self._nonzero), ()
 
     def nonzero(self) -> list[tuple[str, float]]:
         """Return names and strengths of those that are not 0, in the order they are applied."""
@@ -100,20 +101,8 @@ class Strengths(Mapping[str, float]):
         return Strengths(**{name: s for name, s in self._nonzero.items() if CORRECTIONS[name].kind == kind})
 
 
-def _unpickled(strengths: dict[str, float]) -> Strengths:
-    return Strengths(**strengths)
-
-
 def prepared(parameters: Mapping[str, Any], n_features: int) -> dict[str, Any]:
-    """Return what the corrections make of the parameters they read, by the name of the correction.
-
-    Parameters
-    ----------
-    parameters : mapping of str to any
-        Parameters of an estimator.
-    n_features : int
-        Number of columns.
-    """
+    """Return what the corrections make of the parameters of an estimator, by the name of the correction."""
     return {
         name: correction.prepare(parameters[correction.parameter], n_features)
         for name, correction in CORRECTIONS.items()
@@ -140,10 +129,7 @@ def checked_strength(name: str, value: Any, argument: str | None = None) -> floa
 def checked_grids(corrections: Any) -> dict[str, tuple[float, ...]]:
     """Return the strengths to compare of each correction, 0 first.
 
-    Parameters
-    ----------
-    corrections : "auto", sequence of str, or mapping of str to sequence of float
-        All corrections, some by name, or some with their own strengths.
+    `corrections` is "auto" for all, a list of names, or a dict of names and strengths.
     """
     if isinstance(corrections, str) and corrections == "auto":
         return {name: correction.strengths for name, correction in CORRECTIONS.items()}

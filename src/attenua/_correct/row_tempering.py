@@ -46,15 +46,7 @@ _NEAREST_TO_MEAN = 0.1
 
 
 def row_tempered(rows: Reweighting, strengths: Sequence[float]) -> list[Splits]:
-    """Return, for every strength above 0, the splits with row tempering.
-
-    Parameters
-    ----------
-    rows : Reweighting
-        Rows that can be read again.
-    strengths : sequence of float
-        From above 0 to 1.
-    """
+    """Return, for every strength above 0, the splits with row tempering."""
     if rows.has_few_rows:
         return rows.with_pair_weights([partial(pair_weights, strength=strength) for strength in strengths])
     nearest = _NEAREST_TO_MEAN / rows.weight
@@ -92,6 +84,6 @@ ROW_TEMPERING = Correction(
     weakens="long rows",
     how="A few long rows can make most of a covariance. At strength k a row, or the difference of two rows "
     "where they are few, counts with its length to the power 1 − k; at 1 all are equally long.",
-    price="It trusts that rows have heavy tails or outliers. Where they do not, it wastes a little of them.",
+    price="It trusts that rows have heavy tails or outliers. Where they have none, it loses some accuracy.",
     colour="#3f8f8c",
 )

@@ -24,32 +24,15 @@ _FEW_ROWS = 600
 
 
 def smoothed(moments: Moments, strength: float, smoother: Smoother) -> Moments:
-    r"""Return the moments whose covariance is :math:`K_h S K_h`.
-
-    Parameters
-    ----------
-    moments : Moments
-        Moments of the columns as they are.
-    strength : float
-        The standard deviation h of the kernel; at 0 nothing changes.
-    smoother : Smoother
-        What multiplies by the kernel.
-    """
+    """Return the moments whose covariance is :math:`K_h S K_h`."""
     return moments if strength == 0 else SmoothedMoments(moments, smoother, strength)
 
 
 def smoothed_matrix(T: Any, strength: float, smoother: Smoother) -> Any:
-    r"""Return :math:`F = K_h T K_h`.
+    """Return :math:`F = K_h T K_h`.
 
-    Parameters
-    ----------
-    T : array of shape (n_features, n_features)
-        A symmetric matrix.
-    strength : float
-        The standard deviation h of the kernel: 0 gives T itself; as h grows, every entry goes to the mean of
-        the entries of T between the two connected parts that its columns belong to.
-    smoother : Smoother
-        What multiplies by the kernel.
+    As h grows, every entry goes to the mean of the entries of T between the two connected parts that its
+    columns belong to.
     """
     if strength == 0:
         return T
@@ -68,17 +51,8 @@ def differential(T: Any, strength: float, E: Any, smoother: Smoother) -> Any:
 class SmoothedMoments(Moments):
     r"""Moments whose covariance is :math:`K S K`, with the covariance S of others and a kernel K.
 
-    The mean is that of the others: a kernel smooths what varies about it.
-
-    Parameters
-    ----------
-    base : Moments
-        Moments of the columns as they are. Where they form S, K S K is formed too; otherwise their image of
-        V must be A V, with :math:`S = A^\top A`.
-    smoother : Smoother
-        What multiplies by the kernel.
-    strength : float
-        The standard deviation h of the kernel, more than 0.
+    The mean is that of the others: a kernel smooths what varies about it. Where `base` forms S, K S K is
+    formed too; otherwise its image of V must be A V, with :math:`S = A^\top A`.
     """
 
     def __init__(self, base: Moments, smoother: Smoother, strength: float):
@@ -150,8 +124,8 @@ class SmoothedMoments(Moments):
 
     @property
     def _is_formed(self) -> bool:
-        # To smooth some vectors costs less than to smooth the matrix; but not on a device, from where they
-        # would go to the host and back every time.
+        # Smoothing some vectors costs less than smoothing the matrix, except on a device: they would go to
+        # the host and back every time.
         return self.forms_covariance and self.xp is not np
 
     def image(self, V: Any) -> Any:
@@ -210,7 +184,7 @@ class SmoothedMoments(Moments):
         With factors, of the rows whose columns are multiplied by them.
         """
         if factors is None:
-            # To smooth twice is to smooth once, by a kernel of twice the variance.
+            # Smoothing twice equals smoothing once, by a kernel of twice the variance.
             twice = np.sqrt(2) * self._strength
             rows = (self._base.lift(units) for units in self._units(self._n_rows))
             products = [self._base.image(self._smoother.smooth(some, twice)) for some in rows]

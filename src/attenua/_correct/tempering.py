@@ -17,14 +17,7 @@ def tempered(moments: Moments, strength: float, prepared: None = None) -> Moment
     r"""Return the moments of the columns divided by :math:`s_i^\gamma`.
 
     Their covariance is :math:`G S G` with :math:`G = \mathrm{diag}(s_1^{-\gamma}, \dots, s_p^{-\gamma})`. A
-    column that does not vary gets the factor 0: its rounding errors are not to be blown up to a variance.
-
-    Parameters
-    ----------
-    moments : Moments
-        Moments of the columns as they are.
-    strength : float
-        :math:`\gamma`, from 0 (nothing changes) to 1 (correlations instead of covariances).
+    column that does not vary gets the factor 0, so that its rounding errors do not grow to a variance.
     """
     if strength == 0:
         return moments
@@ -32,15 +25,7 @@ def tempered(moments: Moments, strength: float, prepared: None = None) -> Moment
 
 
 def tempered_matrix(T: Any, strength: float, prepared: None = None) -> Any:
-    r"""Return :math:`F_{ij} = T_{ij} (T_{ii} T_{jj})^{-\gamma/2}`; 0 in a row or column without variance.
-
-    Parameters
-    ----------
-    T : array of shape (n_features, n_features)
-        A symmetric matrix.
-    strength : float
-        :math:`\gamma`, from 0 (T itself) to 1 (correlations).
-    """
+    r"""Return :math:`F_{ij} = T_{ij} (T_{ii} T_{jj})^{-\gamma/2}`; 0 in a row or column without variance."""
     if strength == 0:
         return T
     factors = powers(array_namespace(T).linalg.diagonal(T), -strength / 2)

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Weighing = Callable[[Array], Array]
 
 # All pairs of more rows than this are too many.
-FEW_ROWS = 1_000
+MOST_PAIRED_ROWS = 1_000
 
 
 class WeightedSplits(Splits):
@@ -146,7 +146,7 @@ class Reweighting(ABC):
     @property
     def has_few_rows(self) -> bool:
         """Whether all pairs of rows may have weights; a row of weight 2 counts as two."""
-        return max(self.n_samples, self.weight) <= FEW_ROWS
+        return max(self.n_samples, self.weight) <= MOST_PAIRED_ROWS
 
     @abstractmethod
     def with_row_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:

@@ -1,6 +1,6 @@
 """Results in a notebook: a title, a few facts, a small curve and a folded table.
 
-Colours that are not set come from the page around, so that results read well in light and dark notebooks.
+Colours that are not set are inherited from the page, so that results suit light and dark notebooks.
 """
 
 from collections.abc import Sequence
@@ -23,21 +23,7 @@ def result_html(
     curve: tuple[ArrayLike, ArrayLike, str] | None = None,
     mark_least: bool = True,
 ) -> str:
-    """Return a result as HTML.
-
-    Parameters
-    ----------
-    title : str
-        What it is.
-    facts : sequence of (str, str)
-        Names and values.
-    head, rows : sequences
-        The table.
-    curve : (x, y, label), optional
-        A small picture; the label says what it shows, also to those who do not see it.
-    mark_least : bool, default=True
-        Whether to mark the smallest value of the curve.
-    """
+    """Return a result as HTML: title, facts, a folded table, and a small curve (x, y, label) if given."""
     heads = "".join(f'<th scope="col" {_CELL}>{escape(cell)}</th>' for cell in head)
     body = "".join(
         "<tr>" + "".join(f"<td {_CELL}>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows

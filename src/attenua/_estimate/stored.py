@@ -1,10 +1,7 @@
-"""Whether the numbers of a model file are such as a fit produces: types, shapes, values that fit each other.
-
-Saving and loading ask the same, so that what can be saved can be loaded.
-"""
+"""Whether the numbers of a model file could come from a fit: types, shapes, values that fit each other."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,9 +11,8 @@ from attenua._correct.registry import CORRECTIONS, Strengths, checked_strength
 from attenua._estimate.fitted import Kind
 from attenua._select.steps import Step
 
-# Raises the error of the caller, with a sentence, unless a condition holds.
-Require = Callable[[bool, str], None]
 Shape = tuple[int, ...]
+Arrays = Mapping[str, NDArray[Any]]
 
 ARRAY_KINDS = (Kind.DATA, Kind.SCALAR, Kind.GRID)
 JSON_TYPES = {
@@ -31,14 +27,18 @@ _TYPES = (np.dtype("<f4"), np.dtype("<f8"))
 _MOST_ROWS = 2**63 - 1
 
 
+def require(condition: bool, what: str) -> None:
+    """Raise ValueError unless a condition holds."""
+    if not condition:
+        raise ValueError(what)
+
+
 def keys_of(table: Mapping[str, Kind], *kinds: Kind) -> list[str]:
     """Return the fitted attributes of a table that are of some kinds."""
     return [key for key, kind in table.items() if kind in kinds]
 
 
-def check_forms(
-    table: Mapping[str, Kind], forms: Mapping[str, tuple[np.dtype, Shape]], rank: Any, require: Require
-) -> None:
+def check_forms(table: Mapping[str, Kind], forms: Mapping[str, tuple[np.dtype, Shape]], rank: Any) -> None:
     """Check types and shapes of all arrays, which is possible before they are read."""
     dtype, shape = forms["components_"]
     require(dtype in _TYPES, "components_ must hold floats of 32 or 64 bits")
@@ -49,14 +49,12 @@ def check_forms(
     for key in keys_of(table, *ARRAY_KINDS):
         wanted = np.dtype("<f8") if table[key] is Kind.GRID else dtype
         require(forms[key][0] == wanted, f"{key} must be of type {wanted}, not {forms[key][0]}")
-    for key, wanted_shape in _shapes(forms, shape[0], shape[1], require).items():
+    for key, wanted_shape in _shapes(forms, shape[0], shape[1]).items():
         found = forms[key][1]
         require(found == wanted_shape, f"{key} must have shape {wanted_shape}, not {found}")
 
 
-def _shapes(
-    forms: Mapping[str, tuple[np.dtype, Shape]], rank: int, p: int, require: Require
-) -> dict[str, Shape]:
+def _shapes(forms: Mapping[str, tuple[np.dtype, Shape]], rank: int, p: int) -> dict[str, Shape]:
     """Return the shapes that follow from those of the components, the candidates and the splits."""
     per_component = ("explained_variance_", "explained_variance_ratio_", "singular_values_")
     shapes: dict[str, Shape] = {"mean_": (p,), "noise_variance_": ()}
@@ -71,7 +69,7 @@ def _shapes(
     return shapes
 
 
-def check_arrays(arrays: Mapping[str, NDArray[Any]], require: Require) -> None:
+def check_arrays(arrays: Arrays) -> None:
     """Check the values of arrays whose forms were checked."""
     for key, array in arrays.items():
         require(bool(np.isfinite(array).all()), f"{key} must hold finite numbers")
@@ -89,9 +87,7 @@ def check_arrays(arrays: Mapping[str, NDArray[Any]], require: Require) -> None:
         require(increasing and alphas[-1] <= 1, "alphas_ must increase from 0, up to 1")
 
 
-def check_numbers(
-    table: Mapping[str, Kind], fitted: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], require: Require
-) -> None:
+def check_numbers(table: Mapping[str, Kind], fitted: Mapping[str, Any], arrays: Arrays) -> None:
     """Check what is not an array, as JSON holds it."""
     wanted = keys_of(table, *JSON_TYPES)
     require(sorted(fitted) == sorted(wanted), f"the fitted numbers must be {', '.join(wanted)}")
@@ -106,10 +102,10 @@ def check_numbers(
         require(-math.inf < fitted.get(key, 0.0) <= 1, f"{key} must be a number of at most 1")
     require(0 < fitted.get("held_out_ratio_", 1.0) < math.inf, "held_out_ratio_ must be above 0")
     if "candidates_" in fitted:
-        _check_search(fitted, arrays, require)
+        _check_search(fitted, arrays)
 
 
-def _check_search(fitted: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], require: Require) -> None:
+def _check_search(fitted: Mapping[str, Any], arrays: Arrays) -> None:
     """Check what a search for strengths chose, and its steps."""
     candidates, choices = fitted["candidates_"], fitted["choices_"]
     require(

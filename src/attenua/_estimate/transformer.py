@@ -1,4 +1,4 @@
-"""What every estimator of a subspace shares once the subspace is known."""
+"""What every estimator of a subspace does once the subspace is found."""
 
 import warnings
 from types import SimpleNamespace
@@ -27,8 +27,15 @@ from attenua._data.opening import FitData, checked_magnitude, checked_rows, stre
 from attenua._data.range import check_scores
 from attenua._data.streams import from_arrow, one_batch, refuse_batches
 from attenua._data.sums import partly_centred, row_blocks, sparse_squared_lengths, unit_for
-from attenua._estimate.axes import principal_axes, unbiased_total, warn_of_tie
-from attenua._estimate.fitted import SUBSPACE, Kind, all_or_nothing, forget, store
+from attenua._estimate.fitted import (
+    SUBSPACE,
+    Kind,
+    all_or_nothing,
+    forget,
+    store,
+    subspace_values,
+    warn_of_tie,
+)
 from attenua._estimate.html import facts_html
 from attenua._estimate.words import Answer
 from attenua._solve.subspace import Convergence, Subspace
@@ -41,6 +48,7 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     n_components_: int
     n_features_in_: int
     feature_names_in_: NDArray[Any]
+    _array_api_support: ClassVar[bool] = False
 
     if TYPE_CHECKING:  # scikit-learn has no types
 
@@ -103,6 +111,7 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = self._array_api_support
         return tags
 
 
@@ -126,7 +135,6 @@ class SubspaceTransformer(RowsTransformer):
     n_samples_: int
     shortfall_: float
     _fitted: ClassVar[dict[str, Kind]] = SUBSPACE
-    _array_api_support: ClassVar[bool] = False
 
     def _check_parameters(self) -> None:
         """Raise for parameters that are wrong whatever the rows are."""
@@ -143,7 +151,7 @@ class SubspaceTransformer(RowsTransformer):
             self._stream = data.stream
 
     def __getattr__(self, name: str) -> Any:
-        # Python asks here only for what is not set: a fitted attribute after a batch, or a mistake.
+        # Called only for what is not set: a fitted attribute after a batch, or a mistake.
         if name in type(self)._fitted and "_stream" in vars(self):
             try:
                 with all_or_nothing(self):
@@ -157,11 +165,6 @@ class SubspaceTransformer(RowsTransformer):
     def __sklearn_is_fitted__(self) -> bool:
         return "components_" in vars(self) or "_stream" in vars(self)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = self._array_api_support
-        return tags
-
     def _add_batch(
         self,
         X: Any,
@@ -170,12 +173,12 @@ class SubspaceTransformer(RowsTransformer):
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        """Check a batch and add it; a batch that is refused, or breaks off, changes nothing."""
+        """Check a batch and add it; a batch that is refused or interrupted changes nothing."""
         self._check_parameters()
         if "_stream" not in vars(self) and "components_" in vars(self):
             warnings.warn(
                 "partial_fit starts again: this estimator was fitted to rows in memory, and their sums were "
-                "not kept. To go on from them, fit them as a batch: fit([X]).",
+                "not kept. To continue from them, fit them as a batch: fit([X]).",
                 stacklevel=caller_level(),
             )
         with all_or_nothing(self):
@@ -193,29 +196,13 @@ class SubspaceTransformer(RowsTransformer):
 
     def _store(self, moments: Moments, subspace: Subspace, n_samples: int, dtype: type) -> None:
         """Set the fitted attributes from a subspace and the moments that it was found from."""
-        axes = principal_axes(moments, subspace)
-        rank = axes.components.shape[0]
-        # As many further eigenvalues as PCA's spectrum has, zeros included: scikit-learn's convention.
-        left_over = min(moments.n_features, max(int(moments.weight), 1)) - rank
-        squares = unbiased_total(moments) * (moments.weight - 1)  # of all rows, in the moments' unit
-        unexplained = max(1 - axes.explained_variance_ratio.sum(), 0) * unbiased_total(moments)
-        values = {
-            "components_": axes.components,
-            "mean_": moments.mean * moments.unit,
-            "explained_variance_": axes.explained_variance,
-            "explained_variance_ratio_": axes.explained_variance_ratio,
-            "singular_values_": moments.unit * np.sqrt(axes.explained_variance_ratio * squares),
-            "noise_variance_": in_data_units(unexplained / left_over, moments.unit) if left_over > 0 else 0,
-            "n_components_": rank,
-            "n_samples_": n_samples,
-            "shortfall_": subspace.shortfall,
-        }
+        values = subspace_values(moments, subspace) | {"n_samples_": n_samples}
         store(self, values, moments.mean, dtype)
         if subspace.convergence is not None:
             self._store_convergence(subspace.convergence)
         # With n_components=None the user made no cut, so there is nothing to warn of.
         if subspace.tied and self.n_components is not None:
-            warn_of_tie(rank)
+            warn_of_tie(self.n_components_)
 
     @property
     def loadings_(self) -> NDArray[Any]:
@@ -255,7 +242,7 @@ class SubspaceTransformer(RowsTransformer):
             return lazy_rows(self, X, "transform", self.n_components_)
         check_same_place(self, X, "transform")
         X = checked_rows(self, X)
-        with _looked_at_afterwards():
+        with _quiet_overflow():
             scores = self._centred_product(X, self.components_.T)
             scores = scores / asarray_like(scores, self._scale(), scores.dtype) if self.whiten else scores
         return check_scores(scores, "transform")
@@ -281,7 +268,7 @@ class SubspaceTransformer(RowsTransformer):
         xp = array_namespace(scores)
         dtype = xp.float32 if scores.dtype == self.components_.dtype == xp.float32 else xp.float64
         scores, W, mean = (xp.astype(a, dtype) for a in (scores, self.components_, self.mean_))
-        with _looked_at_afterwards():
+        with _quiet_overflow():
             rows = (scores * xp.astype(self._scale(), dtype) if self.whiten else scores) @ W + mean
         return check_scores(rows, "inverse_transform")
 
@@ -307,7 +294,7 @@ class SubspaceTransformer(RowsTransformer):
         """Return the score of every row; an error names the method that was called."""
         check_same_place(self, X, method)
         X = checked_rows(self, X)
-        with _looked_at_afterwards():
+        with _quiet_overflow():
             errors = self._squared_errors(X)
         xp = array_namespace(errors)
         held = xp.isfinite(errors)
@@ -354,7 +341,7 @@ class SubspaceTransformer(RowsTransformer):
         if is_dask(X):
             return dask_mean_score(self, X)
         scores = self._row_scores(X, "score")
-        with _looked_at_afterwards():
+        with _quiet_overflow():
             return float(array_namespace(scores).mean(scores))
 
     def get_covariance(self) -> Any:
@@ -424,6 +411,6 @@ class SubspaceTransformer(RowsTransformer):
         return array_namespace(W).eye(W.shape[1], dtype=W.dtype, device=W.device)
 
 
-def _looked_at_afterwards() -> np.errstate:
-    """Keep numpy quiet about results beyond the range of doubles, which are looked for afterwards."""
+def _quiet_overflow() -> np.errstate:
+    """Silence numpy about results beyond the range of doubles, which are checked for afterwards."""
     return np.errstate(over="ignore", invalid="ignore")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from attenua._select.steps import Step
 
-# What a paired gain says of itself.
+# The verdict of a paired gain, in a sentence.
 ADVICE = {
     "pca": "Ordinary PCA: strength 0 gains and loses nothing.",
     "clear": "The gain stands clear of its noise.",
@@ -20,21 +20,11 @@ NO_TURN = 0.05
 
 @dataclass(frozen=True)
 class Answer:
-    """What came out of a fit.
+    """What came out of a fit."""
 
-    Attributes
-    ----------
-    caption : str
-        In a few words, for a box of a pipeline's diagram.
-    title : str
-        In a sentence.
-    facts : tuple of (str, str)
-        Names and values.
-    """
-
-    caption: str
-    title: str
-    facts: tuple[tuple[str, str], ...]
+    caption: str  # a few words, for a box of a pipeline's diagram
+    title: str  # a sentence
+    facts: tuple[tuple[str, str], ...]  # names and values
 
 
 def counted(number: int, noun: str) -> str:
@@ -48,7 +38,7 @@ def listed(words: Sequence[str]) -> str:
 
 
 def spoken(correction: str) -> str:
-    """Return what a correction is called in a sentence."""
+    """Return what a correction, or all of them together, is called in a sentence."""
     return correction.replace("_", " ")
 
 
@@ -87,23 +77,20 @@ def gain_in_words(gain: float, error: float) -> str:
 
 
 def verdict(
-    chosen: Mapping[str, float], choices: Sequence[Mapping[str, float]], gain: float, gives_pca: bool
+    chosen: Mapping[str, float],
+    choices: Sequence[Mapping[str, float]],
+    gain: float,
+    *,
+    gives_pca: bool = False,
+    guarded: bool = False,
 ) -> str:
     """Return what came out of a search, in a sentence or two.
 
-    Parameters
-    ----------
-    chosen : mapping
-        Strengths that all splits chose.
-    choices : sequence of mappings
-        Strengths whose subspaces are averaged.
-    gain : float
-        Part of PCA's held-out risk that the chosen strengths remove.
-    gives_pca : bool
-        Whether the subspace of all rows is PCA's.
+    The subspaces of `choices` are averaged; `chosen` is the choice of all splits, and `gain` its gain. A
+    guarded search asked for a clear gain.
     """
     if not any(strength for choice in choices for strength in choice.values()):
-        return "PCA: no correction reconstructs held-out rows clearly better."
+        return f"PCA: no correction reconstructs held-out rows {'clearly ' if guarded else ''}better."
     if gives_pca:
         return (
             "PCA: some strengths reconstruct held-out rows better, but on all rows they give PCA's subspace "
@@ -114,7 +101,7 @@ def verdict(
         verb = "removes" if len(taken) == 1 else "remove"
         sentence = f"{capitalised(listed(taken))} {verb} {percent_of(gain)} of PCA's held-out risk."
     else:
-        sentence = "By all splits no correction is clearly better than PCA."
+        sentence = f"By all splits no correction is {'clearly ' if guarded else ''}better than PCA."
     differing = sum(choice != chosen for choice in choices)
     if differing:
         verb = "differs" if differing == 1 else "differ"
@@ -142,17 +129,7 @@ def given_answer(estimator: Any, strengths: Mapping[str, float]) -> Answer:
 
 
 def chosen_answer(estimator: Any, chosen: str, facts: Sequence[tuple[str, str]]) -> Answer:
-    """Return the answer of an estimator whose search took corrections.
-
-    Parameters
-    ----------
-    estimator : fitted estimator with ``verdict_`` and ``gain_``
-        What was fitted.
-    chosen : str
-        The strengths in words.
-    facts : sequence of (str, str)
-        How large the gain is, and how sure.
-    """
+    """Return the answer of an estimator whose search took corrections."""
     caption = f"{chosen}, gain {percent_of(estimator.gain_)}"
     return Answer(caption, estimator.verdict_, (*facts, size_of_fit(estimator)))
 
@@ -200,33 +177,15 @@ def outcome_of_step(step: Step) -> str:
 
 
 class Evidence(NamedTuple):
-    """What a recommendation rests on.
+    """What a recommendation rests on."""
 
-    Attributes
-    ----------
-    said : str
-        What came out of the fit, in a sentence.
-    is_pca : bool
-        Whether no correction is in the fit.
-    turn : float
-        Largest principal angle between the fit and PCA, in degrees.
-    gain : float
-        Part of PCA's held-out risk that the fit removes.
-    expected : float
-        The same, judged by choices that did not see the rows they are judged on; None where there are none.
-    is_clear : bool
-        Whether the gain stands clear of its noise.
-    chosen_otherwise : bool
-        Whether the strengths were given, and held-out rows choose others.
-    """
-
-    said: str
-    is_pca: bool
-    turn: float
-    gain: float
-    expected: float | None
-    is_clear: bool
-    chosen_otherwise: bool = False
+    verdict: str  # what came out of the fit, in a sentence
+    is_pca: bool  # whether no correction is in the fit
+    turn: float  # largest principal angle between the fit and PCA, in degrees
+    gain: float  # part of PCA's held-out risk that the fit removes
+    expected: float | None  # the same by choices made without the rows they are judged on, if any
+    is_clear: bool  # whether the gain stands clear of its noise
+    chosen_otherwise: bool = False  # whether strengths were given, and held-out rows choose others
 
 
 class Recommendation(NamedTuple):
@@ -240,26 +199,26 @@ class Recommendation(NamedTuple):
 def recommend(seen: Evidence) -> Recommendation:
     """Return whether to use a fit on its data, from all evidence at once, so that nothing contradicts it."""
     if seen.chosen_otherwise:
-        return Recommendation("unclear", "Held-out rows choose otherwise", seen.said)
+        return Recommendation("unclear", "Held-out rows choose otherwise", seen.verdict)
     if seen.is_pca:
-        return Recommendation("pca", "No: use ordinary PCA", seen.said)
+        return Recommendation("pca", "No: use ordinary PCA", seen.verdict)
     if seen.turn < NO_TURN:
         sentence = (
-            f"{seen.said} On all rows the fit turns PCA's subspace by less than {NO_TURN:g} degrees, which "
-            "nobody would notice: ordinary PCA serves as well."
+            f"{seen.verdict} On all rows the fit turns PCA's subspace by less than {NO_TURN:g} degrees, "
+            "which nobody would notice: ordinary PCA serves as well."
         )
         return Recommendation("pca", "It makes no difference", sentence)
     if seen.gain < 0:
         return Recommendation("pca", "No", "Held-out rows are reconstructed worse than by PCA.")
     if seen.expected is not None and not seen.expected > 0:
         doubt = "Judged by choices that did not see them, held-out rows gain nothing."
-        return Recommendation("unclear", "Perhaps not", f"{seen.said} {doubt}")
+        return Recommendation("unclear", "Perhaps not", f"{seen.verdict} {doubt}")
     if seen.gain == 0:
         # Choices without single parts differ from PCA and are averaged; the choice by all parts is PCA.
-        return Recommendation("unclear", "Perhaps not", seen.said)
+        return Recommendation("unclear", "Perhaps not", seen.verdict)
     if seen.expected is None:
         doubt = "Too few parts were held out to say what to expect of new rows."
-        return Recommendation("unclear", "Perhaps", f"{seen.said} {doubt}")
+        return Recommendation("unclear", "Perhaps", f"{seen.verdict} {doubt}")
     if seen.is_clear:
-        return Recommendation("clear", "Yes", seen.said)
-    return Recommendation("unclear", "Perhaps", f"{seen.said} {ADVICE['unclear']}")
+        return Recommendation("clear", "Yes", seen.verdict)
+    return Recommendation("unclear", "Perhaps", f"{seen.verdict} {ADVICE['unclear']}")

@@ -29,46 +29,18 @@ _SMALL_PROBLEM = 64
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Held-out reconstruction risks of every candidate.
+    """Held-out reconstruction risks of every candidate; the first is PCA."""
 
-    Attributes
-    ----------
-    strengths : sequence
-        The candidates that were compared.
-    risk : ndarray of shape (n_candidates,)
-        Mean over all held-out rows.
-    risk_folds : ndarray of shape (n_splits, n_candidates)
-        Mean over the held-out rows of each split.
-    gains : ndarray of shape (n_candidates,)
-        The part of the risk of PCA, the first candidate, that each removes.
-    best : int
-        Position of the first candidate whose risk is the least, up to rounding.
-    held_out_ratio : float
-        Mean over the splits of held-out rows per training row.
-    """
-
-    strengths: Sequence[Any] | Array
-    risk: Array
-    risk_folds: Array
-    gains: Array
-    best: int
-    held_out_ratio: float
+    strengths: Sequence[Any] | Array  # the candidates
+    risk: Array  # of each candidate: mean over all held-out rows
+    risk_folds: Array  # of each split and candidate: mean over its held-out rows
+    gains: Array  # part of PCA's risk that each candidate removes
+    best: int  # position of the first candidate whose risk is the least, up to rounding
+    held_out_ratio: float  # mean over the splits of held-out rows per training row
 
 
 def cross_validate(moments: Splits, rule: Rule, rank: int, n_jobs: Any = None) -> CrossValidation:
-    """Compare all candidates of a rule by how well they reconstruct held-out rows.
-
-    Parameters
-    ----------
-    moments : Splits
-        Moments of both sides of every split.
-    rule : Rule
-        All candidates; the first is ordinary PCA.
-    rank : int
-        Dimension of the subspaces.
-    n_jobs : int, optional
-        Splits that run side by side.
-    """
+    """Compare all candidates of a rule by how well they reconstruct held-out rows."""
     folds = held_out_risks(moments, lambda number: rule, rank, n_jobs)
     risk_folds = np.stack([fold.risk for fold in folds])
     risk = np.average(risk_folds, axis=0, weights=[fold.held for fold in folds])
@@ -83,7 +55,7 @@ def cross_validate(moments: Splits, rule: Rule, rank: int, n_jobs: Any = None) -
 
 
 class FoldRisk(NamedTuple):
-    """What one split says: the risk of every candidate, the weights of both sides, and subspaces if kept."""
+    """The risk of every candidate on one split, the weights of both sides, and subspaces if kept."""
 
     number: int
     risk: Array
@@ -100,26 +72,26 @@ def held_out_ratio(folds: Sequence[FoldRisk]) -> float:
 def held_out_risks(
     moments: Any, rule_of: Callable[[int], Rule], rank: int, n_jobs: Any = None, *, keep: bool = False
 ) -> list[FoldRisk]:
-    """Judge candidates on every split, several splits side by side; return them in the order of the splits.
+    """Judge candidates on every split, several splits in parallel; return them in the order of the splits.
 
-    Each split has its own rule, which may know more than others; the candidates are the same. Their subspaces
-    are kept if asked for.
+    ``rule_of`` returns the rule of a split: the same candidates, perhaps with a subspace to begin from.
+    Subspaces are returned if `keep`.
 
-    Left to itself BLAS spreads every small product over its threads, which costs more than it saves; the same
-    threads, one or a few for each split, are used better.
+    BLAS would spread every small product over its threads, which costs more than it saves. So every split
+    gets one of these threads, or a few.
     """
     threads, n_splits = blas_threads(), moments.n_splits
-    side_by_side = min(threads, n_splits) if n_jobs is None else effective_n_jobs(n_jobs)
+    n_parallel = min(threads, n_splits) if n_jobs is None else effective_n_jobs(n_jobs)
     if n_jobs is None and (moments.n_features <= _SMALL_PROBLEM or moments.on_device):
-        threads = side_by_side = 1  # a device is kept busy by one thread
-    with blas_limit(max(threads // side_by_side, 1)):
-        if side_by_side == 1:
-            # Nothing runs side by side, and joblib would add a quarter to the time of small problems.
+        threads = n_parallel = 1  # a device is kept busy by one thread
+    with blas_limit(max(threads // n_parallel, 1)):
+        if n_parallel == 1:
+            # Nothing runs in parallel, and joblib would add a quarter to the time of small problems.
             return [_held_out_risk(pair, rule_of(pair.number), rank, keep) for pair in moments.pairs()]
-        # Threads are a hint: another backend that the user asked for gets the moments sent.
-        # joblib's own: scikit-learn's workers replace the filters of warnings, which all threads share.
+        # Threads are a hint: another backend that the user chose gets the moments sent. This is joblib's own
+        # Parallel, since scikit-learn's workers replace the filters of warnings, which all threads share.
         config = sklearn.get_config()
-        folds = Parallel(n_jobs=side_by_side, prefer="threads", pre_dispatch=side_by_side, batch_size=1)(
+        folds = Parallel(n_jobs=n_parallel, prefer="threads", pre_dispatch=n_parallel, batch_size=1)(
             delayed(_in_worker)(config, pair, rule_of(pair.number), rank, keep) for pair in moments.pairs()
         )
     return sorted(folds, key=lambda fold: fold.number)
@@ -147,14 +119,7 @@ def _held_out_risk(pair: SplitPair, rule: Rule, rank: int, keep: bool) -> FoldRi
 def reconstruction_errors(rows: Moments, subspaces: Sequence[Subspace], centre: Any) -> Array:
     r"""Return the mean over rows of :math:`\|(I - UU^\top)(x - c)\|^2` for every subspace.
 
-    Parameters
-    ----------
-    rows : Moments
-        Moments of the rows.
-    subspaces : sequence of Subspace
-        With bases U. The rows are projected once on a frame that several of them share.
-    centre : array of shape (n_features,)
-        Centre c of the reconstruction.
+    The rows are projected once on a frame that several subspaces share.
     """
     total = rows.total_about(centre)
     within: dict[int, Array] = {}
@@ -176,7 +141,7 @@ def smallest_strength_at_minimum(risk: Array, total_variance: float) -> int:
 
 
 def gain_error(differences: Array, held_out_ratio: float) -> Any:
-    r"""Return the standard error of the mean of differences over splits, for each column.
+    r"""Return the standard error of the mean of differences over splits (rows); NaN for one split.
 
     .. math::
 
@@ -184,18 +149,6 @@ def gain_error(differences: Array, held_out_ratio: float) -> Any:
 
     for :math:`J` differences of variance :math:`s_d^2`. The second term stands for the overlap of training
     sets, which the usual :math:`s_d/\sqrt J` ignores (Nadeau and Bengio, 2003).
-
-    Parameters
-    ----------
-    differences : ndarray of shape (n_splits,) or (n_splits, n_columns)
-        One entry or row for each split.
-    held_out_ratio : float
-        Mean over the splits of held-out rows per training row.
-
-    Returns
-    -------
-    float, or ndarray of shape (n_columns,)
-        NaN for one split.
     """
     n_splits = len(differences)
     if n_splits < 2:

@@ -48,20 +48,11 @@ class CorrectedRule:
     :math:`t_i = s_i^{1-g}`, with the standard deviations :math:`s_i` and the correlations :math:`r_{ij}` of
     the covariance. Corrections of rows are in the moments already. Candidates that differ only in their place
     in the matrix family :math:`S - a D` are solved together.
-
-    Parameters
-    ----------
-    strengths : sequence of Strengths
-        The candidates.
-    prepared : mapping of str to any
-        What each correction made of its parameter, by name.
-    near : Subspace, optional
-        That of a similar candidate, to begin from.
     """
 
     strengths: Sequence[Strengths]
-    prepared: Mapping[str, Any] = field(default_factory=dict)
-    near: Subspace | None = None
+    prepared: Mapping[str, Any] = field(default_factory=dict)  # what each correction made of its parameter
+    near: Subspace | None = None  # that of a similar candidate, to begin from
 
     def subspaces(self, moments: Moments, rank: int, *, exact: bool = True) -> Iterator[tuple[int, Subspace]]:
         """Yield ``(i, subspace at strengths[i])``, in any order."""
@@ -99,23 +90,10 @@ def pca_subspace(moments: Moments, rank: int) -> Subspace:
 
 
 def same_subspace(U: Any, V: Any) -> bool:
-    r"""Return whether two subspaces agree: whether the largest sine of their principal angles is below 1e-6.
+    r"""Return whether two bases span one subspace: whether the largest sine of their angles is below 1e-6.
 
     The sines are the singular values of :math:`V - U U^\top V`. Cosines, those of :math:`U^\top V`, would not
     tell angles below 1e-8 from 0.
-
-    Parameters
-    ----------
-    U, V : arrays of shape (n_features, rank)
-        Orthonormal columns, of any library.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from attenua._select.rule import same_subspace
-    >>> axes = np.eye(3)
-    >>> same_subspace(axes[:, :2], axes[:, [1, 0]]), same_subspace(axes[:, :2], axes[:, 1:])
-    (True, False)
     """
     outside = V - U @ (U.T @ V)
     # The eigenvalues of this small matrix are squared sines.
@@ -124,17 +102,10 @@ def same_subspace(U: Any, V: Any) -> bool:
 
 
 def mean_subspace(subspaces: Sequence[Subspace], counts: Sequence[int]) -> Subspace:
-    r"""Return the leading subspace of :math:`\sum_k c_k U_k U_k^\top / \sum_k c_k`.
+    r"""Return the leading subspace of :math:`\sum_k c_k U_k U_k^\top / \sum_k c_k`, with counts :math:`c_k`.
 
     With the bases side by side, each times the root of its share, as the matrix B, this mean is
     :math:`B B^\top`; its leading eigenvectors come from those of the small matrix :math:`B^\top B`.
-
-    Parameters
-    ----------
-    subspaces : sequence of Subspace
-        With bases :math:`U_k`, all of one rank.
-    counts : sequence of int
-        How often each counts.
     """
     if len(subspaces) == 1:
         return subspaces[0]

@@ -1,18 +1,11 @@
 r"""The search for strengths: one correction after another, each taken if held-out rows say so clearly.
 
 From ordinary PCA on, a step compares the strengths of one correction at the strengths chosen so far: from 0
-upwards, as long as the risk falls. With :math:`d_1, \dots, d_J` the risks of the best of them less those of
-the present candidate on :math:`J` splits, it is taken if
-
-.. math::
-
-    -\bar d > c\, \mathrm{se}, \qquad
-    \mathrm{se}^2 = \Bigl(\frac1J + \frac{n_{\mathrm{held}}}{n_{\mathrm{training}}}\Bigr)\, s_d^2,
-
-where :math:`s_d^2` is the variance of the differences, the second term stands for the overlap of training
-sets (Nadeau and Bengio, 2003), and :math:`c` is the guard. Tempering and attenuation move the target only
-where variances differ for a reason: there :math:`c` is multiplied by :math:`1 - \lambda`, the part of the
-spread of the sample variances that noise does not explain.
+upwards, as long as the risk falls. It is taken if :math:`-\bar d > c\, \mathrm{se}`, with the mean
+:math:`\bar d` over splits of the risk of the best of them less that of the present candidate, its standard
+error (:func:`~attenua._select.comparison.gain_error`) and the guard :math:`c`. Corrections of variances move
+the target only where variances differ for a reason: for them :math:`c` is multiplied by :math:`1 - \lambda`,
+the part of the spread of the sample variances that noise does not explain.
 """
 
 import warnings
@@ -47,58 +40,24 @@ _KEPT_SPLITS = 20
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found.
+    """What a search found."""
 
-    Attributes
-    ----------
-    chosen : Strengths
-        The choice by all splits.
-    choices : tuple of Strengths
-        The choice without each of the splits; where they are too few to leave one out, `chosen` alone.
-    steps : Steps
-        What led to `chosen`.
-    candidates : list of Strengths
-        All that were compared, PCA first.
-    risk : ndarray of shape (n_candidates,)
-        Mean over all held-out rows.
-    risk_folds : ndarray of shape (n_splits, n_candidates)
-        Mean over the held-out rows of each split.
-    gain : float
-        Part of PCA's held-out risk that `chosen` removes.
-    left_out_gain : float
-        The same, but with each split judged by the choice made without it.
-    held_out_ratio : float
-        Mean over the splits of held-out rows per training row.
-    """
-
-    chosen: Strengths
-    choices: tuple[Strengths, ...]
-    steps: Steps
-    candidates: list[Strengths]
-    risk: Array
-    risk_folds: Array
-    gain: float
-    left_out_gain: float
-    held_out_ratio: float
+    chosen: Strengths  # by all splits
+    choices: tuple[Strengths, ...]  # without each split; `chosen` alone where splits are too few
+    steps: Steps  # those that led to `chosen`
+    candidates: list[Strengths]  # all that were compared, PCA first
+    risk: Array  # of each candidate: mean over all held-out rows
+    risk_folds: Array  # of each split and candidate: mean over its held-out rows
+    gain: float  # part of PCA's held-out risk that `chosen` removes
+    left_out_gain: float  # the same, but with each split judged by the choice made without it
+    held_out_ratio: float  # mean over the splits of held-out rows per training row
 
 
 class StepSearch:
-    """The search for strengths.
+    """The search for strengths. It takes the parameters of columns from a rule, not its strengths.
 
-    Parameters
-    ----------
-    splits : Splits
-        Moments of both sides of every split.
-    rule : CorrectedRule
-        Columns and neighbours; its strengths are not used.
-    rank : int
-        Dimension of the subspaces.
-    guard : float
-        How many standard errors a gain must exceed.
-    noise : float
-        The part of the spread of the sample variances that sampling noise explains.
-    n_jobs : int, optional
-        Splits that run side by side.
+    A gain must exceed `guard` standard errors. `noise` is the part of the spread of the sample variances that
+    sampling noise explains.
     """
 
     def __init__(
@@ -132,18 +91,10 @@ class StepSearch:
     def take_steps(
         self, data: FitData, grids: Mapping[str, Sequence[float]], parameters: Mapping[str, Any], names: Any
     ) -> None:
-        """Take one step for each correction, or note why it is left out.
+        """Take one step for each correction of `grids`, or note why it is left out.
 
-        Parameters
-        ----------
-        data : FitData
-            The rows.
-        grids : mapping of str to sequence of float
-            Strengths to compare of each correction, 0 first.
-        parameters : mapping of str to any
-            Parameters of the estimator, of which some corrections need one.
-        names : sequence of str or None
-            Names of the columns, for warnings.
+        `parameters` are those of the estimator, of which some corrections need one; warnings quote the
+        `names` of columns.
         """
         for name in (name for name in SEARCH_ORDER if name in grids):
             correction = CORRECTIONS[name]
@@ -159,7 +110,7 @@ class StepSearch:
                 self.step(name, strengths)
 
     def _usable(self, name: str, strengths: Sequence[float], data: FitData, names: Any) -> Sequence[float]:
-        """Return the strengths below the first that cannot be used on these rows, and say why."""
+        """Return the strengths below the first that cannot be used on these rows, and note why."""
         for place, strength in enumerate(strengths[1:], start=1):
             limit = CORRECTIONS[name].limit(strength, data, names)
             if limit is None:
@@ -181,30 +132,23 @@ class StepSearch:
         strengths: Sequence[float],
         reweighted: Mapping[float, Splits] | None = None,
     ) -> None:
-        """Compare strengths of a correction at the strengths chosen so far.
+        """Compare increasing strengths of a correction, at the strengths chosen so far, while the risk falls.
 
-        Parameters
-        ----------
-        correction : str
-            Its name.
-        strengths : sequence of float
-            Increasing, from 0 on. They are compared one after another, as long as the risk falls.
-        reweighted : mapping of float to Splits, optional
-            For a correction of rows, the splits at each strength above 0.
+        For a correction of rows, `reweighted` has the splits at each strength above 0.
         """
         compared = [[0.0] for _ in self._judges]
-        going_on = list(range(len(self._judges)))
+        active = list(range(len(self._judges)))
         for strength in strengths[1:]:
             if reweighted is not None:
                 self._splits[Strengths(**{correction: strength})] = reweighted[strength].keep_pairs()
-            for present in dict.fromkeys(self._present[number] for number in going_on):
+            for present in dict.fromkeys(self._present[number] for number in active):
                 self._compare(present.replace(**{correction: strength}), present)
-            for number in list(going_on):
+            for number in list(active):
                 compared[number].append(strength)
                 before, last = self._risks_by(number, correction, compared[number][-2:])
                 if last > before + ROUNDING * self._total_variance:
-                    going_on.remove(number)
-            if not going_on:
+                    active.remove(number)
+            if not active:
                 break
         for number in range(len(self._judges)):
             step = self._judged(number, correction, compared[number])
@@ -215,14 +159,14 @@ class StepSearch:
         self._forget()
 
     def _forget(self) -> None:
-        """Let go of what no later step needs."""
+        """Free what no later step needs."""
         for of_rows in set(self._splits) - {present.of_kind("rows") for present in self._present} - {PCA}:
             del self._splits[of_rows]
         for candidate in set(self._subspaces) - set(self._present):
             del self._subspaces[candidate]
 
     def total(self, choice: Strengths) -> Moments:
-        """Return the moments of all rows, weighted as one of the choices has it."""
+        """Return the moments of all rows, with the row weights of a choice."""
         return self._splits[choice.of_kind("rows")].total
 
     def result(self) -> SearchResult:
@@ -248,7 +192,7 @@ class StepSearch:
         )
 
     def _compare(self, candidate: Strengths, present: Strengths) -> None:
-        """Judge a candidate by all splits, unless it is known; the present one is not far from it."""
+        """Judge a candidate by all splits, if that is not done yet; the present one is not far from it."""
         if candidate in self._risks:
             return
         splits, rule = self._splits[candidate.of_kind("rows")], self._rule.with_strengths([candidate])
@@ -324,20 +268,6 @@ def variance_noise(variances: Array, n: float) -> float:
     noise of Gaussian rows, :math:`\mathrm{Var}(v_i) = 2 \sigma_i^4 / (n - 1)`, instead of an estimate from
     fourth moments. Variances that differ by no more than noise give 1: correcting them fully loses
     nothing. Clearly unequal ones give little, and a strong correction would move the target.
-
-    Parameters
-    ----------
-    variances : ndarray of shape (n_features,)
-        Sample variances, in any unit and with any divisor.
-    n : float
-        Number of rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from attenua._select.search import variance_noise
-    >>> variance_noise(np.array([1.0, 1.1, 0.9]), n=30), round(variance_noise(np.array([1.0, 2, 9]), n=30), 3)
-    (1.0, 0.119)
     """
     spread = np.sum((variances - np.median(variances)) ** 2)
     noise = 2 * np.sum(variances**2) / (n - 1)

@@ -6,39 +6,17 @@ from typing import Any, NamedTuple, overload
 
 
 class Step(NamedTuple):
-    """One step of a search.
+    """One step of a search."""
 
-    Attributes
-    ----------
-    correction : str
-        The correction whose strengths were compared.
-    strengths : tuple of float
-        The strengths, 0 first; empty where the correction was left out.
-    risks : tuple of float
-        Held-out risk of each, with the strengths of the steps before it.
-    best : float
-        The strength of least risk.
-    gain : float
-        Part of PCA's held-out risk that it removes beyond the steps before it.
-    standard_error : float
-        Of the gain, over the splits; NaN where there is one split only.
-    needed : float
-        What the gain had to exceed.
-    taken : bool
-        Whether the step was taken.
-    why : str
-        Why, in words.
-    """
-
-    correction: str
-    strengths: tuple[float, ...] = ()
-    risks: tuple[float, ...] = ()
-    best: float = 0.0
-    gain: float = 0.0
-    standard_error: float = float("nan")
-    needed: float = 0.0
+    correction: str  # whose strengths were compared
+    strengths: tuple[float, ...] = ()  # 0 first; empty where the correction was left out
+    risks: tuple[float, ...] = ()  # held-out risk of each, with the strengths of the steps before it
+    best: float = 0.0  # the strength of least risk
+    gain: float = 0.0  # part of PCA's held-out risk that it removes beyond the steps before it
+    standard_error: float = float("nan")  # of the gain, over the splits; NaN where there is one split only
+    needed: float = 0.0  # what the gain had to exceed
     taken: bool = False
-    why: str = ""
+    why: str = ""  # why it was taken or not, in words
 
 
 _HEADINGS = ("correction", "compared", "best", "gain", "s.e.", "taken", "why")

@@ -13,8 +13,7 @@ try:
     from typer.core import TyperGroup
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        f"The attenua command needs {error.name}: {how_to_install('cli')}.",
-        name=error.name,
+        f"The attenua command needs {error.name}: {how_to_install('cli')}.", name=error.name
     ) from error
 
 EXIT_CODES = (

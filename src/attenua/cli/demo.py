@@ -1,15 +1,25 @@
 """``attenua demo``: PCA, the paper's correction and all corrections on data of scikit-learn."""
 
+import io
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.table import Table
 
 from attenua._extras import how_to_install
+from attenua._files import write_whole
 from attenua.cli.base import EXIT_CODES, app, console, fail, progress_bar
+from attenua.cli.demo_runs import ALL, N_ROWS, PAPER, DemoLine, demo_data, run_demo, what_was_seen
 from attenua.cli.writing import check_targets, writing
+from attenua.display.common import ACCENT, SHADES
+
+_STYLES = {PAPER: ("o", SHADES[1], -0.17), ALL: ("D", ACCENT, 0.17)}
+# Losses have no bound. The largest one beyond the edge is written out there.
+_EDGE = -80.0
 
 
 @app.command(epilog=EXIT_CODES)
@@ -22,10 +32,6 @@ def demo(
     if find_spec("matplotlib") is None:
         fail(f"the picture needs matplotlib: {how_to_install('cli')}.")
     check_targets([out], force=True)
-
-    from attenua.cli.demo_figure import save_demo_figure
-    from attenua.cli.demo_runs import demo_data, run_demo, what_was_seen
-
     data = demo_data()
     with progress_bar() as progress:
         task = progress.add_task("Fitting subsamples", total=len(data) * subsamples)
@@ -45,9 +51,7 @@ def demo(
     console.print(f"Picture saved to {out}", highlight=False, soft_wrap=True)
 
 
-def _table(lines: list[Any]) -> Table:
-    from attenua.cli.demo_runs import ALL, PAPER
-
+def _table(lines: Sequence[DemoLine]) -> Table:
     table = Table(title="Share of PCA's excess error that is removed, %", box=None, padding=(0, 1, 0, 0))
     table.add_column("data")
     for heading in ("rank", "rows", "PCA's\nexcess", "paper's\nstrength", "all cor-\nrections", "worse"):
@@ -67,6 +71,49 @@ def _table(lines: list[Any]) -> Table:
     return table
 
 
-def _with_interval(line: Any, method: str) -> str:
+def _with_interval(line: DemoLine, method: str) -> str:
     mean, low, _ = line.mean_and_interval(method)
     return f"{round(mean, 1) + 0.0:+.1f} ± {mean - low:.1f}"
+
+
+def save_demo_figure(lines: Sequence[DemoLine], path: Path) -> None:
+    """Draw the lines of the demo, a panel for each number of rows, and save the picture as PNG."""
+    from matplotlib.figure import Figure  # not pyplot, whose backend is the user's
+
+    names = list(dict.fromkeys((line.data, line.n_components) for line in lines))
+    figure = Figure(figsize=(7.1, 0.38 * len(names) + 1.6), layout="constrained")
+    panels = figure.subplots(1, len(N_ROWS), sharex=True, sharey=True)
+    for ax, n_rows in zip(panels, N_ROWS, strict=True):
+        _draw_panel(ax, [line for line in lines if line.n_rows == n_rows])
+        ax.set_title(f"fitted to {n_rows} rows")
+    panels[0].set_yticks(range(len(names)), [f"{data}, {rank} components" for data, rank in names])
+    panels[0].set(xlim=(_EDGE, 102), ylim=(len(names) - 0.5, -1.1))
+    figure.supxlabel(
+        "PCA's excess error on new rows that is removed, %\n(mean and 95% interval; each dot is one sample)",
+        fontsize="medium",
+    )
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=120)
+    write_whole(path, picture.getvalue())
+
+
+def _draw_panel(ax: Any, lines: Sequence[DemoLine]) -> None:
+    """Draw a mean with its interval for each method and line, and every subsample as a faint dot."""
+    ax.axvspan(_EDGE, 0, color="0.93", lw=0)
+    ax.axvline(0, color="0.2", lw=1.2)
+    ax.text(-3, -0.75, "worse than PCA", ha="right", va="center", fontsize="small", color="0.3")
+    ax.text(3, -0.75, "better", ha="left", va="center", fontsize="small", color="0.3")
+    for method, (marker, colour, shift) in _STYLES.items():
+        for place, line in enumerate(lines):
+            values, height = line.removed[method], place + shift
+            mean, low, high = line.mean_and_interval(method)
+            ax.plot(values, np.full(len(values), height), ".", color=colour, alpha=0.25, ms=5)
+            ax.plot([low, high], [height, height], color=colour, lw=2.2)
+            label = method if place == 0 else None
+            ax.plot(mean, height, marker, color=colour, mec="white", ms=7.5, ls="", label=label)
+            if values.min() < _EDGE:
+                ax.text(_EDGE, height, f"◂ {values.min():.0f}", color=colour, va="center", fontsize="small")
+    for side in ("top", "right", "left"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(axis="y", length=0)

@@ -39,28 +39,14 @@ class DemoData(NamedTuple):
 
 @dataclass(frozen=True)
 class DemoLine:
-    """What the subsamples of one data set gave, at one number of rows and of components.
-
-    Attributes
-    ----------
-    data : str
-        Name of the data set.
-    n_rows, n_components : int
-        Rows in each subsample, and components kept.
-    excess : ndarray of shape (n_subsamples,)
-        PCA's excess risk as a percentage of its risk: what the best subspace of the test rows saves.
-    removed : dict of str to ndarray of shape (n_subsamples,)
-        Percentage of PCA's test excess risk that each method removes: 0 is PCA, below 0 is worse.
-    taken : list of lists of str
-        Names of the corrections in each fit of `CorrectedPCACV`; an empty list is PCA.
-    """
+    """Results of the subsamples of one data set, at one number of rows and of components."""
 
     data: str
     n_rows: int
     n_components: int
-    excess: Array
-    removed: dict[str, Array]
-    taken: list[list[str]]
+    excess: Array  # PCA's excess risk in percent of its risk: what the best subspace of the test rows saves
+    removed: dict[str, Array]  # percent of PCA's excess risk that each method removes; below 0 is worse
+    taken: list[list[str]]  # corrections in each fit of CorrectedPCACV; an empty list is PCA
 
     def mean_and_interval(self, method: str) -> tuple[float, float, float]:
         """Return the mean that a method removes, and its 95% normal interval."""
@@ -76,7 +62,7 @@ class DemoLine:
         """Return the correction that was taken most often, and how often."""
         often = {name: sum(name in names for names in self.taken) for name in CORRECTIONS}
         name = max(often, key=lambda name: often[name])
-        return f"{name.replace('_', ' ')} ({often[name]})" if often[name] else "none"
+        return f"{CORRECTIONS[name].label} ({often[name]})" if often[name] else "none"
 
 
 def demo_data() -> list[DemoData]:
@@ -96,29 +82,11 @@ def demo_data() -> list[DemoData]:
 
 
 def run_demo(
-    data: Iterable[DemoData],
-    n_subsamples: int = 20,
-    *,
-    seed: int = 0,
-    advance: Callable[[], Any] = lambda: None,
+    data: Iterable[DemoData], n_subsamples: int, *, seed: int = 0, advance: Callable[[], Any] = lambda: None
 ) -> list[DemoLine]:
-    """Fit three methods to small subsamples of every data set and judge them on rows left out.
+    """Fit three methods to small subsamples of every data set and judge them on the other rows.
 
-    Parameters
-    ----------
-    data : iterable of DemoData
-        Data sets, each with more than ``max(N_ROWS)`` rows.
-    n_subsamples : int
-        Subsamples of each data set.
-    seed : int
-        Draws the subsamples.
-    advance : callable
-        Called after every subsample, for a progress bar.
-
-    Returns
-    -------
-    list of DemoLine
-        One for each data set, number of components and number of rows.
+    Each data set must have more than ``max(N_ROWS)`` rows. `advance` is called after every subsample.
     """
     tasks = [(one, [seed, number]) for one in data for number in range(n_subsamples)]
     found: dict[tuple[str, int, int], list[_Gains]] = {}
@@ -132,8 +100,6 @@ def run_demo(
 
 
 class _Gains(NamedTuple):
-    """What one subsample gave."""
-
     excess: float
     paper: float
     corrected: float
@@ -160,17 +126,15 @@ def _gains(rows: Array, test: Array, rank: int, neighbours: tuple[int, int] | No
     corrected = CorrectedPCACV(rank, neighbours=neighbours).fit(rows)
     pca_risk, best = -pca.score(test), -AttenuatedPCA(rank).fit(test).score(test)
     removed = (100 * (pca_risk + model.score(test)) / (pca_risk - best) for model in (paper, corrected))
-    # The fit is the average of several choices, so a correction counts that is in any of them.
+    # The fit averages several choices; a correction counts if it is in any of them.
     taken = [name for name in CORRECTIONS if any(choice[name] for choice in corrected.choices_)]
     return _Gains(100 * (1 - best / pca_risk), *removed, taken)
 
 
 def _line(data: str, n_rows: int, n_components: int, gains: list[_Gains]) -> DemoLine:
-    excess, paper, corrected = (
-        np.array([getattr(gain, name) for gain in gains]) for name in ("excess", "paper", "corrected")
-    )
-    taken = [gain.taken for gain in gains]
-    return DemoLine(data, n_rows, n_components, excess, {PAPER: paper, ALL: corrected}, taken)
+    excess, paper, corrected, taken = zip(*gains, strict=True)
+    removed = {PAPER: np.array(paper), ALL: np.array(corrected)}
+    return DemoLine(data, n_rows, n_components, np.array(excess), removed, list(taken))
 
 
 def what_was_seen(lines: Sequence[DemoLine]) -> str:

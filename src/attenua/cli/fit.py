@@ -5,37 +5,19 @@ from typing import Annotated, Any
 
 import typer
 
-from attenua._estimate.words import described
 from attenua.cli import options
-from attenua.cli.base import EXIT_CODES, app, print_plain
-from attenua.cli.record import as_record, dump
+from attenua.cli.base import EXIT_CODES, app
+from attenua.cli.record import print_result
 from attenua.cli.request import Request, fit_rows, load_rows, refuse_options_of_other_methods, scores_of
 from attenua.cli.writing import check_targets, components_csv, refuse_file, scores_csv, write_files
 from attenua.model_files import model_bytes
 
 
 @app.command(epilog=EXIT_CODES)
+@options.with_options(Request)
 def fit(
+    request: Request,
     context: typer.Context,
-    file: options.File = None,
-    k: options.Rank = "5",
-    columns: options.Columns = None,
-    drop: options.Drop = None,
-    group_column: options.GroupColumn = None,
-    id_column: options.IdColumn = None,
-    colour_by: options.ColourBy = None,
-    header: options.Header = None,
-    decimal: options.DecimalSign = None,
-    missing: options.MissingCells = options.Missing.FAIL,
-    sheet: options.Sheet = None,
-    method: options.MethodOption = options.Method.CORRECTED,
-    corrections: options.Corrections = "auto",
-    neighbours: options.Neighbours = None,
-    guard: options.Guard = 1.0,
-    alphas: options.Alphas = "direct",
-    cv: options.Folds = 5,
-    repeats: options.Repeats = 1,
-    seed: options.Seed = 0,
     out: options.OutFolder = Path("attenua-fit"),
     report: Annotated[
         bool, typer.Option("--report", help="Also write report.html, a page that explains the result.")
@@ -65,26 +47,18 @@ def fit(
 
     - `attenua fit --report` (the built-in digits, with a report)
     """
-    refuse_options_of_other_methods(context, method)
-    request = Request.of(context)
+    refuse_options_of_other_methods(context, request.method)
     targets = [out / name for name in ("components.csv", "scores.csv", "model.npz")]
     targets += [out / "report.html"] if report else []
     refuse_file(out)
     check_targets(targets, force=force, make_folders=True)
     table = load_rows(request)
     model = fit_rows(table, request)
-    contents: list[Any] = [
-        components_csv(model, table),
-        scores_csv(scores_of(model, table), table),
-        model_bytes(model),
-    ]
+    scores = scores_csv(scores_of(model, table), table)
+    contents: list[Any] = [components_csv(model, table), scores, model_bytes(model)]
     if report:
         from attenua.cli.report import page_of
 
         contents.append(page_of(model, table, request, image_shape))
     write_files(dict(zip(targets, contents, strict=True)), force=force, make_folders=True)
-    if as_json:
-        print_plain(dump(as_record(table, model) | {"files": [str(path) for path in targets]}))
-    else:
-        print_plain(described(table.source, model))
-        print_plain("Written: " + ", ".join(str(path) for path in targets))
+    print_result(table, model, targets, as_json=as_json)

@@ -1,22 +1,18 @@
 """The options that commands share, and how their texts are parsed."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import typer
-from joblib import cpu_count
 
 from attenua._correct.registry import CORRECTIONS
 from attenua.cli.base import warn
 from attenua.cli.readers import Table, read_table
 
-FILE_HELP = (
-    "Rows of numbers: .csv (.tsv, .txt; also compressed as .gz, .bz2, .xz or .zst), .xlsx, .parquet, "
-    ".feather, .npy, .npz or .h5ad; - for CSV on standard input. "
-    "Without a file, the handwritten digits of scikit-learn."
-)
 COLUMNS_HELP = (
     "Columns to use: names, positions from 1, or ranges such as a:c, 2: and :5, separated by commas."
 )
@@ -113,73 +109,6 @@ def _lengths(text: str) -> tuple[int, ...]:
     return tuple(int(length) for length in lengths) if valid else ()
 
 
-def parse_jobs(text: str) -> int:
-    """Return how many processes or threads to use; -1 is one per core."""
-    cores = cpu_count()
-    most = 8 * cores
-    try:
-        jobs = cores if int(text) == -1 else int(text)
-    except ValueError:
-        jobs = 0
-    if not 1 <= jobs <= most:
-        raise typer.BadParameter(f"{text} is neither -1, one per core, nor a number from 1 to {most}.")
-    return jobs
-
-
-File = Annotated[str | None, typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)]
-Rank = Annotated[
-    Any,
-    typer.Option(
-        "-k",
-        "--components",
-        parser=parse_rank,
-        metavar="K",
-        help="Number of components, or the share of the variance (0.9) that PCA should explain with them.",
-    ),
-]
-MethodOption = Annotated[
-    Method,
-    typer.Option(
-        "--method",
-        help="corrected: PCA with corrections chosen by held-out rows; attenuated: the paper's correction "
-        "alone, at the strength with the lowest held-out risk; pca: ordinary PCA.",
-    ),
-]
-Corrections = Annotated[
-    Any,
-    typer.Option(
-        parser=parse_corrections,
-        metavar="NAMES",
-        help=f"Corrections to try, separated by commas: {', '.join(CORRECTIONS)}; auto tries all.",
-    ),
-]
-Neighbours = Annotated[
-    Any,
-    typer.Option(
-        parser=parse_neighbours,
-        metavar="SHAPE",
-        help="Which columns are neighbours, for smoothing: line (wavelengths, times), or the shape of a grid "
-        "such as 28x28 (pixels).",
-    ),
-]
-Guard = Annotated[
-    float,
-    typer.Option(min=0, help="How many standard errors a correction must gain; 0 takes the lowest risk."),
-]
-Alphas = Annotated[
-    Any,
-    typer.Option(
-        parser=parse_alphas,
-        metavar="GRID",
-        help="With --method attenuated, strengths to compare: direct (0 to 1), mask (0 to 0.49), or numbers "
-        "such as 0,0.2,0.5. 0, ordinary PCA, is always included.",
-    ),
-]
-Folds = Annotated[int, typer.Option("--cv", min=2, help="Number of folds.")]
-Repeats = Annotated[
-    int, typer.Option(min=1, help="Repetitions of cross-validation; more than one shuffles the rows.")
-]
-Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed for shuffling the repetitions.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of sentences.", show_default=False)
@@ -194,25 +123,8 @@ ImageShape = Annotated[
         "neighbours, are recognised.",
     ),
 ]
-Jobs = Annotated[
-    Any,
-    typer.Option(
-        parser=parse_jobs,
-        metavar="N",
-        help="How many to compute at a time; -1 is one per core. Results do not depend on it.",
-    ),
-]
 OutFolder = Annotated[Path, typer.Option(help="Output folder; created if it is missing.")]
 
-# How to read a file; `Reading` collects these.
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--columns",
-        "-c",
-        help=f"{COLUMNS_HELP} May be repeated. By default all columns without another role.",
-    ),
-]
 Drop = Annotated[
     list[str] | None,
     typer.Option(
@@ -220,21 +132,11 @@ Drop = Annotated[
         help="Drop columns that are not measurements, such as IDs and timestamps; written as for --columns.",
     ),
 ]
-GroupColumn = Annotated[
-    str | None,
-    typer.Option(help="Column of labels; rows with the same label stay in the same fold."),
-]
 IdColumn = Annotated[
     str | None,
     typer.Option(
         help="Column of row names; it becomes the first column of scores.csv. By default the index of "
         "parquet and feather, and obs_names of h5ad."
-    ),
-]
-ColourBy = Annotated[
-    str | None,
-    typer.Option(
-        "--colour-by", help="Column, of texts or numbers, that colours the rows in the report's pictures."
     ),
 ]
 Header = Annotated[
@@ -250,44 +152,90 @@ DecimalSign = Annotated[
     Decimal | None,
     typer.Option("--decimal", help="The decimal sign of a text. By default guessed from the first rows."),
 ]
-MissingCells = Annotated[
-    Missing,
-    typer.Option(
-        "--missing",
-        help="What to do with missing cells (empty, or a word such as NA, NaN, null, None): fail, drop their "
-        "rows, or fill them with the means of their columns.",
-    ),
-]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file. By default the first.")]
+
+
+def with_options(kind: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the fields of a dataclass as options, and call it with the dataclass in their place.
+
+    A field that is a dataclass itself gives its own fields.
+    """
+    added = [
+        Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
+        for field in _all_fields(kind)
+    ]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        def run(**given: Any) -> None:
+            command(_filled(kind, given), **given)
+
+        own = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in signature(command).parameters.values()]
+        # typer reads the signature.
+        run.__signature__ = Signature(added + own[1:])  # type: ignore[attr-defined]
+        run.__name__, run.__doc__, run.__annotations__ = command.__name__, command.__doc__, {}
+        return run
+
+    return decorate
+
+
+def _all_fields(kind: Any) -> Iterator[Any]:
+    for field in fields(kind):
+        yield from _all_fields(field.type) if is_dataclass(field.type) else [field]
+
+
+def _filled(kind: Any, given: dict[str, Any]) -> Any:
+    """Return a dataclass filled with arguments, which are taken out of those given."""
+    values = {}
+    for field in fields(kind):
+        nested = is_dataclass(field.type)
+        values[field.name] = _filled(field.type, given) if nested else given.pop(field.name)
+    return kind(**values)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file; the fields are named like the parameters of `read_table` and the options."""
+    """How to read a file; the fields are options of commands, named like the parameters of `read_table`."""
 
-    columns: list[str] | None = None
-    drop: list[str] | None = None
-    group_column: str | None = None
-    id_column: str | None = None
-    colour_by: str | None = None
-    header: bool | None = None
-    decimal: str | None = None
-    missing: str = "fail"
-    sheet: str | None = None
-
-    @classmethod
-    def of(cls, context: typer.Context) -> Self:
-        """Return the settings of a command line."""
-        given = {field.name: context.params.get(field.name) for field in fields(cls)}
-        lists = {name: list(given[name] or ()) or None for name in ("columns", "drop")}
-        texts = {name: given[name] and str(given[name]) for name in ("decimal", "missing")}
-        return cls(**given | lists | texts)
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns",
+            "-c",
+            help=f"{COLUMNS_HELP} May be repeated. By default all columns without another role.",
+        ),
+    ] = None
+    drop: Drop = None
+    group_column: Annotated[
+        str | None, typer.Option(help="Column of labels; rows with the same label stay in the same fold.")
+    ] = None
+    id_column: IdColumn = None
+    colour_by: Annotated[
+        str | None,
+        typer.Option(
+            "--colour-by", help="Column, of texts or numbers, that colours the rows in the report's pictures."
+        ),
+    ] = None
+    header: Header = None
+    decimal: DecimalSign = None
+    missing: Annotated[
+        Missing,
+        typer.Option(
+            "--missing",
+            help="What to do with missing cells (empty, or a word such as NA, NaN, null, None): fail, drop "
+            "their rows, or fill them with the means of their columns.",
+        ),
+    ] = Missing.FAIL
+    sheet: Sheet = None
 
     @property
     def given(self) -> dict[str, Any]:
         """What differs from the defaults."""
         values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
-        return {name: value for name, (value, default) in values.items() if value != default}
+        return {
+            name: str(value) if isinstance(value, StrEnum) else value
+            for name, (value, default) in values.items()
+            if value != default
+        }
 
     def read(self, file: str, **more: Any) -> Table:
         """Read a file, and print what was assumed about it."""

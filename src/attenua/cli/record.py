@@ -1,15 +1,32 @@
-"""What is known about a fit, as data for ``--json``."""
+"""The results of a fit, printed in sentences or as JSON."""
 
 import json
 import math
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from attenua import AttenuatedPCACV, CorrectedPCACV, paired_gain
+from attenua._estimate.words import described
+from attenua.cli.base import print_plain
 from attenua.cli.readers import Table
 
 
-def as_record(table: Table, model: Any) -> dict[str, Any]:
-    """Return what was fitted, what it gains and how sure that is."""
+def print_result(table: Table, model: Any, files: Sequence[Path], *, as_json: bool) -> None:
+    """Print the results of a fit and the files that were written, in sentences or as JSON."""
+    if as_json:
+        print_plain(dump(_record(table, model) | {"files": [str(path) for path in files]}))
+    else:
+        print_plain(described(table.source, model))
+        print_plain("Written: " + ", ".join(map(str, files)))
+
+
+def dump(record: dict[str, Any]) -> str:
+    """Return a record as JSON text."""
+    return json.dumps(record, indent=2, allow_nan=False)
+
+
+def _record(table: Table, model: Any) -> dict[str, Any]:
     n, p = table.X.shape
     record = {
         "data": table.source,
@@ -27,15 +44,10 @@ def as_record(table: Table, model: Any) -> dict[str, Any]:
     return record | found | {"settings": settings | {"grouped": table.groups is not None}}
 
 
-def dump(record: dict[str, Any]) -> str:
-    """Return a record as JSON text."""
-    return json.dumps(record, indent=2, allow_nan=False)
-
-
 def _search_record(model: CorrectedPCACV) -> dict[str, Any]:
-    steps = [
-        record | {"standard_error": _number(record["standard_error"])} for record in model.steps_.to_records()
-    ]
+    steps = model.steps_.to_records()
+    for step in steps:
+        step["standard_error"] = _number(step["standard_error"])
     return {
         "corrections": model.corrections_,
         "choices": model.choices_,

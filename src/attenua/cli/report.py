@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from attenua._estimate.words import described
 from attenua.cli import options
-from attenua.cli.base import EXIT_CODES, app, fail, print_plain, working
+from attenua.cli.base import EXIT_CODES, app, fail, working
 from attenua.cli.options import Method
 from attenua.cli.readers import Table
-from attenua.cli.record import as_record, dump
+from attenua.cli.record import print_result
 from attenua.cli.request import (
+    METHODS_OF_OPTIONS,
     Request,
     fit_rows,
     in_options,
@@ -25,27 +25,10 @@ from attenua.model_files import ModelFileError, load_model
 
 
 @app.command(epilog=EXIT_CODES)
+@options.with_options(Request)
 def report(
+    request: Request,
     context: typer.Context,
-    file: options.File = None,
-    k: options.Rank = "5",
-    columns: options.Columns = None,
-    drop: options.Drop = None,
-    group_column: options.GroupColumn = None,
-    id_column: options.IdColumn = None,
-    colour_by: options.ColourBy = None,
-    header: options.Header = None,
-    decimal: options.DecimalSign = None,
-    missing: options.MissingCells = options.Missing.FAIL,
-    sheet: options.Sheet = None,
-    method: options.MethodOption = Method.CORRECTED,
-    corrections: options.Corrections = "auto",
-    neighbours: options.Neighbours = None,
-    guard: options.Guard = 1.0,
-    alphas: options.Alphas = "direct",
-    cv: options.Folds = 5,
-    repeats: options.Repeats = 1,
-    seed: options.Seed = 0,
     model: Annotated[
         Path | None,
         typer.Option(help="A model.npz that attenua fit wrote on these rows, instead of a new fit."),
@@ -76,32 +59,21 @@ def report(
     """
     if model is not None:
         refuse_options_of_a_fit(context)
-    refuse_options_of_other_methods(context, method)
+    refuse_options_of_other_methods(context, request.method)
     if out.suffix.lower() != ".html":
         raise typer.BadParameter(f"{out} must end in .html.", param_hint="--out")
-    request = Request.of(context)
     check_targets([out], force=force)
     if model is None:
         table = load_rows(request)
         fitted = fit_rows(table, request)
     else:
-        table, fitted = _stored(model, request)
-    page = page_of(fitted, table, request, image_shape, model)
-    write_files({out: page}, force=force)
-    if as_json:
-        print_plain(dump(as_record(table, fitted) | {"files": [str(out)]}))
-    else:
-        print_plain(described(table.source, fitted))
-        print_plain(f"Written: {out}")
-
-
-def _stored(model: Path, request: Request) -> tuple[Table, Any]:
-    """Return the rows and the model that was fitted to them before."""
-    try:
-        fitted = load_model(model)
-    except ModelFileError as error:
-        fail(str(error))
-    return load_rows(request, getattr(fitted, "feature_names_in_", None)), fitted
+        try:
+            fitted = load_model(model)
+        except ModelFileError as error:
+            fail(str(error))
+        table = load_rows(request, getattr(fitted, "feature_names_in_", None))
+    write_files({out: page_of(fitted, table, request, image_shape, model)}, force=force)
+    print_result(table, fitted, [out], as_json=as_json)
 
 
 def page_of(
@@ -162,18 +134,11 @@ def _code(request: Request, image_shape: Any, model: Path | None) -> str:
 
 
 def _fit_options(request: Request) -> list[str]:
-    """Return the options that ask for the same fit."""
+    """Return the options for the same fit."""
     options = ["-k", str(request.k), "--method", request.method]
-    if request.method is Method.ATTENUATED:
-        alphas = request.alphas if isinstance(request.alphas, str) else ",".join(map(repr, request.alphas))
-        options += ["--alphas", alphas]
-    if request.method is Method.CORRECTED:
-        names = request.corrections
-        options += ["--corrections", names if isinstance(names, str) else ",".join(names)]
-        if request.neighbours is not None:
-            shape = request.neighbours
-            options += ["--neighbours", shape if isinstance(shape, str) else "x".join(map(str, shape))]
-        options += ["--guard", repr(request.guard)]
-    if request.method is not Method.PCA:
-        options += ["--cv", str(request.cv), "--repeats", str(request.repeats), "--seed", str(request.seed)]
+    for name, methods in METHODS_OF_OPTIONS.items():
+        value, separator = getattr(request, name), "x" if name == "neighbours" else ","
+        if request.method in methods and value is not None:
+            several = isinstance(value, list | tuple)
+            options += [f"--{name}", separator.join(map(str, value)) if several else str(value)]
     return options

@@ -3,24 +3,34 @@
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from sklearn.datasets import load_digits
 
 from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
+from attenua._correct.registry import CORRECTIONS
 from attenua._data.range import OutOfRangeError, list_columns
 from attenua.cli.base import fail, warn, working
-from attenua.cli.options import Method, Reading
+from attenua.cli.options import (
+    LARGEST_SEED,
+    Method,
+    Reading,
+    parse_alphas,
+    parse_corrections,
+    parse_neighbours,
+    parse_rank,
+)
 from attenua.cli.readers import Table, TableError
 from attenua.cli.readers.source import shortened
 from attenua.cli.writing import column_names
 
+_NEED_NEIGHBOURS = [each.label for each in CORRECTIONS.values() if each.parameter == "neighbours"]
 _SEARCHES = (Method.CORRECTED, Method.ATTENUATED)
 # Options that belong to some methods only.
-_METHODS_OF_OPTIONS = {
+METHODS_OF_OPTIONS = {
     "corrections": (Method.CORRECTED,),
     "neighbours": (Method.CORRECTED,),
     "guard": (Method.CORRECTED,),
@@ -41,26 +51,74 @@ _OPTIONS = {
 
 @dataclass(frozen=True)
 class Request:
-    """Which rows to read, and how to fit them."""
+    """Which rows to read, and how to fit them; the fields are options of commands."""
 
-    file: str | None
-    reading: Reading
-    k: int | float
-    method: Method
-    corrections: Any
-    neighbours: Any
-    guard: float
-    alphas: Any
-    cv: int
-    repeats: int
-    seed: int
-
-    @classmethod
-    def of(cls, context: typer.Context) -> Self:
-        """Return the request of a command line."""
-        given = {field.name: context.params.get(field.name) for field in fields(cls)}
-        # typer converts enumerations only on the way to the command.
-        return cls(**given | {"reading": Reading.of(context), "method": Method(given["method"])})
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE",
+            show_default=False,
+            help="Rows of numbers: .csv (.tsv, .txt; also compressed as .gz, .bz2, .xz or .zst), .xlsx, "
+            ".parquet, .feather, .npy, .npz or .h5ad; - for CSV on standard input. Without a file, the "
+            "handwritten digits of scikit-learn.",
+        ),
+    ] = None
+    k: Annotated[
+        Any,
+        typer.Option(
+            "-k",
+            "--components",
+            parser=parse_rank,
+            metavar="K",
+            help="Number of components, or the share of the variance (0.9) that PCA explains with them.",
+        ),
+    ] = "5"
+    reading: Reading = field(default_factory=Reading)
+    method: Annotated[
+        Method,
+        typer.Option(
+            "--method",
+            help="corrected: PCA with corrections chosen by held-out rows; attenuated: the paper's "
+            "correction alone, at the strength with the lowest held-out risk; pca: ordinary PCA.",
+        ),
+    ] = Method.CORRECTED
+    corrections: Annotated[
+        Any,
+        typer.Option(
+            parser=parse_corrections,
+            metavar="NAMES",
+            help=f"Corrections to try, separated by commas: {', '.join(CORRECTIONS)}; auto tries all.",
+        ),
+    ] = "auto"
+    neighbours: Annotated[
+        Any,
+        typer.Option(
+            parser=parse_neighbours,
+            metavar="SHAPE",
+            help=f"Which columns are neighbours, for {' and '.join(_NEED_NEIGHBOURS)}: line (wavelengths, "
+            "times), or the shape of a grid such as 28x28 (pixels).",
+        ),
+    ] = None
+    guard: Annotated[
+        float,
+        typer.Option(min=0, help="How many standard errors a correction must gain; 0 takes the lowest risk."),
+    ] = 1.0
+    alphas: Annotated[
+        Any,
+        typer.Option(
+            parser=parse_alphas,
+            metavar="GRID",
+            help="With --method attenuated, strengths to compare: direct (0 to 1), mask (0 to 0.49), or "
+            "numbers such as 0,0.2,0.5. 0, ordinary PCA, is always included.",
+        ),
+    ] = "direct"
+    cv: Annotated[int, typer.Option("--cv", min=2, help="Number of folds.")] = 5
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Repetitions of cross-validation; more than one shuffles the rows.")
+    ] = 1
+    seed: Annotated[
+        int, typer.Option(min=0, max=LARGEST_SEED, help="Seed for shuffling the repetitions.")
+    ] = 0
 
     @property
     def estimator_class(self) -> type:
@@ -99,7 +157,7 @@ def in_options(sentence: str) -> str:
 
 def refuse_options_of_other_methods(context: typer.Context, method: Method) -> None:
     """Refuse an option that the method does not have."""
-    for name, methods in _METHODS_OF_OPTIONS.items():
+    for name, methods in METHODS_OF_OPTIONS.items():
         if _is_given(context, name) and method not in methods:
             raise typer.BadParameter(
                 f"it belongs to --method {' or '.join(methods)}, but this is --method {method}.",
@@ -109,7 +167,7 @@ def refuse_options_of_other_methods(context: typer.Context, method: Method) -> N
 
 def refuse_options_of_a_fit(context: typer.Context) -> None:
     """Refuse an option that changes the fit of a model that is already fitted."""
-    for name in ("k", "method", *_METHODS_OF_OPTIONS):
+    for name in ("k", "method", *METHODS_OF_OPTIONS):
         if _is_given(context, name):
             flag = "-k" if name == "k" else f"--{name}"
             fail(f"{flag} has no effect with --model, which is already fitted; leave out one of them.")

@@ -17,7 +17,6 @@ from attenua.model_files import ModelFileError, load_model
 
 @app.command(epilog=EXIT_CODES)
 def transform(
-    context: typer.Context,
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model.npz written by attenua fit.")],
     data: Annotated[
         str,
@@ -71,10 +70,13 @@ def transform(
         raise typer.BadParameter("standard output cannot hold both scores and --json.", param_hint="--out")
     if not to_screen:
         check_targets([out], force=force)
+    reading = options.Reading(
+        columns, drop, id_column=id_column, header=header, decimal=decimal, missing=missing, sheet=sheet
+    )
     try:
         estimator = load_model(model)
         names = getattr(estimator, "feature_names_in_", None)
-        table = options.Reading.of(context).read(data, names=names, means=estimator.mean_, least_rows=1)
+        table = reading.read(data, names=names, means=estimator.mean_, least_rows=1)
     except (ModelFileError, TableError) as error:
         fail(str(error))
     scores = scores_of(estimator, table)

@@ -1,4 +1,4 @@
-"""What the displays share: where to draw, what to draw it from, and the axis of strengths."""
+"""What the displays share: axes, colours, and the path of an estimator."""
 
 from typing import Any
 
@@ -15,12 +15,12 @@ from attenua.path import AttenuationPath, attenuation_path
 SHADES = ("#0b1c33", "#1d5a86", "#3f8f8c", "#93a35a")
 ACCENT = "#b5541c"
 _MASK_RANGE = "#e9edf2"
-# Where an estimator has compared no strengths itself.
+# For an estimator that compared no strengths itself.
 _STRENGTHS = np.round(np.linspace(0, 1, 21), 2)
 
 
 def axes_or_new(ax: Any) -> Any:
-    """Return the axes given, or those of a new figure."""
+    """Return the given axes, or those of a new figure."""
     if ax is not None:
         return ax
     return pyplot().subplots(figsize=(6.4, 4.2), layout="constrained")[1]
@@ -31,17 +31,6 @@ def panels(ax: Any, count: int, *, size: tuple[float, float], share_y: bool = Fa
 
     The one given keeps its place in its figure. It is hidden and the panels stand where it stood, as in
     scikit-learn's PartialDependenceDisplay.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes, sequence of them, or None
-        Where to draw.
-    count : int
-        Number of panels.
-    size : (width, height)
-        Of a new figure, in inches.
-    share_y : bool, default=False
-        Whether panels that are made here share their vertical axis.
     """
     if ax is None:
         figure = pyplot().figure(figsize=size, layout="constrained")
@@ -72,7 +61,7 @@ def finish_strength_axis(ax: Any, alphas: NDArray[Any]) -> None:
 
 
 def open_frame(ax: Any) -> None:
-    """Take away the two sides of the frame that say nothing."""
+    """Remove the two sides of the frame that carry no scale."""
     ax.spines[["top", "right"]].set_visible(False)
 
 

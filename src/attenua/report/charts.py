@@ -99,10 +99,8 @@ def all_charts(found: Findings, in_order: bool) -> dict[str, Chart]:
     if found.examples is not None:
         charts.append(_profiles(found.examples, found.names, found.variances, found.label))
     if found.why is not None:
-        charts += [
-            _spectrum(found.why, found.n_components),
-            _leakage(found.why.leakage, found.names, found.variances),
-        ]
+        charts.append(_spectrum(found.why, found.n_components))
+        charts.append(_leakage(found.why.leakage, found.names, found.variances))
         if found.why.theory is not None:
             charts.append(_theory(found.why.theory))
     return {chart.key: chart for chart in charts}
@@ -132,7 +130,7 @@ def _step(step: Step, search: Search) -> Chart:
         label = f"{label if best else 'best'}: {step.best:g}"
         drawn.append(series(label, "mark", role, strengths[[best]], change[[best]]))
     before = ", with the steps before it" if paired is None else ""
-    least = f"It is least at {step.best:g}: {signed(change[best])}% against PCA."
+    least = f"It is lowest at {step.best:g}: {signed(change[best])}% against PCA."
     summary = (
         f"Held-out risk against the strength of {name}{before}. {least if best else 'No strength lowers it.'}"
     )
@@ -187,8 +185,8 @@ def _moves(moves: list[Move], columns: list[str]) -> Chart:
         table["change of the weights"] += [short(move.changes[i]) for i in largest]
     (top,) = moves[0].most_moved(columns, 1)
     summary = (
-        "How far each correction moves the weights of each column, with the components turned to fit those "
-        f"before it. {capitalised(spoken(moves[0].correction))} moves {top} most."
+        "How far each correction moves the weights of each column, after rotating the components to match "
+        f"those before it. {capitalised(spoken(moves[0].correction))} moves {top} most."
     )
     return Chart("moves", summary, views, table)
 
@@ -201,8 +199,12 @@ def _loadings(names: list[str], pca: Array, other: Array | None, label: str, in_
     table: dict[str, list[str]] = {name: [] for name in ("component", "column", *fits)}
     for number, weights in enumerate(zip(*fits.values(), strict=True), start=1):
         largest = np.argsort(-np.max(np.abs(weights), axis=0), kind="stable")[:_MOST_COLUMNS]
-        drawn = list(zip(fits, roles, weights, strict=True))
-        view = _as_curves(names, drawn) if in_order else _as_rows(names, drawn, largest)
+        if in_order:
+            view = _as_curves(names, list(zip(fits, roles, weights, strict=True)))
+        else:
+            dots = zip(fits, roles, weights, strict=True)
+            drawn = [series(name, "dot", role, some[largest]) for name, role, some in dots]
+            view = bars("loading", [names[i] for i in largest], drawn)
         views.append({"label": f"Component {number}", **view})
         table["component"] += [str(number)] * len(largest)
         table["column"] += [names[i] for i in largest]
@@ -220,18 +222,11 @@ def _loadings(names: list[str], pca: Array, other: Array | None, label: str, in_
     return Chart("loadings", summary, views, table)
 
 
-def _as_rows(
-    names: list[str], drawn: list[tuple[str, str, Array]], largest: NDArray[np.intp]
-) -> dict[str, Any]:
-    dots = [series(name, "dot", role, weights[largest]) for name, role, weights in drawn]
-    return bars("loading", [names[i] for i in largest], dots)
-
-
 def _as_curves(names: list[str], drawn: list[tuple[str, str, Array]]) -> dict[str, Any]:
     """Return loadings over the columns: at their own numbers, as of wavelengths, or counted."""
     places, more = _numbers_in(names), {}
     if places is None:
-        # The tip tells the names.
+        # The tooltip shows the names.
         places, more = np.arange(1.0, len(names) + 1), {"ticks": names, "whole": True}
     order = np.argsort(places)[:: _thinned(len(names))]
     curves = [series(name, "line", role, places[order], weights[order]) for name, role, weights in drawn]
@@ -239,12 +234,12 @@ def _as_curves(names: list[str], drawn: list[tuple[str, str, Array]]) -> dict[st
 
 
 def _thinned(p: int) -> int:
-    """Return every how many-th column a curve shows."""
+    """Return the distance between the columns that a curve shows."""
     return -(-p // _MOST_PLACES)
 
 
 def _numbers_in(names: list[str]) -> Array | None:
-    """Return the numbers that columns are called by, where these rise or fall all the way; else None."""
+    """Return the names of columns as numbers if these only rise or only fall; else None."""
     try:
         places = np.array([float(name) for name in names])
     except ValueError:
@@ -258,26 +253,15 @@ def _profiles(examples: Examples, names: list[str], variances: Array, label: str
     """Return held-out rows and their reconstructions, in the columns of largest variance."""
     some_columns = len(names) > _MOST_PROFILE
     places = np.sort(np.argsort(-variances, kind="stable")[:_MOST_PROFILE])
-    fits = (
-        ("row", "data", examples.original),
-        ("PCA", "pca", examples.pca),
-        (label, "att", examples.other),
-    )
+    fits = {("row", "data"): examples.original, ("PCA", "pca"): examples.pca, (label, "att"): examples.other}
     counted, ticks = np.arange(1, len(places) + 1), [names[i] for i in places]
-    views = [
-        xy(
-            "column",
-            "value",
-            [
-                series(name, "line", role, counted, values[k][places], dots=True)
-                for name, role, values in fits
-            ],
-            label=f"Row {row}",
-            whole=True,
-            ticks=ticks,
-        )
-        for k, row in enumerate(examples.rows)
-    ]
+    views = []
+    for k, row in enumerate(examples.rows):
+        drawn = [
+            series(name, "line", role, counted, values[k][places], dots=True)
+            for (name, role), values in fits.items()
+        ]
+        views.append(xy("column", "value", drawn, label=f"Row {row}", whole=True, ticks=ticks))
     which = f", the {_MOST_PROFILE} columns of largest variance" if some_columns else ""
     summary = f"{len(examples.rows)} held-out rows and their reconstructions{which}."
     table = {

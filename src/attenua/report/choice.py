@@ -24,49 +24,26 @@ _ROUNDING = 1e-12
 class Search:
     """What held-out rows chose: in the fit or, where strengths were given, in a search made for the page.
 
-    Attributes
-    ----------
-    chosen, judged : dict
-        The strengths that were chosen, and those that the gain is of.
-    choices : list of dict
-        Choices that are averaged; empty where the strengths of least risk are taken as they are.
-    steps : Steps
-        What each step compared.
-    verdict : str
-        What came out, in a sentence.
-    gain, gain_error : float
-        Part of PCA's held-out risk that the judged strengths remove, and its standard error.
-    expected, expected_error : float
-        The same of choices that did not see the rows they are judged on; None where too few parts were held
-        out.
-    is_clear : bool
-        Whether the gain stands clear of its noise.
-    candidates, gains : list of dict, ndarray
-        All strengths that were compared, and the gain of each.
-    pca_risk : float
-        Held-out risk of PCA.
-    n_splits, folds : int, str
-        The number of held-out parts, and what they are.
-    paired : PairedGain or None
-        Differences to PCA of every strength of attenuation, where that is all that was compared.
+    A gain is the part of PCA's held-out risk that is removed. What to expect of new rows is the gain of
+    choices that did not see the rows they are judged on; None where too few parts were held out.
     """
 
     chosen: Strengths
-    judged: Strengths
-    choices: list[Strengths]
+    judged: Strengths  # those that the gain is of
+    choices: list[Strengths]  # averaged; empty where the strengths of least risk are taken as they are
     steps: Steps
     verdict: str
     gain: float
     gain_error: float
     expected: float | None
     expected_error: float
-    is_clear: bool
-    candidates: list[Strengths]
-    gains: Array
+    is_clear: bool  # whether the gain exceeds its noise
+    candidates: list[Strengths]  # all strengths that were compared
+    gains: Array  # of each candidate
     pca_risk: float
     n_splits: int
     folds: str
-    paired: PairedGain | None = None
+    paired: PairedGain | None = None  # where attenuation is all that was compared
 
     def gain_of(self, strengths: Strengths) -> float:
         """Return the gain of some strengths; NaN where they were not compared."""
@@ -92,7 +69,7 @@ def strengths_of(estimator: Any) -> Strengths:
 
 
 def shared_parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters that say what columns are, which fits of the same rows share."""
+    """Return the parameters that describe the columns; all fits of the same rows share them."""
     known = CorrectedPCA().get_params().keys() - {*CORRECTIONS, "n_components", "whiten"}
     return {name: value for name, value in estimator.get_params(deep=False).items() if name in known}
 
@@ -114,51 +91,48 @@ def search_of(estimator: Any, X: Any, groups: Any) -> Search:
 
 def _search_of_steps(model: CorrectedPCACV) -> Search:
     gain_error, expected_error = model._gain_errors()
-    judged = len(model.choices_) > 1 or not any(model.corrections_.values())
+    is_expected = len(model.choices_) > 1 or not any(model.corrections_.values())
     return Search(
-        chosen=dict(model.corrections_),
-        judged=dict(model.corrections_),
+        judged=strengths_of(model),
         choices=model.choices_,
         steps=model.steps_,
         verdict=model.verdict_,
         gain=model.gain_,
         gain_error=gain_error,
-        expected=model.left_out_gain_ if judged else None,
+        expected=model.left_out_gain_ if is_expected else None,
         expected_error=expected_error,
         is_clear=model.left_out_gain_ > 2 * expected_error,
         candidates=model.candidates_,
-        gains=_gains(model),
-        pca_risk=float(model.cv_risk_[0]),
         n_splits=len(model.cv_risk_folds_),
-        folds=model.folds_,
+        **_of_every_search(model),
     )
 
 
 def _search_of_one_step(model: AttenuatedPCACV, given: float | None = None) -> Search:
     paired = paired_gain(model, given)
     judged = {"attenuation": paired.alpha}
-    said = model.verdict_ if given is None else verdict(judged, [judged], paired.gain, gives_pca=False)
-    alphas = to_host(model.alphas_).tolist()
     # PCA itself neither gains nor loses, whatever single parts would choose.
     expected = paired.crossed_gain if paired.alpha else 0.0
     return Search(
-        chosen=strengths_of(model),
         judged=judged,
         choices=[],
         steps=Steps([_only_step(model, paired)]),
-        verdict=said,
+        verdict=model.verdict_ if given is None else verdict(judged, [judged], paired.gain),
         gain=paired.gain,
         gain_error=paired.standard_error,
         expected=expected if paired.n_splits > 1 else None,
         expected_error=paired.crossed_error,
         is_clear=paired.verdict == "clear",
-        candidates=[{"attenuation": alpha} for alpha in alphas],
-        gains=_gains(model),
-        pca_risk=float(model.cv_risk_[0]),
+        candidates=[{"attenuation": alpha} for alpha in to_host(model.alphas_).tolist()],
         n_splits=paired.n_splits,
-        folds=model.folds_,
         paired=paired,
+        **_of_every_search(model),
     )
+
+
+def _of_every_search(model: Any) -> dict[str, Any]:
+    risk = float(model.cv_risk_[0])
+    return {"chosen": strengths_of(model), "gains": _gains(model), "pca_risk": risk, "folds": model.folds_}
 
 
 def _only_step(model: AttenuatedPCACV, paired: PairedGain) -> Step:
@@ -171,17 +145,9 @@ def _only_step(model: AttenuatedPCACV, paired: PairedGain) -> Step:
         why = "on all rows it gives PCA's subspace"
     else:
         best, why = 0, "no strength lowers the risk"
-    return Step(
-        "attenuation",
-        tuple(alphas.tolist()),
-        tuple(to_host(model.cv_risk_).tolist()),
-        float(alphas[best]),
-        float(gains[best]),
-        float(paired.errors[best]),
-        0.0,
-        taken,
-        why,
-    )
+    strengths, risks = (tuple(to_host(values).tolist()) for values in (alphas, model.cv_risk_))
+    gain, error = float(gains[best]), float(paired.errors[best])
+    return Step("attenuation", strengths, risks, strengths[best], gain, error, 0.0, taken, why)
 
 
 def _gains(model: Any) -> Array:

@@ -32,27 +32,13 @@ _EXAMPLES = 6
 
 @dataclass(frozen=True)
 class Move:
-    """What one correction did to the subspace of all rows.
-
-    Attributes
-    ----------
-    correction : str
-        The correction.
-    strength : float
-        Its strength.
-    angle : float
-        Largest principal angle, in degrees, to the subspace before it.
-    gain : float
-        Part of PCA's held-out risk that it and those before it remove; NaN where they were not compared.
-    changes : ndarray of shape (n_features,)
-        How far the weights of each column moved, after the components are turned to fit those before.
-    """
+    """What one correction did to the subspace of all rows."""
 
     correction: str
     strength: float
-    angle: float
-    gain: float
-    changes: Array
+    angle: float  # largest principal angle, in degrees, to the subspace before it
+    gain: float  # of it and those before it; NaN where they were not compared
+    changes: Array  # how far the weights of each column moved, after rotating to match those before
 
     def most_moved(self, names: Sequence[str], count: int = 4) -> list[str]:
         """Return the names of the columns that moved most."""
@@ -121,7 +107,7 @@ class Findings:
         search = self.search
         return recommend(
             Evidence(
-                said=search.verdict,
+                verdict=search.verdict,
                 is_pca=self.is_pca,
                 turn=self.angles[0],
                 gain=search.gain,

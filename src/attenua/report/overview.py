@@ -12,6 +12,9 @@ from attenua._data.namespace import to_host
 from attenua.report.charts import Chart, numbers, series, short, xy
 
 Array = NDArray[np.float64]
+# What colours the rows: its name, and either the values on a scale, or labels and the code of each row, which
+# is the place of its label or -1 for all others.
+Colour = dict[str, Any]
 
 # Points that are drawn, and values that a file on the page may hold (about 3 MB).
 MOST_POINTS, MOST_VALUES = 3000, 300_000
@@ -25,50 +28,16 @@ _MISSING = ("nan", "NaN", "None", "<NA>", "NaT")
 
 
 @dataclass(frozen=True)
-class Labels:
-    """A colour for each label; the code of a row is the place of its label, -1 for all others."""
-
-    name: str
-    labels: list[str]
-    codes: NDArray[np.intp]
-    others: str
-
-
-@dataclass(frozen=True)
-class Scale:
-    """A colour on a scale for each row; none where the value is not finite."""
-
-    name: str
-    values: Array
-
-
-@dataclass(frozen=True)
 class Overview:
-    """Scores, loadings and explained variance of a fit.
+    """Scores, loadings and explained variance of a fit."""
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n_samples, n_components)
-        As ``transform`` gives them.
-    loadings : ndarray of shape (n_features, n_components)
-        As ``loadings_`` gives them.
-    ratio, pca_ratio : ndarray of shape (n_components,)
-        Part of the variance that each component explains, of the fit and of PCA.
-    row_names : list of str or None
-        Names of the rows.
-    colour : Labels, Scale or None
-        What colours the points.
-    drawn : ndarray of int
-        The rows that are drawn, in order.
-    """
-
-    scores: Array
-    loadings: Array
-    ratio: Array
-    pca_ratio: Array
+    scores: Array  # (n_samples, n_components), as transform gives them
+    loadings: Array  # (n_features, n_components)
+    ratio: Array  # part of the variance that each component explains
+    pca_ratio: Array  # the same of PCA
     row_names: list[str] | None
-    colour: Labels | Scale | None
-    drawn: NDArray[np.intp]
+    colour: Colour | None
+    drawn: NDArray[np.intp]  # the rows that are drawn, in order
 
     @property
     def scores_fit(self) -> bool:
@@ -86,9 +55,9 @@ def find_overview(
     X: Any,
     pca_ratio: Array,
     *,
-    row_names: ArrayLike | None = None,
-    colour: Labels | Scale | None = None,
-    random_state: int = 0,
+    row_names: ArrayLike | None,
+    colour: Colour | None,
+    random_state: int,
 ) -> Overview:
     """Compute what every user of PCA looks at, of a fitted estimator and its rows."""
     with warnings.catch_warnings():
@@ -120,8 +89,8 @@ def one_per_row(values: ArrayLike, n: int, name: str) -> NDArray[Any]:
 
 def colour_of(
     colour_by: ArrayLike | None, colour_name: str | None, groups: ArrayLike | None, n: int
-) -> Labels | Scale | None:
-    """Return the colours of the rows: by what was asked for, else by group, else none.
+) -> Colour | None:
+    """Return the colours of the rows: by `colour_by`, else by group, else none.
 
     Texts and a few whole numbers are labels; other numbers are a scale.
     """
@@ -131,7 +100,7 @@ def colour_of(
     name = str(colour_name or getattr(colour_by, "name", None) or "colour")
     if values.dtype.kind not in "iuf" or _are_few_whole(values):
         return _labels(values, name)
-    return Scale(name, values.astype(float))
+    return {"name": name, "values": values.astype(float)}
 
 
 def _are_few_whole(values: NDArray[Any]) -> bool:
@@ -139,7 +108,7 @@ def _are_few_whole(values: NDArray[Any]) -> bool:
     return len(found) <= MOST_LABELS and bool((found == np.round(found)).all())
 
 
-def _labels(values: NDArray[Any], name: str) -> Labels:
+def _labels(values: NDArray[Any], name: str) -> Colour:
     """Return labels in order, the most frequent of them where there are many."""
     if values.dtype.kind == "f" and _are_few_whole(values):
         texts = [f"{value:.0f}" for value in values]
@@ -152,7 +121,8 @@ def _labels(values: NDArray[Any], name: str) -> Labels:
     places = {text: place for place, text in enumerate(kept)}
     rest = len(counts) - len(kept)
     others = " or ".join([f"{rest} others"] * (rest > 0) + ["missing"] * (sum(counts.values()) < len(texts)))
-    return Labels(name, kept, np.array([places.get(text, -1) for text in texts]), others)
+    codes = np.array([places.get(text, -1) for text in texts])
+    return {"name": name, "labels": kept, "codes": codes, "others": others}
 
 
 def _is_number(text: str) -> bool:
@@ -196,7 +166,7 @@ def scores_chart(found: Overview) -> Chart:
     which = "All rows" if shown == n else f"{shown:,} of the {n:,} rows, drawn at random,"
     summary = f"{which} in the components of this fit; similar rows lie close together."
     if found.colour is not None:
-        summary += f" Coloured by {found.colour.name}."
+        summary += f" Coloured by {found.colour['name']}."
     if _has_arrows(found):
         summary += " Arrows are the loadings of the columns, on a scale of their own."
     names = found.row_names or [f"row {row + 1}" for row in range(n)]
@@ -220,12 +190,19 @@ def scores_table(found: Overview, names: list[str]) -> dict[str, Any]:
         "rows": (kept + 1).tolist(),
         "drawn": np.searchsorted(kept, found.drawn).tolist(),
         "names": None if found.row_names is None else [found.row_names[row] for row in kept],
-        "colour": _colour(found.colour, kept),
+        "colour": found.colour and _of_rows(found.colour, kept),
         "arrows": None,
     }
     if _has_arrows(found):
         table["arrows"] = {"names": names, "values": [numbers(column) for column in found.loadings.T]}
     return table
+
+
+def _of_rows(colour: Colour, kept: Any) -> Colour:
+    """Return the colours of some rows, as JSON can hold them."""
+    if "values" in colour:
+        return colour | {"values": numbers(colour["values"][kept])}
+    return colour | {"codes": colour["codes"][kept].tolist()}
 
 
 def _has_arrows(found: Overview) -> bool:
@@ -239,17 +216,4 @@ def loadings_table(found: Overview, names: list[str]) -> dict[str, Any]:
         "columns": _component_names(found),
         "names": names,
         "values": [numbers(column, _FIGURES) for column in found.loadings.T],
-    }
-
-
-def _colour(colour: Labels | Scale | None, kept: Any) -> dict[str, Any] | None:
-    if colour is None:
-        return None
-    if isinstance(colour, Scale):
-        return {"name": colour.name, "values": numbers(colour.values[kept])}
-    return {
-        "name": colour.name,
-        "labels": colour.labels,
-        "codes": colour.codes[kept].tolist(),
-        "others": colour.others,
     }

@@ -1,4 +1,4 @@
-"""The page itself: findings and charts put in a template that lets nothing out and nothing run."""
+"""The page itself: findings and charts in a template that loads nothing and runs only its own script."""
 
 import base64
 import hashlib
@@ -19,13 +19,7 @@ from numpy.typing import ArrayLike
 import attenua
 from attenua._correct.registry import CORRECTIONS
 from attenua._data.checks import checked_count
-from attenua._estimate.words import (
-    capitalised,
-    counted,
-    outcome_of_step,
-    spoken,
-    strengths_in_words,
-)
+from attenua._estimate.words import capitalised, counted, outcome_of_step, spoken, strengths_in_words
 from attenua._extras import how_to_install
 from attenua._files import write_all_whole
 from attenua.report.charts import all_charts, percent, short
@@ -125,7 +119,7 @@ def report(
     Report
         The page, which a notebook shows.
     """
-    # What is wrong is said before the work.
+    # Errors come before the work.
     environment = _environment()
     checked_count(random_state, "random_state", least=0)
     if path is not None:
@@ -140,20 +134,15 @@ def report(
             colour=colour_of(colour_by, colour_name, groups, found.n_rows),
             random_state=random_state,
         )
-    about_rows = {
-        "groups": groups,
-        "colour_by": colour_by,
-        "colour_name": colour_name,
-        "row_names": row_names,
-    }
-    given = [argument for argument, value in about_rows.items() if value is not None]
+    about_rows = ("groups", groups), ("colour_by", colour_by), ("colour_name", colour_name)
+    given = [name for name, value in (*about_rows, ("row_names", row_names)) if value is not None]
     neighbours = getattr(estimator, "neighbours", None)
     page = environment.get_template("page.html").render(
         found=found,
         search=found.search,
         answer=found.recommendation,
         overview=overview,
-        correction_words=CORRECTIONS,
+        corrections=CORRECTIONS,
         pictures=pictures_of(found, image_shape_of(image_shape, found.names, neighbours)),
         source=source,
         settings=_settings(estimator, found),
@@ -162,7 +151,7 @@ def report(
         **_drawn(found, overview, in_order=isinstance(neighbours, str)),
         **_script_and_style(),
     )
-    # A name may hold half of a surrogate pair, as names of files do that are not UTF-8; no file can hold it.
+    # File names that are not UTF-8 contain halves of surrogate pairs, which UTF-8 cannot encode.
     result = Report(page.encode(errors="replace").decode())
     if path is not None:
         result.save(path, force=force)
@@ -199,9 +188,8 @@ def _environment() -> Any:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, loader=FunctionLoader(_asset)
     )
-    filters = (short, percent, counted, spoken, capitalised)
-    environment.filters |= {some.__name__: some for some in filters}
-    environment.filters |= {"in_words": strengths_in_words, "outcome": outcome_of_step}
+    filters = {some.__name__: some for some in (short, percent, counted, spoken, capitalised)}
+    environment.filters |= filters | {"in_words": strengths_in_words, "outcome": outcome_of_step}
     return environment
 
 
@@ -228,27 +216,20 @@ def _asset(name: str) -> str:
 
 
 def _settings(estimator: Any, found: Findings) -> list[tuple[str, str]]:
-    shown = {key: _brief(value) for key, value in _parameters(estimator).items()}
+    texts = {key: repr(value) for key, value in _parameters(estimator).items()}
     return [
         ("estimator", type(estimator).__name__),
-        *shown.items(),
+        *((key, text if len(text) <= 200 else text[:200] + " ...") for key, text in texts.items()),
         ("rows", f"{found.n_rows:,}" + (", in groups" if found.grouped else "")),
         ("columns", f"{len(found.names):,}"),
         ("held-out parts", str(found.search.n_splits)),
     ]
 
 
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else text[:200] + " ..."
-
-
 def _versions() -> list[tuple[str, str]]:
+    libraries = {"attenua": attenua, "numpy": np, "scipy": scipy, "scikit-learn": sklearn}
     return [
-        ("attenua", attenua.__version__),
-        ("numpy", np.__version__),
-        ("scipy", scipy.__version__),
-        ("scikit-learn", sklearn.__version__),
+        *((name, library.__version__) for name, library in libraries.items()),
         ("Python", platform.python_version()),
         ("system", f"{platform.system()} {platform.machine()}"),
     ]

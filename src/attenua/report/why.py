@@ -1,4 +1,4 @@
-"""Why attenuation helps or not: what it pays, what it does to the spectrum, and what the theory expects."""
+"""Why attenuation helps or not: what it costs, what it does to the spectrum, what the theory expects."""
 
 import warnings
 from dataclasses import dataclass
@@ -17,36 +17,22 @@ from attenua.theory.plugin import plug_in_report
 
 Array = NDArray[np.float64]
 
-# The theory costs about p^3 for every strength and bootstrap sample: beyond these numbers of columns the
-# page goes without a band, and then without the theory.
+# The theory takes about p^3 operations for every strength and bootstrap sample. With more columns than these
+# the page has no band, and then no theory.
 MOST_COLUMNS_BAND, MOST_COLUMNS_THEORY = 128, 400
 
 
 @dataclass(frozen=True)
 class Why:
-    """What attenuation of a strength does, and what it pays.
-
-    Attributes
-    ----------
-    alpha : float
-        The strength.
-    before, after : ndarray
-        Leading eigenvalues of S and of the attenuated matrix, some beyond the cut.
-    leakage : Leakage
-        What attenuation pays.
-    gap : float
-        The eigengap that resists it.
-    theory, theory_note : PlugInReport or None, str
-        What the theory expects, and what is missing there.
-    """
+    """What attenuation of a strength does, and what it costs."""
 
     alpha: float
-    before: Array
-    after: Array
+    before: Array  # leading eigenvalues of S, some beyond the cut
+    after: Array  # the same of the attenuated matrix
     leakage: "Leakage"
-    gap: float
+    gap: float  # the eigengap that resists the leakage
     theory: PlugInReport | None
-    theory_note: str
+    theory_note: str  # what is missing in the theory, and why
 
 
 def find_why(estimator: Any, X: Any, moments: Moments, alpha: float, step: Step, random_state: int) -> Why:
@@ -84,51 +70,33 @@ def _theory(
     if labels is not None:
         return None, "The theory covers attenuation of single variances, not of groups of columns."
     if p > MOST_COLUMNS_THEORY:
-        return None, (
-            f"Left out: with {p:,} columns the computation would take too long; it is made up to "
-            f"{MOST_COLUMNS_THEORY}."
-        )
+        too_many = f"Left out: with {p:,} columns it would take too long; the limit is {MOST_COLUMNS_THEORY}."
+        return None, too_many
     if rank >= p or n - 1 <= rank:
         return None, "The theory needs fewer components than columns, and more rows than components."
     samples = 0 if p > MOST_COLUMNS_BAND else 40 if p <= 64 else 20
     dense = X.toarray() if sp.issparse(X) else X
-    with warnings.catch_warnings(record=True):
-        warnings.simplefilter("always")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         try:
             report = plug_in_report(
-                dense,
-                rank,
-                alphas=alphas,
-                n_bootstrap=samples,
-                random_state=random_state,
+                dense, rank, alphas=alphas, n_bootstrap=samples, random_state=random_state
             )
         except ValueError as error:
             return None, f"The theory does not apply to these data: {error}"
-    note = "" if samples else (
-        f"Without a band: with {p} columns its bootstrap would take too long; it is made up to "
-        f"{MOST_COLUMNS_BAND}."
-    )  # fmt: skip
-    return report, note
+    no_band = (
+        f"No band: with {p} columns its bootstrap would take too long; the limit is {MOST_COLUMNS_BAND}."
+    )
+    return report, "" if samples else no_band
 
 
 @dataclass(frozen=True)
 class Leakage:
-    r"""The coupling :math:`L = P^\perp \mathcal D P` that attenuation adds, and who causes it.
+    r"""The coupling :math:`L = P^\perp \mathcal D P` that attenuation adds, and the columns that cause it."""
 
-    Attributes
-    ----------
-    size : float
-        Frobenius norm of :math:`L`, in the unit of the variances.
-    shares : ndarray of shape (n_features,)
-        What each coordinate contributes to :math:`\|L\|_F^2`; they add up to 1. A negative share works
-        against the others. Zeros where there is no leakage.
-    inside : ndarray of shape (n_features,)
-        :math:`P_{ii}`, the part of each coordinate axis that lies in the subspace.
-    """
-
-    size: float
-    shares: Array
-    inside: Array
+    size: float  # Frobenius norm of L, in the unit of the variances
+    shares: Array  # of each column in the squared norm; a negative share works against the others
+    inside: Array  # P_ii, the part of each coordinate axis that lies in the subspace
 
 
 def leakage(moments: Moments, basis: Array, labels: NDArray[np.intp] | None = None) -> Leakage:

@@ -9,7 +9,6 @@ from attenua.theory.balanced import (
     moment_constants,
 )
 from attenua.theory.corrected_map import CorrectionMap, SmoothCorrection
-from attenua.theory.expansion import RiskExpansion, SampleAnatomy, dissect_sample, expand_risk
 from attenua.theory.expectations import Expectation, Expectations
 from attenua.theory.geometry import default_strengths
 from attenua.theory.laws import (
@@ -44,18 +43,14 @@ __all__ = [
     "PairMoments",
     "PlugInReport",
     "Population",
-    "RiskExpansion",
     "RowNoise",
     "Rows",
-    "SampleAnatomy",
     "SmoothCorrection",
     "Strengths",
     "StudentT",
     "default_strengths",
-    "dissect_sample",
     "draw_batches",
     "draw_rows",
-    "expand_risk",
     "flat_spike_ratio",
     "moment_constants",
     "plug_in_report",

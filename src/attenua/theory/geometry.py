@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
 from attenua._correct.columns import column_labels, column_smoother
-from attenua._correct.registry import Strengths
+from attenua._correct.registry import NAMED_ALPHAS, Strengths
 from attenua.theory._checks import (
     INPUT_TOLERANCE,
     PRESERVATION_TOLERANCE,
@@ -51,11 +51,11 @@ def default_strengths(path: str = "direct") -> Array:
     >>> len(default_strengths()), float(default_strengths("mask").max())
     (22, 0.49)
     """
-    grid = np.sort(np.append(np.arange(21) / 20, 0.49))
-    return grid[grid < 0.5] if upper_end(path) == 0.5 else grid
+    upper_end(path)
+    return NAMED_ALPHAS[path].copy()
 
 
-class AttenuationPath:
+class CovariancePath:
     r"""The matrices :math:`T_t = \Sigma - t D` of a covariance :math:`\Sigma`, split at one rank."""
 
     def __init__(self, covariance: Array, n_components: int) -> None:
@@ -169,7 +169,7 @@ class Geometry:
         self.unit = float(np.ldexp(1.0, np.frexp(np.abs(self.covariance).max())[1]))
         self.scaled = self.covariance / self.unit
         self.cutoff = cut(self.scaled, self.n_components)
-        self.path = AttenuationPath(self.scaled, self.n_components)
+        self.path = CovariancePath(self.scaled, self.n_components)
         self._smoother = column_smoother(neighbours, self.n_features)
         self._labels = column_labels(feature_groups, self.n_features)
         self._row_pairs = bool(row_pairs)

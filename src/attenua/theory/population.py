@@ -75,7 +75,7 @@ class Population(Geometry):
         A power of two near the largest entry of the covariance. All computing happens on
         ``scaled = covariance / unit``, so that squares of covariances neither overflow nor vanish; a power of
         two changes no digit.
-    scaled, cutoff, path : ndarray, Cutoff, AttenuationPath
+    scaled, cutoff, path : ndarray, Cutoff, CovariancePath
         That matrix, its eigendecomposition split at the rank, and the paper's path of attenuation.
 
     Notes

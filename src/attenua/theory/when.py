@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, Strengths
 from attenua._data.checks import checked_random
-from attenua._data.reweighting import FEW_ROWS
+from attenua._data.reweighting import MOST_PAIRED_ROWS
 from attenua.theory._checks import INPUT_TOLERANCE, as_rank, as_rows, as_sample_size
 from attenua.theory.cutoff import Array, threads_for
 from attenua.theory.expectations import Expectation, Expectations
@@ -131,7 +131,7 @@ def when(
         raise ValueError('law="sample" needs a sample: give its rows, and no n.')
     n = as_sample_size(n)
     law = tail_law(rows) if estimates_tails else as_law("gaussian" if law is None else law)
-    row_pairs = n <= FEW_ROWS and law.can_temper_rows(row_pairs=True)
+    row_pairs = n <= MOST_PAIRED_ROWS and law.can_temper_rows(row_pairs=True)
     options = {"neighbours": neighbours, "feature_groups": feature_groups, "row_pairs": row_pairs}
     if is_sample:
         population = _estimated(rows, n_components, n, options)
@@ -178,7 +178,8 @@ def _grids(population: Population, law: Law, corrections: Any) -> dict[str, Arra
     grids = population._offered(corrections, law)
     if not grids:
         raise ValueError("corrections must name at least one correction.")
-    grids = {name: grids[name] for name in sorted(grids, key=ORDER.index)}
+    ordered = [name for name in ORDER if name in grids] + [name for name in grids if name not in ORDER]
+    grids = {name: grids[name] for name in ordered}
     if isinstance(corrections, Mapping):
         return {name: np.array(grid) for name, grid in grids.items()}
     # Row tempering has no bias of its own, so that fewer strengths are enough.

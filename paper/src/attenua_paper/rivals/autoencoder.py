@@ -319,7 +319,7 @@ class AsymmetricAutoencoder(LinearAutoencoder):
     mean_ : ndarray of shape (n_features,)
         Mean of the fitted rows.
     n_components_, n_samples_, n_features_in_, feature_names_in_
-        As in :class:`attenua.AttenuatedPCA`.
+        As in :class:`attenua.CorrectedPCACV`.
 
     Notes
     -----

@@ -55,9 +55,9 @@ class CorrelationPCA(RuleTransformer):
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal rows that span the subspace, ordered by explained variance.
     mean_, explained_variance_, explained_variance_ratio_, singular_values_, noise_variance_
-        As in :class:`attenua.AttenuatedPCA`.
+        As in :class:`attenua.CorrectedPCACV`.
     n_components_, n_samples_, n_features_in_, feature_names_in_
-        As in :class:`attenua.AttenuatedPCA`.
+        As in :class:`attenua.CorrectedPCACV`.
 
     Notes
     -----

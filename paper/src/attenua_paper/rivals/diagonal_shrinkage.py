@@ -136,9 +136,9 @@ class DiagonalShrinkagePCA(SubspaceTransformer):
     intensity_ : float
         The intensity used.
     components_, mean_, explained_variance_, explained_variance_ratio_, singular_values_, noise_variance_
-        As in :class:`attenua.AttenuatedPCA`.
+        As in :class:`attenua.CorrectedPCACV`.
     n_components_, n_samples_, n_features_in_, feature_names_in_
-        As in :class:`attenua.AttenuatedPCA`.
+        As in :class:`attenua.CorrectedPCACV`.
 
     References
     ----------

@@ -77,9 +77,9 @@ class FactorAnalysisPCA(RuleTransformer):
     converged_ : bool
         Whether `tol` was reached before the cap; if not, a ``ConvergenceWarning`` was given.
     components_, mean_, explained_variance_, explained_variance_ratio_, singular_values_, noise_variance_
-        As in :class:`attenua.AttenuatedPCA`.
+        As in :class:`attenua.CorrectedPCACV`.
     n_components_, n_samples_, n_features_in_, feature_names_in_
-        As in :class:`attenua.AttenuatedPCA`.
+        As in :class:`attenua.CorrectedPCACV`.
 
     Notes
     -----

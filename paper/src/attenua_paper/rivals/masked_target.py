@@ -144,9 +144,9 @@ class MaskedTargetPCA(RuleTransformer):
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal rows that span the subspace, ordered by explained variance.
     mean_, explained_variance_, explained_variance_ratio_, singular_values_, noise_variance_
-        As in :class:`attenua.AttenuatedPCA`.
+        As in :class:`attenua.CorrectedPCACV`.
     n_components_, n_samples_, n_features_in_, feature_names_in_
-        As in :class:`attenua.AttenuatedPCA`.
+        As in :class:`attenua.CorrectedPCACV`.
 
     See Also
     --------
@@ -233,9 +233,9 @@ class MaskedTargetPCACV(CrossValidated):
     start_, n_iter_, converged_
         Of the final fit, as in :class:`MaskedTargetPCA`.
     components_, mean_, explained_variance_, explained_variance_ratio_, singular_values_, noise_variance_
-        As in :class:`attenua.AttenuatedPCA`.
+        As in :class:`attenua.CorrectedPCACV`.
     n_components_, n_samples_, n_features_in_, feature_names_in_
-        As in :class:`attenua.AttenuatedPCA`.
+        As in :class:`attenua.CorrectedPCACV`.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""The paper's theory of masks, masked targets and linear autoencoders, and of a choice by validation rows."""
+"""The paper's theory beyond attenuation: masks, autoencoders, expansions, and a choice by validation rows."""
 
 from attenua_paper.theory.fallback import FallbackCertificate, fallback_certificate
 from attenua_paper.theory.linear_autoencoders import (
@@ -18,14 +18,19 @@ from attenua_paper.theory.masked_target_risk import (
     normalised_target_loss,
     two_coordinate_solution,
 )
+from attenua_paper.theory.risk_expansion import RiskExpansion, SampleAnatomy, dissect_sample, expand_risk
 
 __all__ = [
     "FallbackCertificate",
     "MaskedTarget",
+    "RiskExpansion",
+    "SampleAnatomy",
     "TwoCoordinateSolution",
     "asymmetric_map",
     "balanced_gains",
     "balanced_map_excess_risk",
+    "dissect_sample",
+    "expand_risk",
     "fallback_certificate",
     "full_output_loss",
     "map_excess_risk",

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from attenua._correct.attenuation import attenuated_matrix
 from attenua._correct.columns import column_labels
 from attenua._data.checks import real_numbers
-from attenua._estimate.options import FeatureGroups
+from attenua._estimate.parameter_types import FeatureGroups
 from attenua.masks import alpha_from_mask_rate
 
 

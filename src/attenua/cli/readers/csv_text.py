@@ -42,7 +42,11 @@ class CsvSource(Source):
 
     def __init__(self, content: bytes, source: str, options: CsvOptions):
         self.source, self._content = source, content
-        self._check_text()
+        try:
+            content.decode()
+        except UnicodeDecodeError as error:
+            line = content[: error.start].count(b"\n") + 1
+            raise TableError(f"{source}: line {line} is not UTF-8 text; save the file as UTF-8.") from None
         with needing(source, "CSV files", "pyarrow", "cli"):
             import pyarrow  # noqa: F401
         try:
@@ -52,15 +56,6 @@ class CsvSource(Source):
         if form is None:
             raise TableError(f"{source} is empty.")
         self._form, self.names, self.n_columns, self.notes = form, form.names, form.width, form.notes
-
-    def _check_text(self) -> None:
-        try:
-            self._content.decode()
-        except UnicodeDecodeError as error:
-            line = self._content[: error.start].count(b"\n") + 1
-            raise TableError(
-                f"{self.source}: line {line} is not UTF-8 text; save the file as UTF-8."
-            ) from None
 
     def _lines(self) -> Iterator[str]:
         return iter(io.TextIOWrapper(io.BytesIO(self._content), encoding="utf-8-sig", newline=""))

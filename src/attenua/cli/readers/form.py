@@ -30,21 +30,11 @@ _NEARLY_ALL = 0.9
 
 @dataclass(frozen=True)
 class CsvOptions:
-    """What the user has said about a text; None is guessed.
+    """What the user said about a text; None is guessed."""
 
-    Attributes
-    ----------
-    header : bool or None
-        Whether the first row is a header.
-    decimal : str or None
-        ``"."`` or ``","``.
-    names : sequence of str or None
-        Column names to expect in a header.
-    """
-
-    header: bool | None = None
-    decimal: str | None = None
-    names: Sequence[str] | None = None
+    header: bool | None = None  # whether the first row is a header
+    decimal: str | None = None  # "." or ","
+    names: Sequence[str] | None = None  # column names to expect in a header
 
 
 @dataclass(frozen=True)
@@ -156,9 +146,8 @@ def _find_header(rows: list[list[str]], decimal: str) -> tuple[bool, str | None]
     start = 0 if numeric[0] else 1
     if start and first[0].strip() == "" and counts_rows(row[0] for row in below):
         return True, None
-    return _judge_numbers(
-        first[start:], row[start:], _numbers([row[start:] for row in below], decimal), decimal
-    )
+    numbers = _numbers([row[start:] for row in below], decimal)
+    return _judge_numbers(first[start:], row[start:], numbers, decimal)
 
 
 def _start_of(cells: Sequence[str]) -> str:
@@ -167,12 +156,11 @@ def _start_of(cells: Sequence[str]) -> str:
 
 def _numbers(rows: list[list[str]], decimal: str) -> NDArray[np.float64]:
     """Return cells as numbers, NaN where a cell is not a number."""
-    return np.array(
-        [
-            [float(cell.replace(decimal, ".")) if is_number(cell, decimal) else np.nan for cell in row]
-            for row in rows
-        ]
-    )
+
+    def number(cell: str) -> float:
+        return float(cell.replace(decimal, ".")) if is_number(cell, decimal) else np.nan
+
+    return np.array([[number(cell) for cell in row] for row in rows])
 
 
 # Numbers near the limits of float64 are not an axis, even if their differences overflow.
@@ -202,9 +190,8 @@ def _differs(row: NDArray[np.float64], below: NDArray[np.float64], *, surely_alo
     """Return whether the row cannot be one of those below; less is needed if only this row is monotone."""
     if row.size < _LEAST_EVEN:
         return False
-    if surely_alone and (_of_another_kind(row, below) or _beyond_all(row, below)):
-        return True
-    return _far_from(row, below)
+    beyond_all = row.max() > np.nanmax(below) or row.min() < np.nanmin(below)
+    return (surely_alone and (beyond_all or _of_another_kind(row, below))) or _far_from(row, below)
 
 
 def _is_monotone(row: NDArray[np.float64]) -> bool:
@@ -251,11 +238,6 @@ def _far_from(row: NDArray[np.float64], below: NDArray[np.float64]) -> bool:
     width = np.maximum(high - low, np.median(high - low))
     distance = np.maximum(low - row, row - high)
     return bool((width > 0).any() and np.mean(distance > width) >= _NEARLY_ALL)
-
-
-def _beyond_all(row: NDArray[np.float64], below: NDArray[np.float64]) -> bool:
-    """Return whether the row leaves the range of all columns together."""
-    return bool(row.max() > np.nanmax(below) or row.min() < np.nanmin(below))
 
 
 def _of_another_kind(row: NDArray[np.float64], below: NDArray[np.float64]) -> bool:

@@ -18,7 +18,7 @@ from attenua.cli.readers.source import (
     NOT_NUMBERS,
     Source,
     TableError,
-    listed,
+    first_names,
     needing,
     refuse_too_large,
     refusing,
@@ -32,7 +32,7 @@ _EXCEL = ".xlsx"
 def open_source(path: str | Path, options: CsvOptions, sheet: str | None) -> Source:
     """Open a file, or standard input for ``-``."""
     if str(path) == "-":
-        _refuse_given("standard input", "an Excel file", {"--sheet": sheet})
+        _refuse_given("standard input", "--sheet", sheet, "an Excel file")
         stream = sys.stdin.buffer if sys.stdin is not None else io.BytesIO()
         return CsvSource(read_text(stream, "standard input"), "standard input", options)
     path = Path(path)
@@ -48,12 +48,11 @@ def open_source(path: str | Path, options: CsvOptions, sheet: str | None) -> Sou
 
 def _open(path: Path, source: str, options: CsvOptions, sheet: str | None) -> Source:
     ending = path.suffix.lower()
-    packed = ending in UNPACKERS
     if ending == _EXCEL:
-        _refuse_given(source, "a CSV file", {"--decimal": options.decimal})
+        _refuse_given(source, "--decimal", options.decimal, "a CSV file")
         return CsvSource(sheet_as_csv(path, source, sheet), source, replace(options, decimal="."))
-    _refuse_given(source, "an Excel file", {"--sheet": sheet})
-    if packed and Path(path.stem).suffix.lower() in _TEXTS:
+    _refuse_given(source, "--sheet", sheet, "an Excel file")
+    if ending in UNPACKERS and Path(path.stem).suffix.lower() in _TEXTS:
         return CsvSource(unpack_text(path, source), source, options)
     if ending in _TEXTS:
         with path.open("rb") as stream:
@@ -64,16 +63,15 @@ def _open(path: Path, source: str, options: CsvOptions, sheet: str | None) -> So
             f"{', '.join([*_TEXTS, _EXCEL, *_OPENERS])}, and text compressed as "
             f"{', '.join(_TEXTS[0] + ending for ending in UNPACKERS)}."
         )
-    _refuse_given(source, "a CSV file", {"--decimal": options.decimal})
+    _refuse_given(source, "--decimal", options.decimal, "a CSV file")
     header = "--header" if options.header else "--no-header"
-    _refuse_given(source, "a CSV or Excel file", {header: options.header})
+    _refuse_given(source, header, options.header, "a CSV or Excel file")
     return _OPENERS[ending](path, source)
 
 
-def _refuse_given(source: str, needed: str, options: dict[str, Any]) -> None:
-    for option, value in options.items():
-        if value is not None:
-            raise TableError(f"{source}: {option} needs {needed}.")
+def _refuse_given(source: str, option: str, value: Any, needed: str) -> None:
+    if value is not None:
+        raise TableError(f"{source}: {option} needs {needed}.")
 
 
 class MatrixSource(Source):
@@ -136,7 +134,7 @@ def _open_npz(path: Path, source: str) -> MatrixSource:
         # Only headers are read to find the matrix, so that nothing else is unpacked.
         matrices = [name for name in (["X"] if "X" in names else names) if _is_matrix(archive.zip, name)]
         if len(matrices) != 1:
-            found = listed(names) or "nothing"
+            found = first_names(names) or "nothing"
             raise TableError(f"{source} must hold one matrix, or one called X; it holds {found}.")
         refuse_too_large(source, archive.zip.getinfo(f"{matrices[0]}.npy").file_size)
         return MatrixSource(archive[matrices[0]], source)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from attenua.cli.readers.form import MISSING, counts_rows
-from attenua.cli.readers.source import Source, TableError, listed
+from attenua.cli.readers.source import Source, TableError, first_names
 
 _NAMES_OF_IDS = re.compile(
     r"(.*[_ .-])?(id|ids|index|idx|sample|sampleid|subject|row|rowid|rownames|record|obs|number|no|nr)",
@@ -96,7 +96,7 @@ def refuse_same_names(source: Source, positions: list[int]) -> None:
 def _describe_columns(source: Source) -> str:
     if source.names is None:
         return f"it has {source.n_columns} columns without names, 1 to {source.n_columns}"
-    return f"its columns are {listed(source.names)}"
+    return f"its columns are {first_names(source.names)}"
 
 
 class Labels(NamedTuple):
@@ -168,10 +168,8 @@ def first_column_of_labels(source: Source) -> tuple[Any, str] | None:
         return None
     labels = source.labels(0)
     if counts_rows(labels):
-        return (
-            None,
-            "the first column has no name and counts the rows, so it is dropped (--columns keeps it).",
-        )
+        note = "the first column has no name and counts the rows, so it is dropped (--columns keeps it)."
+        return None, note
     if any(_is_text(label) for label in labels):
         return labels, "the first column has no name and holds text, so it is used as row names."
     return None
@@ -195,10 +193,9 @@ def suspected_id(source: Source, X: Any, positions: list[int]) -> str | None:
     found = [place for place in whole if _looks_like_id(source, X[:, place], positions[place])]
     if len(found) != 1:
         return None
-    called = source.called(positions[found[0]])
     return (
-        f"{called} is used as numbers but looks like an ID; use --id-column to take it as row names, or "
-        "--drop to leave it out."
+        f"{source.called(positions[found[0]])} is used as numbers but looks like an ID; use --id-column to "
+        "take it as row names, or --drop to leave it out."
     )
 
 

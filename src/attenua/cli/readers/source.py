@@ -28,36 +28,16 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of numbers, with labels and names from the file.
+    """Rows of numbers, with labels and names from the file."""
 
-    Attributes
-    ----------
-    X : ndarray or csr matrix of shape (n_rows, n_columns)
-        The numbers, all finite.
-    names : list of str or None
-        Names of the columns, if the file has them.
-    groups : ndarray of shape (n_rows,) or None
-        Group labels of the rows.
-    source : str
-        Name of the file, for messages.
-    ids : ndarray of str of shape (n_rows,) or None
-        Names of the rows.
-    id_name : str
-        Heading of the column of row names.
-    colours : ndarray of shape (n_rows,) or None
-        Numbers or texts to colour the rows by; NaN or an empty text if missing.
-    notes : tuple of str
-        What was assumed about the file, in sentences.
-    """
-
-    X: Any
-    names: list[str] | None
-    groups: NDArray[Any] | None
-    source: str
-    ids: NDArray[Any] | None = None
-    id_name: str = "id"
-    colours: NDArray[Any] | None = None
-    notes: tuple[str, ...] = ()
+    X: Any  # ndarray or csr matrix of finite numbers
+    names: list[str] | None  # of the columns, if the file has them
+    groups: NDArray[Any] | None  # group labels of the rows
+    source: str  # the file, for messages
+    ids: NDArray[Any] | None = None  # names of the rows
+    id_name: str = "id"  # heading of the column of row names
+    colours: NDArray[Any] | None = None  # numbers or texts; NaN or an empty text if missing
+    notes: tuple[str, ...] = ()  # what was assumed about the file, in sentences
 
 
 class Source(ABC):
@@ -106,7 +86,7 @@ def shortened(text: str) -> str:
     return repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
 
 
-def listed(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
     """Return the first names in quotes, and how many more there are."""
     return ", ".join(map(shortened, names[:8])) + f" and {len(names) - 8} more" * (len(names) > 8)
 

@@ -58,7 +58,7 @@ class Chart {
     this.full = [low - (low < 0 || !this.isRows ? room : 0), high + (high > 0 || !this.isRows ? room : 0)];
     this.range = this.full.slice();
     this.at = null;
-    // Where the pointer may stop: every place where a series that speaks has a value.
+    // Where the pointer may stop: every place where a series with values to show has one.
     this.stops = this.isRows ? this.view.rows.map((_, k) => k)
       : [...new Set(this.view.series.filter((s) => !s.quiet).flatMap((s) => s.x))].sort((a, b) => a - b);
     this.draw();

@@ -36,10 +36,10 @@ class Splitter(Protocol):
 
 
 Numbers: TypeAlias = Sequence[float] | NDArray[Any] | HasArray
-Correction: TypeAlias = Literal["attenuation", "tempering", "row_tempering", "damping", "smoothing"]
+CorrectionName: TypeAlias = Literal["attenuation", "tempering", "row_tempering", "damping", "smoothing"]
 
 Alphas: TypeAlias = Literal["direct", "mask"] | Numbers
-Corrections: TypeAlias = Literal["auto"] | Sequence[Correction] | Mapping[Correction, Numbers]
+Corrections: TypeAlias = Literal["auto"] | Sequence[CorrectionName] | Mapping[CorrectionName, Numbers]
 Neighbours: TypeAlias = Literal["line"] | Sequence[int] | NDArray[Any] | IsSparse | None
 FeatureGroups: TypeAlias = ArrayLike | Sequence[Sequence[int]] | None
 Folds: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]] | None

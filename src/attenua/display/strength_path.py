@@ -1,7 +1,7 @@
 """What changes along a path of strengths: loadings, the variance captured, and the angles to PCA."""
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,21 +50,12 @@ class AttenuationPathDisplay:
         Captured variance, in percent.
     """
 
-    def __init__(
-        self,
-        *,
-        alphas: Array,
-        loadings: Array,
-        captured: Array,
-        feature_names: list[str],
-    ) -> None:
+    def __init__(self, *, alphas: Array, loadings: Array, captured: Array, feature_names: list[str]) -> None:
         self.alphas, self.loadings = alphas, loadings
         self.captured, self.feature_names = captured, feature_names
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, *, ax: Any = None, **options: Any
-    ) -> "AttenuationPathDisplay":
+    def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None, **options: Any) -> Self:
         """Draw the path of a fitted estimator and the rows it was fitted to.
 
         Parameters
@@ -73,9 +64,7 @@ class AttenuationPathDisplay:
             Fitted.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows it was fitted to; a frame names its columns.
-        ax : matplotlib Axes or two of them, default=None
-            One subplot, which is divided, or two; a new figure by default.
-        **options
+        ax, **options
             As for `plot`.
         """
         names = getattr(estimator, "feature_names_in_", None)
@@ -84,7 +73,7 @@ class AttenuationPathDisplay:
     @classmethod
     def from_path(
         cls, path: AttenuationPath, *, feature_names: Any = None, ax: Any = None, **options: Any
-    ) -> "AttenuationPathDisplay":
+    ) -> Self:
         """Draw a path.
 
         Parameters
@@ -93,9 +82,7 @@ class AttenuationPathDisplay:
             From :func:`attenua.attenuation_path`.
         feature_names : sequence of str, optional
             Names of the columns; by default their numbers.
-        ax : matplotlib Axes or two of them, default=None
-            One subplot, which is divided, or two; a new figure by default.
-        **options
+        ax, **options
             As for `plot`.
         """
         p = path.components.shape[2]
@@ -120,29 +107,25 @@ class AttenuationPathDisplay:
         n_named: int = 6,
         ax: Any = None,
         **parameters: Any,
-    ) -> "AttenuationPathDisplay":
+    ) -> Self:
         """Compute the path of rows and draw it.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows; a frame names its columns.
-        n_components : int, float or None
+        n_components, **parameters
             As for :func:`attenua.attenuation_path`.
         feature_names : sequence of str, optional
             Names of the columns.
-        component, n_named
+        component, n_named, ax
             As for `plot`.
-        ax : matplotlib Axes or two of them, default=None
-            One subplot, which is divided, or two; a new figure by default.
-        **parameters
-            Of :func:`attenua.attenuation_path`.
         """
         names = getattr(X, "columns", None) if feature_names is None else feature_names
         path = attenuation_path(X, n_components, **parameters)
         return cls.from_path(path, feature_names=names, component=component, n_named=n_named, ax=ax)
 
-    def plot(self, ax: Any = None, *, component: int = 0, n_named: int = 6) -> "AttenuationPathDisplay":
+    def plot(self, ax: Any = None, *, component: int = 0, n_named: int = 6) -> Self:
         """Draw the path, and return this display with the artists as attributes.
 
         Parameters
@@ -162,14 +145,14 @@ class AttenuationPathDisplay:
         curves = self.loadings[:, component]
         named = np.argsort(-np.ptp(curves, axis=0), kind="stable")[:n_named]
         self.loading_lines_ = left.plot(self.alphas, curves, color="0.75", lw=0.8, zorder=2)
-        dashes = ("-", "--", "-.", ":")
         for rank, i in enumerate(named):
+            dashes = ("-", "--", "-.", ":")[rank // 4 % 4]
             self.loading_lines_[i].set(
-                color=SHADES[rank % 4], lw=2, ls=dashes[rank // 4 % 4], label=self.feature_names[i], zorder=3
+                color=SHADES[rank % 4], lw=2, ls=dashes, label=self.feature_names[i], zorder=3
             )
         left.axhline(0, color="0.6", lw=0.8, zorder=1)
         left.set_ylabel(f"loading on component {component + 1}")
-        # Lines are everywhere, so the names have a ground of their own.
+        # Lines run everywhere, so the legend has a background.
         handles = [self.loading_lines_[i] for i in named]
         left.legend(handles=handles, framealpha=0.9, edgecolor="none", fontsize="small")
         (self.captured_line_,) = right.plot(self.alphas, 100 * self.captured, color=ACCENT, lw=2.2)
@@ -216,9 +199,7 @@ class AnglesToPCADisplay:
         self.alphas, self.angles, self.alpha = alphas, angles, alpha
 
     @classmethod
-    def from_path(
-        cls, path: AttenuationPath, *, alpha: float | None = None, ax: Any = None
-    ) -> "AnglesToPCADisplay":
+    def from_path(cls, path: AttenuationPath, *, alpha: float | None = None, ax: Any = None) -> Self:
         """Draw the angles of a path.
 
         Parameters
@@ -227,32 +208,30 @@ class AnglesToPCADisplay:
             From :func:`attenua.attenuation_path`.
         alpha : float, optional
             A strength of the path to mark.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+        ax
+            As for `plot`.
         """
         return cls(alphas=path.alphas, angles=path.angles_to_pca(), alpha=alpha).plot(ax=ax)
 
     @classmethod
     def from_data(
         cls, X: Any, n_components: int | float | None = None, *, ax: Any = None, **parameters: Any
-    ) -> "AnglesToPCADisplay":
+    ) -> Self:
         """Compute the path of rows and draw its angles.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows.
-        n_components : int, float or None
+        n_components, **parameters
             As for :func:`attenua.attenuation_path`.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
-        **parameters
-            Of :func:`attenua.attenuation_path`.
+        ax
+            As for `plot`.
         """
         return cls.from_path(attenuation_path(X, n_components, **parameters), ax=ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None) -> "AnglesToPCADisplay":
+    def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None) -> Self:
         """Draw the angles for a fitted estimator and the rows it was fitted to, its strength marked.
 
         Parameters
@@ -261,12 +240,12 @@ class AnglesToPCADisplay:
             Fitted.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows it was fitted to.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
+        ax
+            As for `plot`.
         """
         return cls.from_path(path_of(estimator, X), alpha=strength_of(estimator), ax=ax)
 
-    def plot(self, ax: Any = None) -> "AnglesToPCADisplay":
+    def plot(self, ax: Any = None) -> Self:
         """Draw the angles, and return this display with the artists as attributes.
 
         Parameters

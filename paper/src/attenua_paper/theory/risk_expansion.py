@@ -92,7 +92,7 @@ def expand_risk(A: ArrayLike, B: ArrayLike, F: ArrayLike, n_components: int) -> 
     Examples
     --------
     >>> import numpy as np
-    >>> from attenua.theory import expand_risk
+    >>> from attenua_paper.theory import expand_risk
     >>> A = np.diag([3.0, 1.0])
     >>> F = 0.01 * np.array([[0.0, 1.0], [1.0, 0.0]])
     >>> expansion = expand_risk(A, A, F, n_components=1)
@@ -194,7 +194,8 @@ def dissect_sample(
     Examples
     --------
     >>> import numpy as np
-    >>> from attenua.theory import Population, dissect_sample, draw_rows
+    >>> from attenua.theory import Population, draw_rows
+    >>> from attenua_paper.theory import dissect_sample
     >>> population = Population(np.eye(4) + np.ones((4, 4)), n_components=1)
     >>> X = draw_rows(population.covariance, 500, random_state=0)
     >>> anatomy = dissect_sample(population, X, alpha=0.5)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from designs import balanced, leading_projector, moving, preserving, solve_sylvester_on_tangent
+from tests.theory.designs import balanced, leading_projector, moving, preserving, solve_sylvester_on_tangent
 
-from attenua.theory import Population, dissect_sample, draw_rows, expand_risk
+from attenua.theory import Population, draw_rows
 from attenua.theory.cutoff import cut
-from attenua.theory.expansion import gap_operator, solve_gap_operator
+from attenua_paper.theory import dissect_sample, expand_risk
+from attenua_paper.theory.risk_expansion import gap_operator, solve_gap_operator
 
 
 def perturbation(seed, p=5):
