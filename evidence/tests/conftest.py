@@ -11,6 +11,7 @@ import pytest
 from attenua_evidence.results import WITHOUT, read_lines
 from attenua_evidence.store import COLUMNS
 from attenua_evidence.strengths import CORRECTIONS
+from attenua_evidence.summary import compared
 
 KINDS = {
     "alpha": ("final", "spectra", "line"),
@@ -72,17 +73,23 @@ def store(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def lines(store):
     return read_lines(store)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def final(lines):
     return lines[lines["part"] == "final"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def open_parts(lines):
     """Return the lines as they are before the final part is run."""
     return lines[lines["part"] != "final"]
+
+
+@pytest.fixture(scope="session")
+def methods(final):
+    """Return the summaries of all methods on the final part."""
+    return compared(final)

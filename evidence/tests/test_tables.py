@@ -46,7 +46,7 @@ def test_summaries(final):
     assert summary(final.assign(n_components=final["n_components"].mask(is_first, 1)), "robust").short == 1
 
 
-def test_methods_and_parts(lines, final):
+def test_methods_and_parts(lines, final, methods):
     # Parts.
     rows = rows_of(parts_table(lines))
     # alpha keeps 6 without its order; the paper's strength has 2 and -3.
@@ -55,7 +55,7 @@ def test_methods_and_parts(lines, final):
     assert rows["all"][:2] == ("3", "4")
     assert rows["all"][2].startswith("3.33 [")
     # Methods.
-    rows = rows_of(methods_table(compared(final)))
+    rows = rows_of(methods_table(methods))
     assert rows["recommended"] == (FINAL, "4.00", "1 of 2", "1 of 3", "4.00", "0 / 0 / 0")
     assert rows["robust"] == ("30.0", "30.0", "1 of 1", "0 of 1", "10.0", "1 / 2 / 0")
     # A method that fits nowhere is shown.
@@ -68,7 +68,7 @@ def test_methods_and_parts(lines, final):
     assert frame["gain"][("all", "robust")] == -35
 
 
-def test_where_it_gains_and_loses(final):
+def test_where_it_gains_and_loses(final, methods):
     # Where.
     rows = rows_of(kinds_table(final))
     assert rows["spectra"] == rows["columns in order"] == ("1", "10.0", "6.00", "2.00")
@@ -79,7 +79,7 @@ def test_where_it_gains_and_loses(final):
     # Rank 2: 15 of alpha and -2 of beta.
     assert rows["rank 2"][1].startswith("6.50 [")
     # Worst cells.
-    rows = rows_of(worst_cells_table(compared(final)))
+    rows = rows_of(worst_cells_table(methods))
     assert rows["recommended"] == ("-2.0 (beta, 16 rows, rank 2)", "1.00 (beta, 16 rows, rank 2)", "0.5")
     assert rows["robust"][0] == "30.0 (alpha, 16 rows, rank 2)"
     # Worst data sets.

@@ -29,9 +29,9 @@ def test_extent_and_lists(lines):
     assert [listed(names) for names in (["a"], ["a", "b"], [1, 2, 3])] == ["a", "a and b", "1, 2 and 3"]
 
 
-def test_headline_and_verdict(lines, final, open_parts):
+def test_headline_and_verdict(lines, open_parts, methods):
     # Headline of the final part.
-    words = headline_words(lines, compared(final))
+    words = headline_words(lines, methods)
     assert words.startswith(
         "On the 2 data sets of the final part, run once, the recommended setting has a mean gain of 4.00% of "
         "PCA's excess risk (95% interval over data sets: -72.2 to 80.2). The interval includes zero, "
@@ -39,7 +39,7 @@ def test_headline_and_verdict(lines, final, open_parts):
     assert "The median data set gains 4.00%, and 1 of 2 gain at all." in words
     assert "The paper's strength alone has a mean gain of -0.50% of PCA's excess risk (95%" in words
     # Verdicts.
-    methods = compared(final)
+    methods = dict(methods)
     for low, high, words in [(1, 3, "lies above zero"), (-1, 5, "includes zero"), (-4, -2, "does harm")]:
         gain = Mean((low + high) / 2, low, high, 2)
         methods["recommended"] = methods["recommended"]._replace(gain=gain)
@@ -51,9 +51,9 @@ def test_headline_and_verdict(lines, final, open_parts):
     assert "One data set gives no interval" in words
 
 
-def test_losses_and_rivals(final, lines):
+def test_losses_and_rivals(final, lines, methods):
     # Losses.
-    words = losses_words(compared(final))
+    words = losses_words(methods)
     assert words.startswith(
         "The recommended setting loses on average on 1 of 2 data sets. It loses more than 1% of PCA's "
         "excess risk in 1 of 3 cells. Its worst cell has a gain of -2.0% (beta, 16 rows, rank 2). The most "
@@ -63,7 +63,7 @@ def test_losses_and_rivals(final, lines):
     alpha = final[final["data"] == "alpha"]
     assert "In no cell does it add to PCA's test error." in losses_words(compared(alpha))
     # Rivals.
-    words = rivals_words(compared(final))
+    words = rivals_words(methods)
     assert words.startswith(
         "Every other method is compared on the cells where it could be fitted. Of the 1, 1 (robust) has "
     )

@@ -70,14 +70,13 @@ def test_names_that_do_not_exist_are_noticed():
     assert not is_test("paper/tests/test_paper_map.py::test_of_nothing")
 
 
-def test_every_label_is_mapped_once_or_is_a_step_of_a_proof():
+def test_every_label_is_mapped_once_and_every_entry_is_complete():
+    # Every label is mapped once or is a step of a proof.
     mapped = [label for entry in ENTRIES for label in entry["labels"]]
     assert sorted(mapped + MAP["proof_steps"]) == sorted(MAP["labels"])
     assert len(MAP["labels"]) == len(set(MAP["labels"]))
     assert all(label.startswith("eq:") for label in MAP["proof_steps"])
-
-
-def test_every_entry_is_complete():
+    # Every entry is complete.
     for entry in ENTRIES:
         assert entry["says"]
         assert (entry.get("code") and entry.get("tests")) or entry.get("missing"), entry["labels"]

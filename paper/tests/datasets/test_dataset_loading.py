@@ -34,14 +34,13 @@ def test_download_is_parsed_and_kept(small_digits, server, tmp_path):
     assert len(server.requests) == 2  # the second call needed no net
 
 
-def test_cache_file_is_used_and_nothing_downloaded(small_digits, server, tmp_path):
+def test_cache_file_is_used_and_nothing_downloaded(small_digits, server, tmp_path, monkeypatch):
+    # The same arrays in a file of other bytes are used.
     dataset, _, arrays = small_digits
     np.savez(tmp_path / "optdigits.npz", **arrays)  # the same arrays in a file of other bytes
     assert_same(load(dataset, tmp_path, True), arrays)
     assert server.requests == []
-
-
-def test_environment_variable_names_the_folder(small_digits, tmp_path, monkeypatch):
+    # Environment variable names the folder.
     dataset, _, arrays = small_digits
     cache.write(tmp_path / "optdigits.npz", arrays)
     monkeypatch.setenv("ATTENUA_DATA", str(tmp_path))
@@ -73,16 +72,15 @@ def test_interruption_by_the_user_leaves_nothing(small_digits, server, tmp_path,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_wrong_download_leaves_nothing(small_digits, server, tmp_path):
+def test_a_wrong_or_endless_download_leaves_nothing(small_digits, server, tmp_path, monkeypatch):
+    # Wrong download leaves nothing.
     dataset, files, _ = small_digits
     server.offer("optdigits.tra", files["optdigits.tra"])
     server.offer("optdigits.tes", b"<html>Sign in</html>")
     with pytest.raises(DatasetNotAvailable, match=f"expected {dataset.raw[1].sha256}"):
         load(dataset, tmp_path, True)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_server_that_sends_too_much_is_left(small_digits, server, tmp_path, monkeypatch):
+    # A server that sends too much is left.
     dataset, files, _ = small_digits
     monkeypatch.setattr("attenua_paper.datasets.download._MOST_BYTES", 300)
     for name, content in files.items():

@@ -58,16 +58,15 @@ def test_members_are_read(content):
     assert ARCHIVE.verified(content) == FILES
 
 
-def test_names_that_leave_the_folder_are_harmless(tmp_path, monkeypatch):
+def test_names_that_leave_the_folder_or_only_resolve_to_a_member(tmp_path, monkeypatch):
+    # Names that leave the folder are harmless.
     inside = tmp_path / "a" / "b"
     inside.mkdir(parents=True)
     monkeypatch.chdir(inside)
     evil = {"../evil.txt": b"evil", str(tmp_path / "evil.txt"): b"evil", "Root/../../evil.txt": b"evil"}
     assert ARCHIVE.verified(zipped(evil | ROOTED)) == FILES
     assert sorted(tmp_path.rglob("*")) == [tmp_path / "a", inside]
-
-
-def test_member_under_a_name_that_only_resolves_to_it_is_not_read():
+    # Member under a name that only resolves to it is not read.
     renamed = {f"Root/../Root/{name}": content for name, content in FILES.items()}
     with pytest.raises(WrongContent, match=r"no member 'Root/train/x\.txt'"):
         ARCHIVE.verified(zipped(renamed))

@@ -3,7 +3,8 @@ import numpy as np
 from attenua_paper.studies.patches import cut_squares, draw_patches
 
 
-def test_patches_are_squares_of_their_images():
+def test_patches_and_squares_of_images():
+    # Patches are squares of their images.
     images = np.arange(40 * 64).reshape(40, 8, 8)
     patches = draw_patches(images, np.random.default_rng(0)).reshape(40, 3, 3)
     corners = set()
@@ -13,9 +14,7 @@ def test_patches_are_squares_of_their_images():
         corners.add((top, left))
     assert max(c[0] for c in corners) == max(c[1] for c in corners) == 5
     assert len(corners) > 15
-
-
-def test_squares_of_an_image_do_not_overlap():
+    # Squares of an image do not overlap.
     image = np.arange(7 * 10).reshape(7, 10)
     squares = cut_squares(image, 3).reshape(2, 3, 3, 3)
     np.testing.assert_array_equal(squares[1, 2], image[3:6, 6:9])

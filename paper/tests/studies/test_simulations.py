@@ -75,13 +75,19 @@ def test_rotating_design_has_the_stated_coupling(angle):
     assert np.linalg.norm(population.leakage) == pytest.approx(np.sin(4 * np.deg2rad(angle)), abs=1e-14)
 
 
-def test_grids_and_amounts_are_the_papers():
+def test_grids_and_amounts_are_the_papers_or_what_is_left_out_is_said():
+    # Grids and amounts are the papers.
     assert len(ANGLES) == 13
     assert len(FINE_STRENGTHS) == 42
     np.testing.assert_allclose(np.setdiff1d(FINE_STRENGTHS, [0.49]), np.linspace(0, 1, 41))
     assert set(STRENGTHS) < set(FINE_STRENGTHS)
     assert Settings(3_000, 5_000, (64, 256, 1024), 150_000) == FULL
     assert FULL.total == 2 * 3_000 + 13 * 3_000 + 9 * 5_000
+    # Settings say what they leave out.
+    assert FULL.left_out() == ""
+    words = TINY.left_out()
+    for part in ("40 samples", "3,000", "5,000", "no samples of 1024 rows", "2,000 rows instead of 150,000"):
+        assert part in words
 
 
 def loop_over_samples(experiment, seed):
@@ -279,13 +285,6 @@ def test_predictions_of_a_run_are_the_theorys(tiny):
     for law in LATENT_LAWS:
         np.testing.assert_array_equal(predictions[law, 64], predictions[law, 256])
     assert predictions.iloc[0].nunique() == 3
-
-
-def test_settings_say_what_they_leave_out():
-    assert FULL.left_out() == ""
-    words = TINY.left_out()
-    for part in ("40 samples", "3,000", "5,000", "no samples of 1024 rows", "2,000 rows instead of 150,000"):
-        assert part in words
 
 
 def test_mean_over_all_masks_is_the_attenuated_matrix():

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from functools import partial
 
 import numpy as np
 import pytest
@@ -193,10 +194,10 @@ def test_one_process_at_a_time_and_a_killed_one_lets_go(path):
         assert store.stored() == {KEY: {"a", "b"}}
 
 
-@pytest.mark.slow
-def test_a_lock_of_another_program_is_a_sentence(path):
+def test_a_lock_of_another_program_is_a_sentence(path, monkeypatch):
     with closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN EXCLUSIVE")
+        monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, timeout=0))
         with pytest.raises(StoreError, match="is locked by another program"):
             ResultStore(path, {"seed": 1})
 

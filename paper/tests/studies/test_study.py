@@ -1,5 +1,6 @@
 """The fixed-budget study in small: protocol, summaries, tables, figure and command."""
 
+import dataclasses
 import shutil
 import warnings
 
@@ -44,6 +45,8 @@ from paper.tests.studies.small_shell import SMALL, run
 
 # Stand-ins have the published layout but other values, and the loader says so.
 pytestmark = pytest.mark.filterwarnings("ignore:.*values.*:UserWarning")
+
+SMALLEST = dataclasses.replace(SMALL, n_subsamples=1)
 
 
 def results_of(folder):
@@ -128,13 +131,13 @@ def finished(stand_in, tmp_path_factory):
     folder = tmp_path_factory.mktemp("finished")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*values.*")
-        run_study(SMALL, folder, data_home=stand_in, n_jobs=2)
+        run_study(SMALLEST, folder, data_home=stand_in, n_jobs=2)
     return folder
 
 
 @pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_jobs(stand_in, finished, tmp_path):
-    run_study(SMALL, tmp_path, data_home=stand_in, n_jobs=1)
+    run_study(SMALLEST, tmp_path, data_home=stand_in, n_jobs=1)
     pd.testing.assert_frame_equal(results_of(tmp_path), results_of(finished))
 
 
@@ -203,14 +206,6 @@ def test_corrections_steps_and_seconds():
     np.testing.assert_allclose(seconds.minutes, 40 * 0.1 / 60)
 
 
-def test_hindsight_table_has_a_line_for_every_complete_family():
-    methods = [method for family in FAMILIES.values() for method in family]
-    gains = pd.DataFrame({"data": "har", "budget": 64, "method": methods, "gain": np.arange(9.0)})
-    table = hindsight_table(gains)
-    assert table.rows[1] == ("HAR N=64", "all corrections", "3.00", "4.00", "5.00")
-    assert len(hindsight_table(gains[gains["method"] != methods[8]]).rows) == 2
-
-
 def test_no_choice_beats_hindsight(stand_in):
     methods = ("mask-derived attenuation", "direct attenuation", BEST_STRENGTH)
     settings = StudySettings(n_versions={"optdigits": 1}, methods=methods)
@@ -227,7 +222,8 @@ def test_no_choice_beats_hindsight(stand_in):
     assert refit["test_risk"] == pytest.approx(-model.score(data.X_test))
 
 
-def test_stars_are_for_methods_only():
+def test_main_and_hindsight_tables():
+    # Stars are for methods only.
     results = made_up_results()
     results = results.assign(method=results.method.replace({"HeteroPCA": BEST_STRENGTH}), gain=1.0)
     results.loc[results.method == BEST_STRENGTH, "gain"] = 9.0
@@ -235,15 +231,19 @@ def test_stars_are_for_methods_only():
     rows = {row[0]: row[1:] for row in table.rows}
     assert all(cell.endswith("*") for cell in rows["direct attenuation"])
     assert not any(cell.endswith("*") for cell in rows[f"{BEST_STRENGTH} †"])
-
-
-def test_a_method_that_does_not_apply_to_a_cell_has_a_dash_there():
+    # A method that does not apply to a cell has a dash there.
     results = made_up_results()
     is_left_out = (results["method"] == "HeteroPCA") & (results["data"] == "optdigits")
     table = main_table(gain_table(results[~is_left_out], ["direct attenuation", "HeteroPCA"]))
     (row,) = (row for row in table.rows if row[0] == "HeteroPCA")
     assert row[1:3] == ("-", "-")
     assert "-" not in row[3:]
+    # Hindsight table has a line for every complete family.
+    methods = [method for family in FAMILIES.values() for method in family]
+    gains = pd.DataFrame({"data": "har", "budget": 64, "method": methods, "gain": np.arange(9.0)})
+    table = hindsight_table(gains)
+    assert table.rows[1] == ("HAR N=64", "all corrections", "3.00", "4.00", "5.00")
+    assert len(hindsight_table(gains[gains["method"] != methods[8]]).rows) == 2
 
 
 def test_published_tables_are_complete():
@@ -266,7 +266,7 @@ def test_table_formats():
 
 @pytest.mark.slow
 def test_command_writes_everything(stand_in, finished, tmp_path, monkeypatch):
-    monkeypatch.setattr(budget, "QUICK", SMALL)
+    monkeypatch.setattr(budget, "QUICK", SMALLEST)
     out = shutil.copytree(finished, tmp_path / "out")
     arguments = ("study", "--quick", "--jobs", 1, "--data-home", stand_in, "--out", out)
     result = run(*arguments)
@@ -279,7 +279,7 @@ def test_command_writes_everything(stand_in, finished, tmp_path, monkeypatch):
     assert {"chosen-corrections.md", "steps-taken.md", "hindsight.md", "seconds-of-a-fit.md"} <= set(files)
     assert all(size for name, size in files.items() if not name.endswith(".lock"))
     shown = set(pd.read_csv(out / "gains.csv")["method"])
-    assert shown == {name for name in SMALL.methods if "neighbours" not in name}
+    assert shown == {name for name in SMALLEST.methods if "neighbours" not in name}
     again = run(*arguments, "--seed", 5)
     assert again.exit_code == 1
     assert "made with other settings" in again.stderr

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.helpers import each
+from tests.helpers import each, in_turn
 
 from attenua import alpha_from_mask_rate
 from attenua_paper.theory import full_output_loss
@@ -41,8 +41,7 @@ def test_loss_equals_exhaustive_enumeration(groups, mask_rate):
     assert actual == pytest.approx(expected, rel=1e-12)
 
 
-@each("groups", PARTITIONS[:3])
-@each("mask_rate", [0.2, 0.7])
+@each("groups, mask_rate", in_turn(PARTITIONS[:3], [0.2, 0.7]))
 def test_leading_subspace_beats_random_projectors(groups, mask_rate):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((20, 6)) @ rng.standard_normal((6, 6))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.helpers import each
 from tests.theory.designs import balanced, leading_projector, moving, preserving, solve_sylvester_on_tangent
 
 from attenua.theory import Population, draw_rows
@@ -24,7 +25,7 @@ def test_gap_operator_and_its_inverse():
     np.testing.assert_allclose(gap_operator(A, at, X), N @ Z @ at.projector, atol=1e-12)
 
 
-@pytest.mark.parametrize("same", [True, False])
+@each("same", [True, False])
 def test_the_remainder_falls_like_the_cube(same):
     A = moving(0)
     B = A if same else moving(1)
@@ -75,8 +76,8 @@ def test_expansion_refuses_bad_input():
 SAMPLES = {"balanced": balanced(0), "preserving": preserving(1), "moving": moving(8)}
 
 
-@pytest.mark.parametrize("design", SAMPLES)
-@pytest.mark.parametrize("alpha", [0.0, 0.6])
+@each("design", SAMPLES)
+@each("alpha", [0.0, 0.6])
 def test_anatomy_of_a_sample(design, alpha):
     S = SAMPLES[design]
     population = Population(S, 2)
@@ -107,7 +108,7 @@ def test_balanced_prediction_is_the_pairwise_sum():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("design", SAMPLES)
+@each("design", SAMPLES)
 def test_prediction_errors_shrink_like_the_sample_says(design):
     """Risk and rotation: root mean square errors over samples fall like n^(-3/2) and n^(-1)."""
     S, alpha = SAMPLES[design], 0.5
