@@ -58,6 +58,8 @@ NO_WEIGHTS = {
     "missing": pd.Series([pd.NA, *NUMBERS[1:]], dtype="Float64"),
     "masked": np.ma.masked_equal(np.arange(N), 3),
     "dict": {"a": 1},
+    "a column of weights": np.ones((N, 1)),
+    "too many": np.ones(N + 1),
     "not a number": np.nan,
     "polars dates": pl.Series([DAY.date()] * N),
 }

@@ -18,6 +18,7 @@ import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import attenua
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
@@ -95,6 +96,25 @@ def test_a_batch_that_is_refused_changes_nothing(model, settled, bad):
     for one in (model, undisturbed):
         one.partial_fit(SECOND).mean_  # noqa: B018
     assert state(model) == state(undisturbed)
+
+
+BAD_PARAMETERS = [
+    (AttenuatedPCA(2), {"alpha": 2}),
+    (AttenuatedPCACV(2), {"alphas": "x"}),
+    (CorrectedPCA(2), {"damping": -1}),
+    (CorrectedPCACV(2), {"guard": -1}),
+]
+
+
+def test_parameters_are_checked_with_every_batch_and_before_an_answer():
+    for model, bad in BAD_PARAMETERS:
+        one = clone(model).partial_fit(FIRST)
+        before = state(one.set_params(**bad))
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            one.partial_fit(SECOND)
+        assert state(one) == before
+        with pytest.raises(NotFittedError, match=next(iter(bad))):
+            one.components_  # noqa: B018
 
 
 def test_labels_and_weights_that_are_refused_change_nothing():
