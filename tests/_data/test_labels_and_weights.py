@@ -59,7 +59,6 @@ NO_WEIGHTS = {
     "masked": np.ma.masked_equal(np.arange(N), 3),
     "dict": {"a": 1},
     "a column of weights": np.ones((N, 1)),
-    "too many": np.ones(N + 1),
     "not a number": np.nan,
     "polars dates": pl.Series([DAY.date()] * N),
 }
