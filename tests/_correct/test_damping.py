@@ -5,6 +5,7 @@ import pytest
 
 from attenua._correct.damping import (
     DampedMoments,
+    _lower_bound,
     damped,
     damped_matrix,
     differential,
@@ -129,3 +130,8 @@ def test_moments_in_every_array_library(backend):
         assert backend.holds(found)
         np.testing.assert_allclose(backend.numpy(found), ask(here, V), rtol=1e-9, atol=1e-9)
     assert there.floor == pytest.approx(here.floor)
+
+
+def test_the_margin_of_the_floor():
+    """A tenth of the smallest eigenvalue and 3e-4 of the largest are subtracted; here Lanczos is exact."""
+    assert _lower_bound(np.diag([1.0, 1000.0])) == pytest.approx(1 - 0.1 - 0.3)

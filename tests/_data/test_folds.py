@@ -136,3 +136,10 @@ def test_fewer_repeats_are_a_part_of_more_and_the_first_are_the_plain_folds(grou
     assert any(not np.array_equal(a[1], b[1]) for a, b in zip(three[:4], three[4:8], strict=True))
     for train, held in three:
         assert groups is None or not set(groups[train]) & set(groups[held])
+
+
+def test_two_training_rows_are_enough_and_one_is_not():
+    ((train, held),) = make_splits([([0, 1], [2])], 3)
+    assert (train.tolist(), held.tolist()) == ([0, 1], [2])
+    with pytest.raises(ValueError, match="split 0 of cv has one training row"):
+        make_splits([([0], [1, 2])], 3)

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.polynomial import Chebyshev
 from sklearn.exceptions import ConvergenceWarning
 
 from attenua import AttenuatedPCA
@@ -13,6 +14,7 @@ from attenua._data.rows import HostRows
 from attenua._select.rule import attenuation_rule
 from attenua._solve import tuning
 from attenua._solve.family import MatrixFamily
+from attenua._solve.growth import filtered
 from attenua._solve.leading import leading_subspaces
 from tests.helpers import covariance, exact_components, sine, spiked_rows, within
 
@@ -314,3 +316,25 @@ def test_constant_columns_are_found_where_other_eigenvalues_are_negative(n, p, v
     W = AttenuatedPCA(rank, alpha=1.0).fit(as_rows(X)).components_
     lacks = np.linalg.eigvalsh(T)[::-1][:rank].sum() - np.trace(W @ T @ W.T)
     assert lacks <= 1e-8 * np.trace(S)
+
+
+def test_the_filter_is_a_chebyshev_polynomial():
+    """Against numpy's, in the eigenbasis: C_q((t - c)/h) / C_q((theta - c)/h) for each eigenvalue t."""
+    spectrum, theta, degree = np.array([9.0, 4.0, 2.5, 1.0, 0.5]), 8.0, 6
+    v = np.ones(5) / np.sqrt(5)
+    found = filtered(
+        lambda V: spectrum[:, None] * V, v[:, None], np.array([theta]), np.array([0]), (0.5, 4.0), degree
+    )
+    C = Chebyshev.basis(degree)
+    expected = C((spectrum - 2.25) / 1.75) / C((theta - 2.25) / 1.75) * v
+    # Scaled by powers of twice the growth, which only approach the polynomial's value at theta.
+    ratios = found[:, 0] / expected
+    np.testing.assert_allclose(ratios, ratios[0], rtol=1e-10)
+
+
+def test_the_gap_from_the_inner_products_of_few_rows():
+    X = spiked_rows(30, 600)
+    (found,) = leading_subspaces(MatrixFamily(HostRows(X).moments(), np.zeros(1)), 3, exact=False)
+    values = np.linalg.svd(X - X.mean(axis=0), compute_uv=False) ** 2 / len(X)
+    unit = HostRows(X).moments().unit
+    assert found.gap * unit**2 == pytest.approx(values[2] - values[3])
