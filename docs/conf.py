@@ -1,6 +1,7 @@
 """How the documentation is built: Sphinx, MyST, the examples run by sphinx-gallery, nothing from the net."""
 
 import sys
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import copyfile
@@ -43,7 +44,18 @@ autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
+
 # The guide shows pictures of the gallery, so every script is run in every build, against the code as it is.
+_FILTERS = warnings.filters[:]
+
+
+def fail_on_warnings(gallery_conf: dict[str, Any], example: str, when: str) -> None:
+    """Turn a warning inside an example into an error, which ends the build."""
+    warnings.filters[:] = _FILTERS
+    if when == "before":
+        warnings.simplefilter("error")
+
+
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
@@ -51,6 +63,8 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "run_stale_examples": True,
     "abort_on_example_error": True,
+    "reset_modules": ("matplotlib", fail_on_warnings),
+    "reset_modules_order": "both",
     "download_all_examples": False,
     "capture_repr": (),
     "show_memory": False,
