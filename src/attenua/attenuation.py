@@ -5,7 +5,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.registry import checked_alphas, checked_strength
+from attenua._correct.attenuation import checked_alphas
+from attenua._correct.registry import checked_strength
 from attenua._data.folds import checked_stream_folds
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import CrossValidated, RuleTransformer

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from attenua._correct.registry import checked_alphas
+from attenua._correct.attenuation import checked_alphas
 from attenua._data.moments import in_data_units
 from attenua._data.namespace import array_namespace, to_host
 from attenua._data.opening import open_for_fit

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold, LeaveOneGroupOut
 
-from attenua._data.folds import interleaved_folds, make_splits, repeated_splits
+from attenua._data.folds import interleaved_folds, make_splits
 from tests.helpers import interleaved_splits
 
 N = 12
@@ -124,18 +124,6 @@ def test_a_splitter_sees_data_targets_and_groups_as_given():
     make_splits(Splitter(), N, X=X, y=list(range(N)), groups=None)
     assert seen["X"] is X
     assert seen["y"] == list(range(N))
-
-
-@pytest.mark.parametrize("groups", [None, np.repeat(np.arange(12), 4)])
-def test_fewer_repeats_are_a_part_of_more_and_the_first_are_the_plain_folds(groups):
-    plain = make_splits(KFold(4) if groups is None else 4, 48, groups=groups)
-    two, three = (repeated_splits(4, 48, groups, n) for n in (2, 3))
-    assert (len(two), len(three)) == (8, 12)
-    for first, second in zip(plain + two[4:], three, strict=False):
-        np.testing.assert_array_equal(first[1], second[1])
-    assert any(not np.array_equal(a[1], b[1]) for a, b in zip(three[:4], three[4:8], strict=True))
-    for train, held in three:
-        assert groups is None or not set(groups[train]) & set(groups[held])
 
 
 def test_two_training_rows_are_enough_and_one_is_not():

@@ -12,13 +12,14 @@ from tests.helpers import each
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCACV
 from attenua._correct.registry import CORRECTIONS
-from attenua._data.folds import make_splits, repeated_splits
+from attenua._data.folds import make_splits
 from attenua_paper.studies import budget
 from attenua_paper.studies.budget import (
     RESULTS_FILE,
     StudySettings,
     draw_subsample,
     evaluate,
+    repeated_splits,
     run_study,
 )
 from attenua_paper.studies.gain import best_affine_risk, excess_risk_removed
@@ -291,3 +292,15 @@ def test_data_command_says_what_is_missing(stand_in, tmp_path):
     assert result.output.count("not here") == 3
     result = run("data", "--data-home", stand_in)
     assert result.output.count("NOT the published values") == 3
+
+
+@pytest.mark.parametrize("groups", [None, np.repeat(np.arange(12), 4)])
+def test_fewer_repeats_are_a_part_of_more_and_the_first_are_the_plain_folds(groups):
+    plain = make_splits(KFold(4) if groups is None else 4, 48, groups=groups)
+    two, three = (repeated_splits(4, 48, groups, n) for n in (2, 3))
+    assert (len(two), len(three)) == (8, 12)
+    for first, second in zip(plain + two[4:], three, strict=False):
+        np.testing.assert_array_equal(first[1], second[1])
+    assert any(not np.array_equal(a[1], b[1]) for a, b in zip(three[:4], three[4:8], strict=True))
+    for train, held in three:
+        assert groups is None or not set(groups[train]) & set(groups[held])

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from attenua._correct.attenuation import ATTENUATION
 from attenua._correct.correction import Correction
@@ -18,7 +17,6 @@ from attenua._correct.damping import DAMPING
 from attenua._correct.row_tempering import ROW_TEMPERING
 from attenua._correct.smoothing import SMOOTHING
 from attenua._correct.tempering import TEMPERING
-from attenua._data.checks import real_numbers
 
 # In the order they are applied. The number is the place in the search: neighbours tell most where they are
 # given, so smoothing comes first.
@@ -31,9 +29,6 @@ _TABLE = (
 )
 CORRECTIONS: dict[str, Correction] = {correction.name: correction for _, correction in _TABLE}
 SEARCH_ORDER: list[str] = [correction.name for _, correction in sorted(_TABLE, key=lambda line: line[0])]
-# The paper's grids of strengths of attenuation: all, and those that input masks can reach.
-_GRID = np.sort(np.append(np.round(np.arange(0, 1.0001, 0.05), 2), 0.49))
-NAMED_ALPHAS = {"direct": _GRID, "mask": _GRID[_GRID <= 0.49]}
 
 
 class Strengths(Mapping[str, float]):
@@ -152,16 +147,3 @@ def _checked_grid(name: str, values: Any) -> tuple[float, ...]:
     if isinstance(values, str) or not hasattr(values, "__len__"):
         raise ValueError(f"{argument} must be a sequence of strengths; got {values!r}.")
     return tuple(sorted({checked_strength(name, value, argument) for value in values} | {0.0}))
-
-
-def checked_alphas(alphas: str | ArrayLike) -> NDArray[np.float64]:
-    """Return a named or given grid of strengths of attenuation, sorted, without repeats, and with 0 in it."""
-    if isinstance(alphas, str) and alphas in NAMED_ALPHAS:
-        return NAMED_ALPHAS[alphas].copy()
-    grid = real_numbers(alphas, "alphas must be 'direct', 'mask' or an array of numbers")
-    if grid.ndim != 1 or grid.size == 0:
-        raise ValueError(f"alphas must be one-dimensional, with at least one number; got {alphas!r}.")
-    bad = grid[~((grid >= 0) & (grid <= 1))]
-    if bad.size:
-        raise ValueError(f"alphas must lie from 0 to 1; got {bad[0]:g}.")
-    return np.unique(np.append(grid, 0.0))

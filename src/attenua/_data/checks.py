@@ -37,7 +37,7 @@ def matrix_requirements() -> dict[str, Any]:
 
 
 def real_numbers(values: Any, expected: str, *, booleans: bool = False) -> Array:
-    """Return an array of doubles, or raise where values are complex, text or objects that are no numbers.
+    """Return an array of doubles, or raise where values are complex, text or objects other than numbers.
 
     The error starts with `expected`: the argument and what it must be. With `booleans`, True and False count
     as 1 and 0, as they do in data.

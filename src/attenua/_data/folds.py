@@ -92,21 +92,6 @@ def _from_iterable(cv: Any, n_samples: int) -> list[Any]:
     return splits
 
 
-def repeated_splits(
-    n_folds: int, n_samples: int, groups: ArrayLike | None, n_repeats: int, random_state: Any = 0
-) -> list[Split]:
-    """Return folds of consecutive rows, and after them shuffled ones: fewer repetitions are a part of more.
-
-    The consecutive folds count as one of the repetitions.
-    """
-    splits = make_splits(KFold(n_folds) if groups is None else n_folds, n_samples, groups=groups)
-    random = checked_random(random_state)
-    for _ in range(n_repeats - 1):
-        # make_splits shuffles two repetitions or more; the second of each pair goes unused.
-        splits += make_splits(n_folds, n_samples, groups=groups, n_repeats=2, random_state=random)[:n_folds]
-    return splits
-
-
 def resolve_cv(cv: Any) -> Any:
     """Return cv, or the number of folds that None stands for."""
     return DEFAULT_FOLDS if cv is None else cv

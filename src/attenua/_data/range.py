@@ -96,19 +96,6 @@ def overshadowing_columns(moments: Moments, rank: int, names: Any = None) -> str
     return list_columns(_called(columns, names))
 
 
-def check_not_vanishing(moments: Moments, names: Any = None) -> None:
-    """Raise if columns that are to be divided by their standard deviations have some that are lost."""
-    columns, listed = vanishing_columns(moments, names)
-    if columns:
-        raise OutOfRangeError(
-            "numbers in {where} that are too small compared with the others: the variance is lost, so that "
-            "nothing can be divided by its root. Look for wrong values, or multiply these columns by a "
-            "constant.",
-            columns,
-            listed,
-        )
-
-
 def _called(columns: Sequence[int], names: Any) -> list[str]:
     return [str(column) if names is None else f"{column} ({names[column]!r})" for column in columns]
 

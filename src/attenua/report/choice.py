@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, paired_gain
-from attenua._correct.registry import CORRECTIONS, NAMED_ALPHAS
+from attenua._correct.attenuation import NAMED_ALPHAS
+from attenua._correct.registry import CORRECTIONS
 from attenua._data.namespace import to_host
 from attenua._estimate.words import verdict
 from attenua._select.steps import Step, Steps

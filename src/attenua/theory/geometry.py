@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
+from attenua._correct.attenuation import NAMED_ALPHAS
 from attenua._correct.columns import column_labels, column_smoother
-from attenua._correct.registry import NAMED_ALPHAS, Strengths
+from attenua._correct.registry import Strengths
 from attenua.theory._checks import (
     INPUT_TOLERANCE,
     PRESERVATION_TOLERANCE,

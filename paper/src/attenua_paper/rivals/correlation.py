@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.tempering import tempered
+from attenua._correct.tempering import TEMPERING, tempered
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData
-from attenua._data.range import check_not_vanishing
 from attenua._estimate.fitting import RuleTransformer
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
@@ -80,5 +79,8 @@ class CorrelationPCA(RuleTransformer):
         return CorrelationRule()
 
     def _moments(self, data: FitData) -> Moments:
-        check_not_vanishing(data.moments.total, getattr(self, "feature_names_in_", None))
+        # Correlations are tempering at strength 1, with its limit.
+        limit = TEMPERING.limit(1.0, data, getattr(self, "feature_names_in_", None))
+        if limit is not None:
+            raise ValueError(f"CorrelationPCA cannot be used: {limit.why}.")
         return data.moments.total

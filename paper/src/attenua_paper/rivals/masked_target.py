@@ -87,7 +87,7 @@ class MaskedTargetRule:
 def _turned(frames: Array) -> Array:
     r"""Turn frames by a small fixed angle.
 
-    PCA can be a stationary point that is no minimum, as in the paper's example with p = 2 and
+    PCA can be a stationary point but not a minimum, as in the paper's example with p = 2 and
     :math:`1 < \lambda_1 / \lambda_2 < 3`; a descent that starts exactly there would never leave.
     """
     noise = np.random.default_rng(0).standard_normal(frames.shape[1:])

@@ -15,10 +15,11 @@ import joblib
 import numpy as np
 import scipy
 import sklearn
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import KFold
 
 import attenua
-from attenua._data.folds import repeated_splits
+from attenua._data.folds import Split, checked_random, make_splits
 from attenua.attenuation import AttenuatedPCA
 from attenua.corrected import CorrectedPCACV
 from attenua_paper.studies.compare import Setting, fit_and_judge
@@ -279,3 +280,18 @@ def _best_strength(X: Array, rank: int, test: HeldMoments) -> dict[str, Any]:
         "capped": None,
         "seconds": seconds,
     }
+
+
+def repeated_splits(
+    n_folds: int, n_samples: int, groups: ArrayLike | None, n_repeats: int, random_state: Any = 0
+) -> list[Split]:
+    """Return folds of consecutive rows, and after them shuffled ones: fewer repetitions are a part of more.
+
+    The consecutive folds count as one of the repetitions.
+    """
+    splits = make_splits(KFold(n_folds) if groups is None else n_folds, n_samples, groups=groups)
+    random = checked_random(random_state)
+    for _ in range(n_repeats - 1):
+        # make_splits shuffles two repetitions or more; the second of each pair goes unused.
+        splits += make_splits(n_folds, n_samples, groups=groups, n_repeats=2, random_state=random)[:n_folds]
+    return splits

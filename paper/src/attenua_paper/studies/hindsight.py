@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.registry import checked_alphas
+from attenua._correct.attenuation import checked_alphas
 from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.opening import open_for_fit
 from attenua._data.reweighting import Reweighting, Weighing

@@ -98,7 +98,7 @@ def that_apply(names: Iterable[str], neighbours: Any) -> list[str]:
 def estimators_of(names: Iterable[str], subsample: Subsample) -> dict[str, Any]:
     """Return the unfitted estimators of the methods that apply to a subsample, by name.
 
-    ``BEST_STRENGTH`` is no estimator.
+    ``BEST_STRENGTH`` is not an estimator.
     """
     makers = _MAKERS | _MAKERS_WITH_NEIGHBOURS
     applying = that_apply(names, subsample.neighbours)

@@ -30,7 +30,7 @@ def masked_map_loss(population: Population, A: ArrayLike, mask_rate: float) -> f
     >>> round(masked_map_loss(population, population.projector, mask_rate=0.5), 3)
     4.75
     """
-    A, q = _as_map(population, A), 1 - checked_mask_rate(mask_rate)
+    A, q = _as_map(population, A), 1 - positive_mask_rate(mask_rate)
     sigma, V = population.scaled, _metric(population, q)
     loss = np.trace(sigma) - 2 * q * np.sum(A.T * sigma) + q * np.sum((A @ V) * A)
     return float(loss) * population.unit
@@ -138,7 +138,7 @@ def balanced_gains(population: Population, mask_rate: float) -> Array:
     array([1.429])
     """
     population.require_balance("The autoencoder's closed form")
-    q, tau = 1 - checked_mask_rate(mask_rate), population.path.variances.mean()
+    q, tau = 1 - positive_mask_rate(mask_rate), population.path.variances.mean()
     retained = population.cutoff.retained_values
     return retained / (q * retained + (1 - q) * tau)
 
@@ -175,7 +175,7 @@ def _metric(population: Population, q: float) -> Array:
 
 def _regression(population: Population, mask_rate: float) -> Array:
     r"""Return :math:`\Sigma V_q^{-1}`, the best map of any rank."""
-    q = 1 - checked_mask_rate(mask_rate)
+    q = 1 - positive_mask_rate(mask_rate)
     if population.path.variances.min() <= 0:
         raise ValueError(
             "covariance has a coordinate of variance 0; the autoencoder needs positive variances."
@@ -184,7 +184,7 @@ def _regression(population: Population, mask_rate: float) -> Array:
 
 
 def _quotients(population: Population, U: ArrayLike, mask_rate: float) -> tuple[Array, Array]:
-    U, q = real_numbers(U, "U must hold columns of real numbers"), 1 - checked_mask_rate(mask_rate)
+    U, q = real_numbers(U, "U must hold columns of real numbers"), 1 - positive_mask_rate(mask_rate)
     if (
         U.ndim != 2
         or len(U) != population.n_features
@@ -198,7 +198,7 @@ def _quotients(population: Population, U: ArrayLike, mask_rate: float) -> tuple[
     )
 
 
-def checked_mask_rate(mask_rate: Any) -> float:
+def positive_mask_rate(mask_rate: Any) -> float:
     """Return a mask rate m with 0 < m < 1, the range of the masked objectives."""
     if not isinstance(mask_rate, Real) or isinstance(mask_rate, bool) or not 0 < float(mask_rate) < 1:
         raise ValueError(f"mask_rate must be a number strictly between 0 and 1; got {mask_rate!r}.")

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from attenua.theory._checks import PRESERVATION_TOLERANCE, as_matrix, as_rows
 from attenua.theory.cutoff import Array
 from attenua.theory.population import Population
-from attenua_paper.theory.linear_autoencoders import checked_mask_rate
+from attenua_paper.theory.linear_autoencoders import positive_mask_rate
 
 
 def normalised_target_loss(projector: ArrayLike, covariance: ArrayLike, mask_rate: float) -> float:
@@ -37,7 +37,7 @@ def normalised_target_loss(projector: ArrayLike, covariance: ArrayLike, mask_rat
     """
     S = as_matrix(covariance, "covariance")
     P = as_matrix(projector, "projector", len(S))
-    q, diagonal = 1 - checked_mask_rate(mask_rate), np.diag(P)
+    q, diagonal = 1 - positive_mask_rate(mask_rate), np.diag(P)
     off = ~np.eye(len(S), dtype=bool)
     correction = np.diag(diagonal - diagonal**2)
     correction = correction + q * off * (P - diagonal[:, None] * P - P * diagonal)
@@ -62,7 +62,7 @@ def normalised_target_gradient(projector: ArrayLike, covariance: ArrayLike, mask
     """
     S = as_matrix(covariance, "covariance")
     P = as_matrix(projector, "projector", len(S))
-    q, diagonal = 1 - checked_mask_rate(mask_rate), np.diag(P)
+    q, diagonal = 1 - positive_mask_rate(mask_rate), np.diag(P)
     gradient = (-2 + q * (1 - diagonal[:, None] - diagonal)) * S
     hidden = np.sum(S * P, axis=1) - np.diag(S) * diagonal
     np.fill_diagonal(gradient, (1 - 2 * diagonal) * np.diag(S) - 2 * q * hidden)
@@ -97,7 +97,7 @@ class MaskedTarget:
 
     def __init__(self, population: Population, mask_rate: float) -> None:
         self.population = population
-        self.mask_rate = checked_mask_rate(mask_rate)
+        self.mask_rate = positive_mask_rate(mask_rate)
         self._at, self._unit = population.cutoff, population.unit
         self._gradient = normalised_target_gradient(self._at.projector, population.scaled, self.mask_rate)
 
