@@ -73,7 +73,7 @@ def anonymous_memory() -> int:
 
 def run_task(name: str, path: str, columns: int) -> None:
     """Run one task in this process and print its time and peak memory."""
-    import attenua  # noqa: F401  (its import is no part of a fit)
+    import attenua  # noqa: F401  (its import is not part of a fit)
 
     X = np.memmap(path, dtype=np.float32, mode="r").reshape(-1, columns)
     np.ones((64, 64)) @ np.ones((64, 64))  # the threads of BLAS are started

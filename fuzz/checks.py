@@ -156,8 +156,8 @@ class Found:
 
 def turned_by(model, answer):
     """Return the largest sine that a shortfall of the solver leaves room for."""
-    lacks = model.shortfall_ * np.abs(np.diag(answer.matrix)).sum()
-    return np.sqrt(lacks / answer.gap) if 0 < answer.gap < np.inf else float(lacks > 0)
+    missed = model.shortfall_ * np.abs(np.diag(answer.matrix)).sum()
+    return np.sqrt(missed / answer.gap) if 0 < answer.gap < np.inf else float(missed > 0)
 
 
 def check_subspace(found, answer):

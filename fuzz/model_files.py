@@ -1,7 +1,7 @@
 """Model files that nobody should send: each must load to a model that works, or be refused in a sentence.
 
 Run it as long as you like: ``python fuzz/model_files.py --seed 0 --minutes 10``. Example number k of a seed
-is always the same file. The first that fails is saved beside you, and the exit code is 1.
+is always the same file. The first that fails is saved in the current folder, and the exit code is 1.
 """
 
 import argparse
@@ -293,7 +293,7 @@ def _members(content):
 def _zipped(parts, method=zipfile.ZIP_STORED, comment=b""):
     buffer = io.BytesIO()
     with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w", method) as archive:
-        warnings.simplefilter("ignore")  # a name that is there twice is meant
+        warnings.simplefilter("ignore")  # a name that occurs twice is intended
         archive.comment = comment
         for name, body in parts:
             archive.writestr(zipfile.ZipInfo(name or "empty"), body, method)

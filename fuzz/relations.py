@@ -1,4 +1,4 @@
-"""What must hold between two fits, or between an estimator and the functions beside it.
+"""What must hold between two fits, or between an estimator and the public functions.
 
 Each relation takes a problem whose fit was checked, and changes it in a way whose effect is known.
 """
@@ -147,7 +147,7 @@ def that_apply(problem):
 
 
 def enough_to_choose(rows):
-    """Whether the number of components of rows can be asked for, and is no matter of rounding."""
+    """Whether the rows allow this number of components, whatever the rounding."""
     centred = rows - rows.mean(axis=0)
     values = np.linalg.svd(centred, compute_uv=False)
     varies = np.ptp(rows, axis=0) > 0

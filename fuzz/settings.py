@@ -23,9 +23,9 @@ EXPECTED = (
 
 @contextmanager
 def strictly(*, dispatch):
-    """Run with arrays of other libraries, if asked for, and with every warning that nobody expects an error.
+    """Run with arrays of other libraries, on request, and with every unexpected warning as an error.
 
-    Only if asked for: with it, scikit-learn 1.6 refuses data frames.
+    Only on request: with it, scikit-learn 1.6 refuses data frames.
     """
     import sklearn
 

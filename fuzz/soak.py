@@ -4,7 +4,7 @@
 
 Problems are those of `problems.py` at larger sizes, up to about a second each, in all containers. Each is
 fitted and dropped. Every minute (or `--every` seconds) the memory of the process is noted after a collection,
-with the objects that Python's collector knows, the threads, the open files and the children. The end says
+with the objects that Python's collector tracks, the threads, the open files and the children. The end says
 whether any of them grows. It runs on Linux with glibc.
 
 Problems of all sizes leave gaps in the allocator's pages, so that the resident memory creeps up for a long
@@ -135,7 +135,7 @@ def soak(seconds, seed, every):
     """Fit random problems for some seconds, and return the records."""
     for name in filter(is_installed, CONTAINERS):
         with tempfile.TemporaryDirectory() as folder:
-            filled(name, np.eye(3), 0, folder)  # imports are no growth
+            filled(name, np.eye(3), 0, folder)  # imports do not count as growth
     started, n_fits, records = time.monotonic(), 0, []
     with tempfile.TemporaryDirectory() as folder:
         while (now := time.monotonic() - started) < seconds or not records:

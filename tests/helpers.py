@@ -79,7 +79,7 @@ def pooled(risk_folds, splits):
 
 
 def assert_risks_close_enough(found, exact, held_to_training=None, chosen=None):
-    """Check that risks of iterated subspaces are off by little beside what the splits can tell apart.
+    """Check that risks of iterated subspaces are off by little compared with what the splits can tell apart.
 
     An error that all candidates share changes no comparison, so errors are taken less that of PCA. On average
     over the splits they are at most a twentieth of the standard error of the difference to PCA (Nadeau and
@@ -114,8 +114,8 @@ def sine_allowed(model, X, alpha):
     """
     S, rank = covariance(X), model.n_components_
     values = np.linalg.eigvalsh(S - alpha * within(S, None))[::-1]
-    lacks = model.shortfall_ * np.trace(S)
-    return 1e-8 + np.sqrt(lacks / (values[rank - 1] - values[rank]))
+    missed = model.shortfall_ * np.trace(S)
+    return 1e-8 + np.sqrt(missed / (values[rank - 1] - values[rank]))
 
 
 def in_turn(*axes, times=1):

@@ -101,7 +101,7 @@ def changed(strengths, correction, strength):
 
 @dataclass
 class Search:
-    """All that a search needs to know.
+    """The inputs of a search.
 
     ``has_few_rows`` says how rows are tempered. The others are as for ``CorrectedPCACV``. After a run,
     ``is_clear`` says whether every decision would have been the same with other rounding errors.
@@ -135,7 +135,7 @@ class Search:
         return covariance_of_rows(X, row_tempering, self.X.mean(axis=0), nearest=self.nearest)
 
     def doubt(self, strengths):
-        """What rounding can change of a risk at some strengths; a subclass may know."""
+        """What rounding can change of a risk at some strengths; a subclass may override it."""
         return 0.0
 
     def is_more(self, value, other, doubt):

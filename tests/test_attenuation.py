@@ -84,8 +84,8 @@ def test_the_shortfall_bounds_what_the_subspace_explains_too_little(shape, kind)
     for alpha in (0, 0.5, 1):
         model = AttenuatedPCA(4, alpha=alpha).fit(X)
         T = S - alpha * np.diag(np.diag(S))
-        lacks = np.linalg.eigvalsh(T)[-4:].sum() - np.trace(model.components_ @ T @ model.components_.T)
-        assert -1e-13 * total <= lacks <= model.shortfall_ * total + 1e-13 * total
+        missed = np.linalg.eigvalsh(T)[-4:].sum() - np.trace(model.components_ @ T @ model.components_.T)
+        assert -1e-13 * total <= missed <= model.shortfall_ * total + 1e-13 * total
         assert model.shortfall_ <= 1e-8
         assert p > 128 or model.shortfall_ == 0
 

@@ -110,8 +110,8 @@ def test_many_columns(case, container, few_rows, monkeypatch):
     S = covariance_of_pairs(WIDE, k) if few_rows else row_tempered(WIDE, k)
     T = corrected_matrix(S, strengths, line(WIDE.shape[1]))
     values = np.linalg.eigvalsh(T)[::-1]
-    lacks = values[:2].sum() - np.trace(model.components_ @ T @ model.components_.T)
-    assert lacks <= (model.shortfall_ + 1e-12) * np.trace(S)
+    missed = values[:2].sum() - np.trace(model.components_ @ T @ model.components_.T)
+    assert missed <= (model.shortfall_ + 1e-12) * np.trace(S)
     assert model.shortfall_ <= 1e-8
 
 

@@ -1,4 +1,4 @@
-"""Every import in the package goes the way the data go: a room knows only the rooms before it."""
+"""Every import in the package goes the way the data go: a room imports only the rooms before it."""
 
 import ast
 import sys

@@ -76,7 +76,7 @@ def test_what_becomes_of_a_fit():
     # Fewer components are noted.
     assert attempt(lambda: Fit(np.zeros(3), np.eye(3)[:1]), 2).note == "1 of 2 components"
 
-    # A package that is missing is no result.
+    # A missing package does not count as a result.
     def absent():
         import no_such_package  # noqa: F401
 

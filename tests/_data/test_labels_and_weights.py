@@ -1,4 +1,4 @@
-"""Groups with a missing label, and weights that are no numbers, are refused in every container."""
+"""Groups with a missing label, and weights other than numbers, are refused in every container."""
 
 import dask.array as da
 import dask.dataframe as dd

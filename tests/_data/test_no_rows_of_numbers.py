@@ -1,4 +1,4 @@
-"""Arrays that hold no numbers, and things that are no rows: the error says what to give instead."""
+"""Arrays that hold no numbers, and things other than rows: the error says what to give instead."""
 
 import dask.array as da
 import numpy as np

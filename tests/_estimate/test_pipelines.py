@@ -1,4 +1,4 @@
-"""Beside other steps of scikit-learn: imputers, scalers, searches, with names of columns on the way."""
+"""With other steps of scikit-learn: imputers, scalers, searches, with names of columns on the way."""
 
 import numpy as np
 import pytest

@@ -107,8 +107,8 @@ def assert_explains_as_much(model, X):
     T = S - model.alpha_ * np.diag(np.diag(S))
     values, vectors = np.linalg.eigh(T)
     rank = len(W)
-    lacks = (values[-rank:].sum() - np.trace(W @ T @ W.T)) / np.trace(S)
-    assert lacks <= model.shortfall_ + 1e-13
+    missed = (values[-rank:].sum() - np.trace(W @ T @ W.T)) / np.trace(S)
+    assert missed <= model.shortfall_ + 1e-13
     assert model.shortfall_ <= 1e-8
     if values[-rank] - values[-rank - 1] > 1e-4 * values[-1]:
         assert sine(W, vectors[:, -rank:].T) < 1e-6

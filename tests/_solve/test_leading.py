@@ -35,7 +35,7 @@ def family_of_rows(X, strengths=STRENGTHS, labels=None):
 def check(S, family, found, rank, labels=None, planted=True):
     """Check what subspaces explain, that their bases are orthonormal, and their angles.
 
-    What a subspace lacks is at least its squared sine times the gap, so its shortfall bounds its angles.
+    What a subspace misses is at least its squared sine times the gap, so its shortfall bounds its angles.
     Where planted directions decide the cut, they are accurate by themselves.
     """
     assert len(found) == len(family.strengths)
@@ -43,8 +43,8 @@ def check(S, family, found, rank, labels=None, planted=True):
         T = S - alpha * within(S, labels)
         values, U = np.linalg.eigvalsh(T)[::-1], subspace.basis
         np.testing.assert_allclose(U.T @ U, np.eye(rank), atol=1e-12)
-        lacks = (values[:rank].sum() - np.trace(U.T @ T @ U)) / np.trace(S)
-        assert -1e-13 <= lacks <= min(subspace.shortfall, 1e-8) + 1e-13
+        missed = (values[:rank].sum() - np.trace(U.T @ T @ U)) / np.trace(S)
+        assert -1e-13 <= missed <= min(subspace.shortfall, 1e-8) + 1e-13
         np.testing.assert_allclose(subspace.values, values[:rank], atol=1e-8 * np.trace(S))
         gap = values[rank - 1] - values[rank]
         found_sine = sine(U.T, exact_components(S, alpha, rank, labels))
@@ -136,8 +136,8 @@ def test_what_falls_short_and_cannot_be_decomposed_says_by_how_much(monkeypatch)
         (found,) = leading_subspaces(family, 6)
     S = covariance(X)
     T = S - 0.5 * np.diag(np.diag(S))
-    lacks = np.linalg.eigvalsh(T)[-6:].sum() - np.trace(found.basis.T @ T @ found.basis)
-    assert 0 < lacks / np.trace(S) <= found.shortfall
+    missed = np.linalg.eigvalsh(T)[-6:].sum() - np.trace(found.basis.T @ T @ found.basis)
+    assert 0 < missed / np.trace(S) <= found.shortfall
 
 
 @pytest.mark.parametrize("ratio", [1e3, 1e6])
@@ -314,8 +314,8 @@ def test_constant_columns_are_found_where_other_eigenvalues_are_negative(n, p, v
     S = np.cov(X.T, bias=True)
     T = S - np.diag(np.diag(S))
     W = AttenuatedPCA(rank, alpha=1.0).fit(as_rows(X)).components_
-    lacks = np.linalg.eigvalsh(T)[::-1][:rank].sum() - np.trace(W @ T @ W.T)
-    assert lacks <= 1e-8 * np.trace(S)
+    missed = np.linalg.eigvalsh(T)[::-1][:rank].sum() - np.trace(W @ T @ W.T)
+    assert missed <= 1e-8 * np.trace(S)
 
 
 def test_the_filter_is_a_chebyshev_polynomial():

@@ -122,7 +122,7 @@ def test_kinds_of_rows(backend, kind):
 
 
 def test_an_outlier(backend):
-    """Beside it nothing else of the rows is left, and any second direction is as good."""
+    """Nothing else of the rows is left, so any second direction is as good."""
     X = np.concatenate([SMALL, SMALL[:1] * 1e9])
     theirs, ours = fit_both(backend, AttenuatedPCACV(2, alphas=GRID, cv=3), X)
     assert theirs.alpha_ == ours.alpha_

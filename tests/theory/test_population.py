@@ -363,7 +363,7 @@ def test_local_saving_is_minus_the_derivative_at_zero(S):
     d = 2
 
     def coefficient(alpha):
-        # A negative strength is no correction, but the formula holds for it.
+        # A negative strength does not correct anything, but the formula holds for it.
         noise = Gaussian().noise(S)
         correction = CorrectionMap(Strengths(attenuation=alpha)).at(S, noise)
         return sampling_coefficient(correction, noise, cut(correction.target, d), S)

@@ -65,7 +65,7 @@ def attempt(fit: Callable[[], Fit], rank: int) -> Outcome:
     Raises
     ------
     ImportError, FileNotFoundError
-        If the method's package is not installed: that is no result.
+        If the method's package is not installed, which does not count as a result.
     """
     start = perf_counter()
     with warnings.catch_warnings(record=True) as given:

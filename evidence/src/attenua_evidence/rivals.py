@@ -255,7 +255,7 @@ def fit_rival(name: str, X: Array, rank: int, order: Order = None) -> Outcome:
     Raises
     ------
     ImportError, FileNotFoundError
-        If the method's package is not installed: that is no result.
+        If the method's package is not installed, which does not count as a result.
     """
     rival = RIVALS[name]
     if reason := rival.unsuited(*X.shape, order):

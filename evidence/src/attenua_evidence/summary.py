@@ -47,7 +47,7 @@ class Summary(NamedTuple):
     cells, losing : int
         Cells with a fit, and those that lose more than 1% of PCA's excess risk.
     unsuited, failed, short : int
-        Cells that the method is not meant for, cells in which a fit failed, and cells in which it found fewer
+        Cells that the method does not suit, cells in which a fit failed, and cells in which it found fewer
         components than the rank.
     worst, most_added : Extreme
         Least gain of a cell, and the most added to PCA's whole test error, in percent.

@@ -87,7 +87,7 @@ def verdict(
     """Return what came out of a search, in a sentence or two.
 
     The subspaces of `choices` are averaged; `chosen` is the choice of all splits, and `gain` its gain. A
-    guarded search asked for a clear gain.
+    guarded search requires a clear gain.
     """
     if not any(strength for choice in choices for strength in choice.values()):
         return f"PCA: no correction reconstructs held-out rows {'clearly ' if guarded else ''}better."

@@ -164,7 +164,7 @@ def _as_sample(X: ArrayLike, n_components: Any) -> Array:
     varies = np.ptp(rows, axis=0) > 0
     if not varies.any():
         raise ValueError("a sample must have rows that differ; all of these are equal.")
-    # The rounding errors of a mean are no variance.
+    # The rounding errors of a mean do not count as variance.
     return np.where(varies, rows - rows.mean(axis=0), 0.0)
 
 

@@ -12,7 +12,7 @@ from .fetch import Download, download, fetch
 
 
 def fetch_all(folder: Path, parts: Collection[str] = PARTS, download: Download = download) -> int:
-    """Fetch what is not there yet; return 1 if a package failed, else 0."""
+    """Fetch the packages that are missing; return 1 if one failed, else 0."""
     packages, failed = wanted(parts), 0
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:

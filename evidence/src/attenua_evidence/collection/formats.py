@@ -74,7 +74,7 @@ def _convert(parse: Callable[[Any], Any], source: Any) -> Any:
 
 
 def numbers(frame: pd.DataFrame) -> np.ndarray:
-    """Return all columns of a data frame as floats; what is no number is NaN."""
+    """Return all columns of a data frame as floats; a value that is not a number is NaN."""
     return frame.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
 
 

@@ -1,7 +1,7 @@
 """Groups for windows that are cut out of one image, so that no pixel is on both sides of a split.
 
-Windows that overlap share pixels, so a split of windows at random is no split. Here the image is cut into
-tiles, only windows that lie inside one tile are kept, and the tile is the group.
+Windows that overlap share pixels, so a random split of windows does not separate them. Here the image is
+cut into tiles, only windows that lie inside one tile are kept, and the tile is the group.
 """
 
 from collections import deque

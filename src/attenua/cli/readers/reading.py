@@ -143,7 +143,7 @@ def _row_names(
         return Labels("id", labels, 0), note
     if ids is None and source.row_names is not None:
         ids = Labels(*source.row_names, None)
-    # With the columns or other row names chosen, it is no surprise that the first column is left out.
+    # With the columns or other row names chosen, nobody wonders why the first column is left out.
     return ids, None if chosen or labels is not None else note
 
 

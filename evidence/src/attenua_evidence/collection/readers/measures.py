@@ -35,7 +35,7 @@ def olive_oils(root: Path) -> Table:
 def soil_elements(root: Path) -> Table:
     """Read logarithms of the concentrations of elements in soil; values below detection are missing.
 
-    Left out are what is no concentration, and columns ``_XRF``: those of the oxides times a constant.
+    Drops columns that are not concentrations, and the columns ``_XRF``: those of the oxides times a constant.
     """
     frame = r_object(root, "chorizonDL")
     others = {"*ID", "XCOO", "YCOO", "EC", "pH", "wt_INAA", "LOI", "ELEV", "*COUN", "*ASP", "TOPC", "LITO"}
