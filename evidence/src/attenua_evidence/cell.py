@@ -76,7 +76,7 @@ def _lines_of_rank(
     variance, reference = float(references[0]), float(references[rank])
     lines: dict[str, Line] = {}
     for name in methods:
-        if source := same_by_definition(name, order):
+        if (source := same_by_definition(name, order)) in lines:
             line = lines[source] | {"method": name}
         else:
             is_ours = name in METHODS

@@ -15,7 +15,7 @@ from attenua_evidence.needs import own_versions, rival_versions
 from attenua_evidence.rivals import RIVALS
 from attenua_evidence.store import Store
 
-CHOICES = {"core": CORE, "all": (*METHODS, *RIVALS)}
+CHOICES = {"recommended": ("PCA", "recommended"), "core": CORE, "all": (*METHODS, *RIVALS)}
 
 
 def run(
@@ -41,8 +41,9 @@ def run(
         Draws of every data set and number of rows.
     jobs : int, default=-1
         Processes; -1 is one for each core.
-    methods : {"all", "core"}, default="all"
-        Everything, or PCA, the paper's strength and the two ways of the corrections that matter most.
+    methods : {"all", "core", "recommended"}, default="all"
+        Everything; PCA, the paper's strength and the two ways of the corrections that matter most; or PCA and
+        the recommended way only.
 
     Raises
     ------
