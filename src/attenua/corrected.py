@@ -1,7 +1,6 @@
 """PCA with all corrections as scikit-learn estimators: at strengths you give, or at chosen ones."""
 
 import numbers
-from collections import Counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,23 +18,25 @@ from attenua._data.folds import checked_stream_folds
 from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
 from attenua._data.opening import FitData
+from attenua._data.splits import Splits
 from attenua._estimate.fitted import Kind, store
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
 from attenua._estimate.parameter_types import Corrections, FeatureGroups, Folds, Neighbours, RandomState
 from attenua._estimate.words import (
     Answer,
     choices_in_words,
-    chosen_answer,
     gain_in_words,
     given_answer,
+    percent_of,
     size_of_fit,
     strengths_in_words,
     verdict,
 )
 from attenua._select.comparison import gain_error
 from attenua._select.rule import PCA, CorrectedRule, mean_subspace, pca_subspace, same_subspace
-from attenua._select.search import StepSearch, variance_noise
+from attenua._select.search import StepSearch
 from attenua._select.steps import Steps
+from attenua._select.votes import Expected, Voters
 
 
 class CorrectedPCA(RuleTransformer):
@@ -193,14 +194,14 @@ class CorrectedPCACV(CrossValidated):
     r"""PCA of few rows, with up to five corrections whose strengths held-out rows choose.
 
     PCA of few rows is noisy in several ways. Each correction weakens one of them by a strength; see
-    :class:`CorrectedPCA`. Starting from ordinary PCA, the search tries one correction after another:
-    smoothing, row tempering, tempering, attenuation, damping. It raises the strength from 0 as long as
-    held-out rows are reconstructed better, and keeps the best one if its gain exceeds `guard` standard
-    errors. Often no correction does, and the answer is PCA.
+    :class:`CorrectedPCA`. Starting from ordinary PCA, a search tries one correction after another. It raises
+    the strength from 0 as long as held-out rows are reconstructed better, and goes on from the best one.
 
-    The whole choice is made again without each split. Each of these choices is fitted to all rows, and the
-    components span the leading subspace of the mean of their projectors. So a choice that a few rows
-    decide counts only in part.
+    Then the held-out rows vote. A vote is a bootstrap sample of them, or of whole groups; it chooses the best
+    of all candidates on its rows, and counts for PCA unless the rows that it did not draw confirm that the
+    choice is better. The components span the leading subspace of the mean :math:`\sum_k w_k (P_k S P_k)^{1/2}` over
+    the choices, with their weights :math:`w_k`, their projectors and the covariance S. So a choice that a few
+    rows decide counts only in part. If nothing is confirmed, the answer is PCA.
 
     Parameters
     ----------
@@ -221,9 +222,8 @@ class CorrectedPCACV(CrossValidated):
         instead.
     n_repeats : int, default=1
         Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
-    guard : float, default=1.0
-        How many standard errors a gain must exceed; 0 takes the least risk. Tempering and attenuation need
-        less where sampling noise explains why the variances differ.
+    pca_share : float, default=0.15
+        Share of the votes that ordinary PCA has in any case: caution. 1 gives PCA.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
         Groups of columns. If given, attenuation weakens the covariances within groups, not only the diagonal.
         (Groups of *rows* are the ``groups`` of ``fit``.)
@@ -237,20 +237,27 @@ class CorrectedPCACV(CrossValidated):
     Attributes
     ----------
     corrections_ : dict of str to float
-        Strength of each correction that all splits together choose; all 0 is ordinary PCA.
+        Strength of each correction that all held-out rows together choose. The fit averages ``choices_``.
     choices_ : list of dict
-        The choice without each split. These are averaged; if they differ, the choice is uncertain.
+        Strengths that the votes choose, PCA among them, the largest weight first. Their subspaces are
+        averaged; many choices mean that the rows do not agree.
+    choice_weights_ : list of float
+        Weight of each, its part of the votes; they sum to 1.
+    voters_ : str
+        Who votes, in words.
     steps_ : Steps
-        What each step compared: strengths, risks, gain, standard error, whether it was taken and why, also by
-        name: ``steps_["smoothing"]``. It prints as a table, and ``pandas.DataFrame(steps_)`` is one.
+        What each step compared: strengths, risks, gain, standard error, and the weight of the choices that
+        have this correction; also by name: ``steps_["smoothing"]``. It prints as a table, and
+        ``pandas.DataFrame(steps_)`` is one.
     verdict_ : str
-        What came out, in a sentence.
-    gain_ : float
-        Part of PCA's held-out risk that ``corrections_`` removes. The same splits chose it: it is optimistic.
+        What to expect of new rows, and what the fit is, in a sentence or two.
     left_out_gain_ : float
-        The same, with every split judged by the choice made without it: what to expect of new rows. With
-        repeated folds it is still optimistic, since rows of a split are held out in other repetitions too.
-        With two splits or fewer it equals ``gain_``.
+        Part of PCA's risk that the fit is expected to remove on new rows: votes are judged by rows that they
+        did not see, and the result is corrected for what training sets share and for their size.
+    left_out_gain_error_ : float
+        Its standard error.
+    gain_ : float
+        Part of PCA's held-out risk that ``corrections_`` removes. The same rows chose it: it is optimistic.
     candidates_ : list of dict
         Strengths of all candidates that were compared, by name, PCA first.
     cv_risk_ : ndarray of shape (n_candidates,)
@@ -305,23 +312,29 @@ class CorrectedPCACV(CrossValidated):
     >>> from attenua import CorrectedPCACV
     >>> pca = CorrectedPCACV(5, neighbours=(8, 8)).fit(load_digits().data[:30])
     >>> pca.verdict_
-    "Smoothing 0.5 removes 2.2% of PCA's held-out risk."
-    >>> [step.correction for step in pca.steps_ if step.taken]
-    ['smoothing']
+    ""
+    >>> pca.choices_[0]
+    ""
     """
 
     corrections_: dict[str, float]
     choices_: list[dict[str, float]]
+    choice_weights_: list[float]
+    voters_: str
     steps_: Steps
     left_out_gain_: float
+    left_out_gain_error_: float
     candidates_: list[dict[str, float]]
     _array_api_support: ClassVar[bool] = True
     _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
         "corrections_": Kind.STRENGTHS,
         "choices_": Kind.CHOICES,
+        "choice_weights_": Kind.NUMBERS,
+        "voters_": Kind.TEXT,
         "steps_": Kind.STEPS,
         "verdict_": Kind.TEXT,
         "left_out_gain_": Kind.NUMBER,
+        "left_out_gain_error_": Kind.NUMBER,
         "candidates_": Kind.CHOICES,
     }
 
@@ -333,7 +346,7 @@ class CorrectedPCACV(CrossValidated):
         neighbours: Neighbours = None,
         cv: Folds = 5,
         n_repeats: int = 1,
-        guard: float = 1.0,
+        pca_share: float = 0.15,
         feature_groups: FeatureGroups = None,
         whiten: bool = False,
         n_jobs: int | None = None,
@@ -344,7 +357,7 @@ class CorrectedPCACV(CrossValidated):
         self.neighbours = neighbours
         self.cv = cv
         self.n_repeats = n_repeats
-        self.guard = guard
+        self.pca_share = pca_share
         self.feature_groups = feature_groups
         self.whiten = whiten
         self.n_jobs = n_jobs
@@ -381,48 +394,50 @@ class CorrectedPCACV(CrossValidated):
         for name in () if is_auto else grids:
             if parameter_is_missing(name, vars(self)):
                 raise ValueError(f"corrections names {name}, which needs {_needed(name)}.")
-        is_number = isinstance(self.guard, numbers.Real) and not isinstance(self.guard, bool)
-        if not is_number or not 0 <= self.guard < np.inf:
-            raise ValueError(f"guard must be a finite number of at least 0; got {self.guard!r}.")
+        is_number = isinstance(self.pca_share, numbers.Real) and not isinstance(self.pca_share, bool)
+        if not is_number or not 0 <= self.pca_share <= 1:
+            raise ValueError(f"pca_share must be a number from 0 to 1; got {self.pca_share!r}.")
 
     def _fit_moments(self, data: FitData) -> None:
         """Choose the strengths, average their subspaces, and set the fitted attributes."""
-        grids, total = checked_grids(self.corrections), data.moments.total
-        rule = CorrectedRule([PCA], prepared(vars(self), data.moments.n_features))
-        rank = self._rank(data)
-        search = StepSearch(
-            data.moments,
-            rule,
-            rank,
-            guard=float(self.guard),
-            noise=variance_noise(to_host(total.variances), total.weight),
-            n_jobs=self.n_jobs,
-        )
-        search.take_steps(data, grids, vars(self), getattr(self, "feature_names_in_", None))
-        result = search.result()
-        counts = Counter(result.choices)
-        fitted = {
-            choice: dict(rule.with_strengths([choice]).subspaces(search.total(choice), rank))[0]
-            for choice in counts
+        splits, voters = _electorate(data)
+        total, rank = splits.total, self._rank(data)
+        rule = CorrectedRule([PCA], prepared(vars(self), splits.n_features))
+        search = StepSearch(splits, rule, rank, voters, n_jobs=self.n_jobs)
+        names = getattr(self, "feature_names_in_", None)
+        search.take_steps(data, checked_grids(self.corrections), vars(self), names)
+        found = search.result()
+        elected = voters.elect(found.losses, self.pca_share)
+        choices = {
+            found.candidates[k]: float(elected[k]) for k in np.argsort(-elected, kind="stable") if elected[k]
         }
-        subspace = mean_subspace(list(fitted.values()), list(counts.values()))
-        pca = fitted[PCA] if PCA in fitted else pca_subspace(total, rank)
-        gives_pca = set(counts) == {PCA} or same_subspace(subspace.basis, pca.basis)
-        self._store(total, pca if gives_pca else subspace, data.n_samples, data.dtype)
+        fitted = [
+            dict(rule.with_strengths([choice]).subspaces(search.total(choice), rank))[0] for choice in choices
+        ]
+        weights = list(choices.values())
+        subspace = mean_subspace(fitted, weights, total)
+        expected = voters.expected_gain(found.losses, self.pca_share, found.held_out_ratio)
+        pca = fitted[list(choices).index(PCA)] if PCA in choices else pca_subspace(total, rank)
+        gives_pca = same_subspace(subspace.basis, pca.basis)
+        words = verdict(list(choices), weights, *expected, gives_pca=gives_pca)
+        if gives_pca:
+            subspace, choices, weights, expected = pca, {PCA: 1.0}, [1.0], Expected(0.0, 0.0)
+        self._store(total, subspace, data.n_samples, data.dtype)
         outcome = {
-            "corrections_": PCA if gives_pca else result.chosen,
-            "choices_": [PCA if gives_pca else choice for choice in result.choices],
-            "steps_": result.steps,
-            "verdict_": verdict(
-                result.chosen, result.choices, result.gain, gives_pca=gives_pca, guarded=self.guard > 0
-            ),
-            "gain_": 0.0 if gives_pca else result.gain,
-            "left_out_gain_": 0.0 if gives_pca else result.left_out_gain,
-            "candidates_": result.candidates,
-            "cv_risk_": result.risk,
-            "cv_risk_folds_": result.risk_folds,
+            "corrections_": PCA if gives_pca else found.chosen,
+            "choices_": list(choices),
+            "choice_weights_": weights,
+            "steps_": found.steps.with_weights(list(choices), weights),
+            "verdict_": words,
+            "gain_": 0.0 if gives_pca else found.gain,
+            "left_out_gain_": expected.gain,
+            "left_out_gain_error_": expected.standard_error,
+            "candidates_": found.candidates,
+            "cv_risk_": found.risk,
+            "cv_risk_folds_": found.risk_folds,
             "folds_": data.folds,
-            "held_out_ratio_": result.held_out_ratio,
+            "voters_": voters.words,
+            "held_out_ratio_": found.held_out_ratio,
         }
         store(self, outcome, total.mean, data.dtype)
 
@@ -431,29 +446,30 @@ class CorrectedPCACV(CrossValidated):
         words = strengths_in_words(self.corrections_)
         if not any(strength for choice in self.choices_ for strength in choice.values()):
             return Answer(words, self.verdict_, (size_of_fit(self),))
-        if not any(self.corrections_.values()):
-            words = "PCA averaged with corrections"
-        gain_se, left_out_se = self._gain_errors()
         facts = [
-            ("strengths", choices_in_words(self.choices_)),
-            ("gain", gain_in_words(self.gain_, gain_se)),
+            ("to expect of new rows", gain_in_words(self.left_out_gain_, self.left_out_gain_error_)),
+            ("averaged", choices_in_words(self.choices_, self.choice_weights_)),
+            ("all held-out rows together", f"{words}, {gain_in_words(self.gain_, self._gain_error())}"),
+            ("votes", self.voters_),
         ]
-        # A single choice was made by all splits: none was left out, so none tells what to expect.
-        if len(self.choices_) > 1:
-            facts.append(("to expect of new rows", gain_in_words(self.left_out_gain_, left_out_se)))
-        return chosen_answer(self, words, facts)
+        caption = f"{words}, gain {percent_of(self.left_out_gain_)} expected"
+        return Answer(caption, self.verdict_, (*facts, size_of_fit(self)))
 
-    def _gain_errors(self) -> list[float]:
-        """Return the standard errors of ``gain_`` and ``left_out_gain_``."""
+    def _gain_error(self) -> float:
+        """Return the standard error of ``gain_``."""
         folds: NDArray[Any] = to_host(self.cv_risk_folds_)
-        chosen = self.candidates_.index(self.corrections_)
-        own = [self.candidates_.index(choice) for choice in self.choices_]
-        # Of two splits or fewer none can be left out, and there is one choice.
-        places = np.broadcast_to(own, len(folds))
-        risks = np.column_stack([folds[:, chosen], folds[np.arange(len(folds)), places]])
-        differences = (risks - folds[:, :1]) / (folds[:, 0].mean() or 1.0)
-        errors: list[float] = gain_error(differences, self.held_out_ratio_).tolist()
-        return errors
+        differences = (folds[:, self.candidates_.index(self.corrections_)] - folds[:, 0]) / (
+            folds[:, 0].mean() or 1.0
+        )
+        return float(gain_error(differences, self.held_out_ratio_))
+
+
+def _electorate(data: FitData) -> tuple[Splits, Voters]:
+    """Return the splits of the rows, and who votes: rows where they are few and at hand, or whole splits."""
+    if data.reweighter is None or not data.reweighter.has_few_rows:
+        return data.moments, Voters.of_splits(data.moments.n_splits)
+    few = data.reweighter.in_memory()
+    return few.splits.keep_held_out_rows(), Voters.of_rows(few.splits.held_out_rows, few.groups)
 
 
 def _needed(name: str) -> str:

@@ -130,7 +130,11 @@ def open_for_fit(estimator: Any, X: Any, sample_weight: Any = None) -> FitData:
 
 
 def _in_memory(
-    estimator: Any, rows: HostRows | DeviceRows, splits: Sequence[SplitRows], folds: str = ""
+    estimator: Any,
+    rows: HostRows | DeviceRows,
+    splits: Sequence[SplitRows],
+    folds: str = "",
+    groups: Any = None,
 ) -> FitData:
     """Return what a fit needs of rows in memory, in splits."""
     moments = SplitMoments(rows, splits)
@@ -141,7 +145,7 @@ def _in_memory(
         moments.fewest_training_rows,
         rows.dtype,
         folds,
-        reweighter=RowsInMemory(rows, moments),
+        reweighter=RowsInMemory(rows, moments, groups),
     )
 
 
@@ -169,7 +173,7 @@ def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> Fi
             n_repeats=n_repeats,
             random_state=estimator.random_state,
         )
-    return _in_memory(estimator, rows, splits, _folds_in_words(cv, n_repeats, groups))
+    return _in_memory(estimator, rows, splits, _folds_in_words(cv, n_repeats, groups), to_host(groups))
 
 
 _INTERLEAVED = "row i is held out in fold i % cv"

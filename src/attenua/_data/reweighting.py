@@ -158,30 +158,45 @@ class Reweighting(ABC):
         """
 
     @abstractmethod
+    def in_memory(self) -> "RowsInMemory":
+        """Return the rows in memory with their splits, where they are few."""
+
     def with_pair_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
         """Return, for each weighing, the splits with weights on pairs of rows, which are few.
 
         A pair is weighed by its squared distance, as a part of twice the total variance.
         """
+        few = self.in_memory()
+        squares = few.rows.in_rows().in_unit(few.splits.total.unit).squared_distances()
+        return [PairWeightedSplits(few.splits, few.rows, squares, weigh) for weigh in weighings]
 
 
 class RowsInMemory(Reweighting):
-    """Rows in memory or on a device, with their splits; weighted splits read them when first used."""
+    """Rows in memory or on a device, with their splits; weighted splits read them when first used.
 
-    def __init__(self, rows: Any, plain: SplitMoments):
+    Attributes
+    ----------
+    rows : HostRows or DeviceRows
+        The rows.
+    splits : SplitMoments
+        Their splits, without weights.
+    groups : ndarray or None
+        Group of each row, where the user gave groups.
+    """
+
+    def __init__(self, rows: Any, splits: SplitMoments, groups: Any = None):
         self.n_samples, self.weight = rows.n_samples, rows.weight
-        self._rows, self._plain = rows, plain
+        self.rows, self.splits, self.groups = rows, splits, groups
+
+    def in_memory(self) -> "RowsInMemory":
+        """Return the same."""
+        return self
 
     def with_row_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
         """Return, for each weighing, the splits with weights on the rows."""
-        plain, total = self._plain, self._plain.total
-        lengths = self._rows.squared_lengths(total) / _positive(total.total_variance)
+        plain, total = self.splits, self.splits.total
+        lengths = self.rows.squared_lengths(total) / _positive(total.total_variance)
         return [RowWeightedSplits(plain, plain.reweighted(weigh(lengths))) for weigh in weighings]
-
-    def with_pair_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
-        """Return, for each weighing, the splits with weights on pairs of rows."""
-        squares = self._rows.in_rows().in_unit(self._plain.total.unit).squared_distances()
-        return [PairWeightedSplits(self._plain, self._rows, squares, weigh) for weigh in weighings]
 
 
 @dataclass(frozen=True)
@@ -255,16 +270,19 @@ class RowsOfStream(Reweighting):
         self._check(streams[0].n_rows)
         return [RowWeightedSplits(self._plain, stream.moments()) for stream in streams]
 
-    def with_pair_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
-        """Return, for each weighing, the splits with weights on pairs of the gathered rows."""
+    def in_memory(self) -> RowsInMemory:
+        """Gather the rows, which are few, with the splits of the first reading."""
+        return self._gathered
+
+    @cached_property
+    def _gathered(self) -> RowsInMemory:
         parts = self._gather()
         if not parts:
             self._check(0)
         rows, groups, sample_weight = joined(parts)
         host = HostRows(rows, sample_weight)
         self._check(host.n_samples)
-        splits = SplitMoments(host, self._first.splits(host.n_samples, groups))
-        return RowsInMemory(host, splits).with_pair_weights(weighings)
+        return RowsInMemory(host, SplitMoments(host, self._first.splits(host.n_samples, groups)), groups)
 
     def _check(self, n_rows: int) -> None:
         if n_rows != self.n_samples:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attenua._data.moments import CONSTANT, UNDERFLOW, Moments, ScatterMoments
 from attenua._data.namespace import array_namespace, asarray_like, clipped, to_host
-from attenua._data.sums import row_blocks
+from attenua._data.sums import row_blocks, squared_lengths
 
 Array = NDArray[np.float64]
 
@@ -275,6 +275,24 @@ class RowMoments(Moments):
     def inner(self, V: Any, V_image: Any, W_image: Any) -> Any:
         """Return ``V.T @ S @ W`` from the images."""
         return V_image.T @ W_image
+
+    def row_squares(self, centre: Any) -> Array:
+        """Return the squared distance from a centre of every row that counts, on the host."""
+        rows, _ = self._used
+        offset = centre - self._origin
+        if array_namespace(offset) is np:
+            return squared_lengths(rows, offset, 1.0)[self._counted]
+        return _squares(rows - offset)[self._counted]
+
+    def row_scores(self, V: Any, centre: Any) -> Array:
+        """Return the products with V of every row that counts, less a centre, on the host."""
+        rows, _ = self._used
+        return to_host(rows @ V - (centre - self._origin) @ V)[self._counted]
+
+    @cached_property
+    def _counted(self) -> NDArray[np.bool_]:
+        """Which of the used rows have a weight above 0."""
+        return to_host(self._used[1]) > 0
 
     def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
         """Return a function that multiplies by D, the within-group blocks of S.

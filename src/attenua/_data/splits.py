@@ -70,6 +70,10 @@ class Splits(ABC):
         self._keeps_pairs = 8 * self.n_splits * self.pair_entries <= _KEPT_BYTES
         return self
 
+    def forget_pairs(self) -> None:
+        """Free what ``keep_pairs`` kept."""
+        self._keeps_pairs, self._kept = False, None
+
     def pairs(self) -> Iterable[SplitPair]:
         """Return or yield the moments of both sides of every split, all in one unit."""
         if self._kept is None and self._keeps_pairs:
@@ -125,6 +129,7 @@ class SplitMoments(Splits):
 
     def __init__(self, rows: Any, splits: Sequence[SplitRows], factors: NDArray[np.float64] | None = None):
         self._rows, self._splits, self._factors = rows, splits, factors
+        self._keeps_rows = False
         self.n_splits = len(splits)
         self.n_features = rows.n_features
         self.weight = rows.weight
@@ -134,6 +139,16 @@ class SplitMoments(Splits):
         if not self.forms_covariance:
             # The products of rows of a few splits are kept whatever they take, since they are expensive.
             self.pair_entries = 0 if self.n_splits <= _MOST_PARTS else rows.n_samples**2
+
+    @cached_property
+    def held_out_rows(self) -> list[Indices]:
+        """Numbers of the held-out rows of every split, increasing."""
+        return [np.unique(np.arange(self._rows.n_samples)[held_out]) for _, held_out in self._splits]
+
+    def keep_held_out_rows(self) -> Self:
+        """Keep the held-out rows as rows from now on, so that each can be judged: where rows are few."""
+        self._keeps_rows = True
+        return self
 
     def reweighted(self, factors: NDArray[np.float64]) -> "SplitMoments":
         """Return the same splits of the same rows, their weights multiplied by factors."""
@@ -167,6 +182,8 @@ class SplitMoments(Splits):
     def _read(self) -> Iterator[SplitPair]:
         unit = self.total.unit
         for number, training, held_out in self._read_in_any_unit():
+            if self._keeps_rows:
+                held_out = self._rows.in_rows(self.held_out_rows[number])
             yield SplitPair(number, training.in_unit(unit), held_out.in_unit(unit))
 
     def _read_in_any_unit(self) -> Iterator[tuple[int, Any, Any]]:

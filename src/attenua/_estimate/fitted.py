@@ -30,6 +30,7 @@ class Kind(Enum):
     SCALAR = "one number of the type of the data"
     GRID = "array of doubles, of the library and device of the data"
     NUMBER = "float"
+    NUMBERS = "list of floats"
     COUNT = "int"
     TEXT = "str"
     STRENGTHS = "dict of the strength of each correction"
@@ -95,6 +96,7 @@ def _as_kind(kind: Kind, value: Any, like: Any, dtype: type) -> Any:
     convert: dict[Kind, Callable[[Any], Any]] = {
         Kind.SCALAR: dtype,
         Kind.NUMBER: float,
+        Kind.NUMBERS: lambda values: [float(value) for value in values],
         Kind.COUNT: int,
         Kind.TEXT: str,
         Kind.STRENGTHS: dict,

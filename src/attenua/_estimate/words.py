@@ -1,6 +1,5 @@
 """Results in words: the sentences that estimators, notebooks, the shell and the page print."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -14,6 +13,8 @@ ADVICE = {
     "clear": "The gain is larger than its noise.",
     "unclear": "The gain is not larger than its noise; ordinary PCA may do as well here.",
 }
+# A gain is claimed if it is more than so many standard errors.
+CLEAR = 2.0
 # A turn that the page shows as 0.0 degrees.
 NO_TURN = 0.05
 
@@ -57,12 +58,12 @@ def strengths_in_words(strengths: Mapping[str, float]) -> str:
     return ", ".join(taken_in_words(strengths)) or "ordinary PCA"
 
 
-def choices_in_words(choices: Sequence[Mapping[str, float]]) -> str:
-    """Return the choices that are averaged, the most frequent first."""
-    counts = Counter(strengths_in_words(choice) for choice in choices)
-    if len(counts) == 1:
-        return next(iter(counts))
-    return "; ".join(f"{words} ({count} of {len(choices)})" for words, count in counts.most_common())
+def choices_in_words(choices: Sequence[Mapping[str, float]], weights: Sequence[float]) -> str:
+    """Return the choices that are averaged, in the order given, each with its weight."""
+    words = [strengths_in_words(choice) for choice in choices]
+    if len(words) == 1:
+        return words[0]
+    return "; ".join(f"{each} ({weight:.0%})" for each, weight in zip(words, weights, strict=True))
 
 
 def percent_of(gain: float) -> str:
@@ -76,37 +77,53 @@ def gain_in_words(gain: float, error: float) -> str:
     return f"{gain:.2%} of PCA's held-out risk, {sure}"
 
 
+def is_clear(gain: float, error: float) -> bool:
+    """Whether a gain to expect of new rows stands out of its noise."""
+    return gain > CLEAR * error
+
+
 def verdict(
-    chosen: Mapping[str, float],
     choices: Sequence[Mapping[str, float]],
+    weights: Sequence[float],
     gain: float,
+    error: float,
     *,
     gives_pca: bool = False,
-    guarded: bool = False,
 ) -> str:
-    """Return what came out of a search, in a sentence or two.
+    """Return what came out of a search, in two sentences: what to expect of new rows, and what is fitted.
 
-    The subspaces of `choices` are averaged; `chosen` is the choice of all splits, and `gain` its gain. A
-    guarded search requires a clear gain.
+    The subspaces of `choices` are averaged by `weights`; new rows are expected to gain `gain`, with a standard
+    error (NaN where there is none).
     """
     if not any(strength for choice in choices for strength in choice.values()):
-        return f"PCA: no correction reconstructs held-out rows {'clearly ' if guarded else ''}better."
+        return "The fit is ordinary PCA: no correction reconstructs held-out rows clearly better."
     if gives_pca:
         return (
-            "PCA: some strengths reconstruct held-out rows better, but on all rows they give PCA's subspace "
-            "(as attenuation does where all columns have the same variance)."
+            "The fit is ordinary PCA: some strengths reconstruct held-out rows better, but on all rows they "
+            "give PCA's subspace (as attenuation does where all columns have the same variance)."
         )
-    taken = taken_in_words(chosen)
-    if taken:
-        verb = "removes" if len(taken) == 1 else "remove"
-        sentence = f"{capitalised(listed(taken))} {verb} {percent_of(gain)} of PCA's held-out risk."
+    noise = f" (standard error {percent_of(error)})" if isfinite(error) else ""
+    if is_clear(gain, error):
+        expected = f"Expect {percent_of(gain)} less risk than PCA's on new rows{noise}."
     else:
-        sentence = f"By all splits no correction is {'clearly ' if guarded else ''}better than PCA."
-    differing = sum(choice != chosen for choice in choices)
-    if differing:
-        verb = "differs" if differing == 1 else "differ"
-        sentence += f" {differing} of the {len(choices)} choices that are averaged {verb} from this."
-    return sentence
+        expected = f"Expect no gain over PCA on new rows: {percent_of(gain)}{noise} is within the noise."
+    return f"{expected} The fit is not PCA's subspace: {_averaged(choices, weights)}."
+
+
+def _averaged(choices: Sequence[Mapping[str, float]], weights: Sequence[float]) -> str:
+    """Return what is averaged in a few words: the choice of the largest weight other than PCA, and PCA."""
+    names = [taken_in_words(choice) for choice in choices]
+    of_pca = sum(weight for taken, weight in zip(names, weights, strict=True) if not taken)
+    weight, first = max(
+        (weight, listed(taken)) for taken, weight in zip(names, weights, strict=True) if taken
+    )
+    if len(choices) == 1:
+        return f"it has {first}"
+    others = sum(weight for taken, weight in zip(names, weights, strict=True)) - weight - of_pca
+    parts = [f"{first} ({weight:.0%})"]
+    parts += [f"other strengths ({others:.0%})"] if others > 0.005 else []
+    parts += [f"PCA ({of_pca:.0%})"] if of_pca else []
+    return f"it averages {listed(parts)}"
 
 
 def size_of_fit(estimator: Any) -> tuple[str, str]:

@@ -55,13 +55,18 @@ def cross_validate(moments: Splits, rule: Rule, rank: int, n_jobs: Any = None) -
 
 
 class FoldRisk(NamedTuple):
-    """The risk of every candidate on one split, the weights of both sides, and subspaces if kept."""
+    """What candidates lose on one split: one line for each held-out row, or one for all of them together."""
 
     number: int
-    risk: Array
-    held: float
+    losses: Array  # a column for each candidate
+    held: float  # weights of both sides
     training: float
-    subspaces: Sequence[Subspace] = ()
+    subspaces: Sequence[Subspace] = ()  # of the candidates, if kept
+
+    @property
+    def risk(self) -> Array:
+        """Mean over the held-out rows of what each candidate loses."""
+        return self.losses.mean(axis=0)
 
 
 def held_out_ratio(folds: Sequence[FoldRisk]) -> float:
@@ -70,12 +75,19 @@ def held_out_ratio(folds: Sequence[FoldRisk]) -> float:
 
 
 def held_out_risks(
-    moments: Any, rule_of: Callable[[int], Rule], rank: int, n_jobs: Any = None, *, keep: bool = False
+    moments: Any,
+    rule_of: Callable[[int], Rule],
+    rank: int,
+    n_jobs: Any = None,
+    *,
+    keep: bool = False,
+    by_rows: bool = False,
 ) -> list[FoldRisk]:
     """Judge candidates on every split, several splits in parallel; return them in the order of the splits.
 
     ``rule_of`` returns the rule of a split: the same candidates, perhaps with a subspace to begin from.
-    Subspaces are returned if `keep`.
+    Subspaces are returned if `keep`. With `by_rows` every held-out row is judged by itself; then the splits
+    must keep them as rows.
 
     BLAS would spread every small product over its threads, which costs more than it saves. So every split
     gets one of these threads, or a few.
@@ -87,12 +99,15 @@ def held_out_risks(
     with blas_limit(max(threads // n_parallel, 1)):
         if n_parallel == 1:
             # Nothing runs in parallel, and joblib would add a quarter to the time of small problems.
-            return [_held_out_risk(pair, rule_of(pair.number), rank, keep) for pair in moments.pairs()]
+            return [
+                _held_out_risk(pair, rule_of(pair.number), rank, keep, by_rows) for pair in moments.pairs()
+            ]
         # Threads are a hint: another backend that the user chose gets the moments sent. This is joblib's own
         # Parallel, since scikit-learn's workers replace the filters of warnings, which all threads share.
         config = sklearn.get_config()
         folds = Parallel(n_jobs=n_parallel, prefer="threads", pre_dispatch=n_parallel, batch_size=1)(
-            delayed(_in_worker)(config, pair, rule_of(pair.number), rank, keep) for pair in moments.pairs()
+            delayed(_in_worker)(config, pair, rule_of(pair.number), rank, keep, by_rows)
+            for pair in moments.pairs()
         )
     return sorted(folds, key=lambda fold: fold.number)
 
@@ -103,17 +118,34 @@ def _in_worker(config: dict[str, Any], *job: Any) -> FoldRisk:
         return _held_out_risk(*job)
 
 
-def _held_out_risk(pair: SplitPair, rule: Rule, rank: int, keep: bool) -> FoldRisk:
+def _held_out_risk(pair: SplitPair, rule: Rule, rank: int, keep: bool, by_rows: bool) -> FoldRisk:
     """Judge every candidate by the held-out rows of a split."""
     training, held = pair.training, pair.held_out
     weights = held.weight, training.weight
-    if rank == training.n_features:
-        # Nothing is cut off, so every candidate reconstructs every row.
-        return FoldRisk(pair.number, np.zeros(len(rule.strengths)), *weights)
     found = dict(rule.subspaces(training, rank, exact=False))
     subspaces = [found[place] for place in range(len(rule.strengths))]
-    risk = reconstruction_errors(held, subspaces, training.mean)
-    return FoldRisk(pair.number, risk, *weights, [s.compact() for s in subspaces] if keep else ())
+    if by_rows:
+        losses = row_losses(held, subspaces, training.mean)
+    else:
+        losses = reconstruction_errors(held, subspaces, training.mean)[None, :]
+    if rank == training.n_features:
+        # Nothing is cut off, so every candidate reconstructs every row.
+        losses = np.zeros_like(losses)
+    return FoldRisk(pair.number, losses, *weights, [s.compact() for s in subspaces] if keep else ())
+
+
+def row_losses(rows: Any, subspaces: Sequence[Subspace], centre: Any) -> Array:
+    r"""Return :math:`\|(I - UU^\top)(x - c)\|^2` of every row (lines) for every subspace (columns)."""
+    squares = rows.row_squares(centre)
+    scores: dict[int, Array] = {}
+    losses = np.empty((len(squares), len(subspaces)))
+    for i, subspace in enumerate(subspaces):
+        key = id(subspace.frame)
+        if key not in scores:
+            scores[key] = rows.row_scores(subspace.frame, centre)
+        own = scores[key] if subspace.coordinates is None else scores[key] @ subspace.coordinates
+        losses[:, i] = np.maximum(squares - np.sum(own**2, axis=1), 0.0)
+    return losses
 
 
 def reconstruction_errors(rows: Moments, subspaces: Sequence[Subspace], centre: Any) -> Array:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import sqrt
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +13,7 @@ from attenua._data.moments import Moments
 from attenua._data.namespace import array_namespace, asarray_like, to_host
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
+from attenua._solve.ritz import orthonormal
 from attenua._solve.subspace import Subspace
 
 Array = NDArray[np.float64]
@@ -19,6 +21,8 @@ Array = NDArray[np.float64]
 PCA = Strengths()
 # Subspaces whose principal angles all have smaller sines reconstruct alike to twelve figures.
 _LARGEST_SINE = 1e-6
+# Variances are counted as this part of the largest at least.
+_LEAST_VARIANCE = 1e-12
 
 
 class Rule(Protocol):
@@ -101,26 +105,36 @@ def same_subspace(U: Any, V: Any) -> bool:
     return bool(squares[-1] < _LARGEST_SINE**2)
 
 
-def mean_subspace(subspaces: Sequence[Subspace], counts: Sequence[int]) -> Subspace:
-    r"""Return the leading subspace of :math:`\sum_k c_k U_k U_k^\top / \sum_k c_k`, with counts :math:`c_k`.
+def mean_subspace(subspaces: Sequence[Subspace], weights: Sequence[float], moments: Moments) -> Subspace:
+    r"""Return the leading subspace of :math:`\sum_k w_k (P_k S P_k)^{1/2}`, with :math:`P_k = U_k U_k^\top`.
 
-    With the bases side by side, each times the root of its share, as the matrix B, this mean is
-    :math:`B B^\top`; its leading eigenvectors come from those of the small matrix :math:`B^\top B`.
+    S is the covariance of the moments: a direction counts by the standard deviation along it, as well as by
+    the weights of the subspaces that hold it. With :math:`R_k R_k^\top = (U_k^\top S U_k)^{1/2}` and the
+    matrices :math:`w_k^{1/2} U_k R_k` side by side as B, this mean is :math:`B B^\top`; its leading
+    eigenvectors come from those of the small matrix :math:`B^\top B`.
     """
     if len(subspaces) == 1:
         return subspaces[0]
-    rank, shares = len(subspaces[0].values), np.array(counts) / sum(counts)
-    xp = array_namespace(subspaces[0].frame)
-    roots = np.sqrt(shares).tolist()
-    B = xp.concat([root * subspace.basis for root, subspace in zip(roots, subspaces, strict=True)], axis=1)
+    rank = len(subspaces[0].values)
+    pairs = zip(subspaces, weights, strict=True)
+    B = array_namespace(subspaces[0].frame).concat(
+        [sqrt(weight) * _by_deviation(subspace.basis, moments) for subspace, weight in pairs], axis=1
+    )
     values, vectors = np.linalg.eigh(to_host(B.T @ B))
     values, vectors = values[::-1], vectors[:, ::-1]
-    frame = B @ asarray_like(B, vectors[:, :rank] / np.sqrt(values[:rank]))
     return Subspace(
-        frame,
+        orthonormal(B @ asarray_like(B, vectors[:, :rank]), dependent=0.0),
         None,
         values[:rank],
         float(values[rank - 1] - values[rank]),
         all(subspace.tied for subspace in subspaces),
         max(subspace.shortfall for subspace in subspaces),
     )
+
+
+def _by_deviation(basis: Any, moments: Moments) -> Any:
+    r"""Return U R with :math:`R R^\top = (U^\top S U)^{1/2}`."""
+    variances, rotation = np.linalg.eigh(to_host(moments.compress(basis)))
+    # Directions without variance must count a little, or nothing would define the subspace there.
+    variances = np.maximum(variances, _LEAST_VARIANCE * variances[-1])
+    return basis @ asarray_like(basis, rotation * variances**0.25)

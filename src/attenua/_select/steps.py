@@ -1,28 +1,28 @@
 """What every step of a search compared and took: a table to print, to show and to hand to pandas."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple, overload
 
 
 class Step(NamedTuple):
-    """One step of a search."""
+    """One step of a search, by all held-out rows together."""
 
     correction: str  # whose strengths were compared
     strengths: tuple[float, ...] = ()  # 0 first; empty where the correction was left out
     risks: tuple[float, ...] = ()  # held-out risk of each, with the strengths of the steps before it
-    best: float = 0.0  # the strength of least risk
+    best: float = 0.0  # the strength of least risk, which the next steps begin from
     gain: float = 0.0  # part of PCA's held-out risk that it removes beyond the steps before it
     standard_error: float = float("nan")  # of the gain, over the splits; NaN where there is one split only
-    needed: float = 0.0  # what the gain had to exceed
-    taken: bool = False
-    why: str = ""  # why it was taken or not, in words
+    weight: float = 0.0  # part of the average of those choices that have this correction
+    why: str = ""  # why it was left out
 
 
-_HEADINGS = ("correction", "compared", "best", "gain", "s.e.", "taken", "why")
+_HEADINGS = ("correction", "compared", "best", "gain", "s.e.", "weight", "note")
+_NUMBERS = ("best", "gain", "s.e.", "weight")
 # Numbers to the right, words to the left.
 _STYLES = tuple(
-    f'style="text-align:{"right" if heading in ("best", "gain", "s.e.") else "left"};padding:2px 10px"'
+    f'style="text-align:{"right" if heading in _NUMBERS else "left"};padding:2px 10px"'
     for heading in _HEADINGS
 )
 
@@ -57,6 +57,14 @@ class Steps(Sequence[Step]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Steps) and repr(self.to_records()) == repr(other.to_records())
+
+    def with_weights(self, choices: Sequence[Mapping[str, float]], weights: Sequence[float]) -> "Steps":
+        """Return the steps with the weight of the choices that have each correction."""
+        pairs = list(zip(choices, weights, strict=True))
+        return Steps(
+            step._replace(weight=float(sum(weight for choice, weight in pairs if choice[step.correction])))
+            for step in self._steps
+        )
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return the steps as dicts of plain numbers, lists and texts."""
@@ -93,7 +101,7 @@ class Steps(Sequence[Step]):
 
 def _html_row(step: Step) -> str:
     cells = (
-        f"<td {style}>{f'<b>{escape(cell)}</b>' if step.taken else escape(cell)}</td>"
+        f"<td {style}>{f'<b>{escape(cell)}</b>' if step.weight else escape(cell)}</td>"
         for cell, style in zip(_cells(step), _STYLES, strict=True)
     )
     return f"<tr>{''.join(cells)}</tr>"
@@ -101,13 +109,13 @@ def _html_row(step: Step) -> str:
 
 def _cells(step: Step) -> tuple[str, ...]:
     if not step.strengths:
-        return (step.correction, "-", "-", "-", "-", "no", step.why)
+        return (step.correction, "-", "-", "-", "-", "-", step.why)
     return (
         step.correction,
         ", ".join(f"{strength:g}" for strength in step.strengths),
         f"{step.best:g}",
         f"{step.gain:.2%}" if step.best else "-",
         f"{step.standard_error:.2%}" if step.best and step.standard_error == step.standard_error else "-",
-        "yes" if step.taken else "no",
+        f"{step.weight:.0%}",
         step.why,
     )

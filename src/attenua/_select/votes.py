@@ -1,0 +1,158 @@
+r"""Votes: which candidates of a search are averaged, with what weights, and what new rows gain by that.
+
+A vote is a bootstrap sample of the held-out rows, or of whole groups where rows have groups. It chooses the
+candidate that loses least on the rows it drew. The rows it did not draw must confirm the choice: with the
+differences d of what PCA and the choice lose on each of them,
+
+.. math::
+
+    \bar d > \tfrac34\, \mathrm{se}(\bar d).
+
+Otherwise the vote goes to PCA. Besides, PCA has a fixed share of all votes.
+
+Rows that cannot be kept one by one, because they are many or were read once, are judged split by split. Then
+every vote leaves out one split, which must confirm its choice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attenua._select.comparison import ROUNDING
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# More votes change the weights by less than the rows do.
+N_VOTES = 100
+# A choice must gain more than this many standard errors on the rows that its vote did not draw.
+_CONFIRMED = 0.75
+# Rows are divided into this many blocks, to judge votes that were made without them.
+_BLOCKS = 5
+# Part of the optimism of a choice that rows left out share with those that made it, by their training sets.
+_SHARED = 0.5
+
+
+class Expected(NamedTuple):
+    """Part of PCA's risk that is removed on new rows, with its standard error."""
+
+    gain: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
+class Voters:
+    """What is drawn in votes: held-out rows, groups of them, or whole splits.
+
+    Attributes
+    ----------
+    numbers : sequence of ndarray
+        For every split, the voter of each line of its losses.
+    blocks : ndarray of shape (n_voters,)
+        Block of each voter. Those of one block are held out together, as far as the splits allow.
+    are_splits : bool
+        Whether the voters are whole splits.
+    """
+
+    numbers: Sequence[Indices]
+    blocks: Indices
+    are_splits: bool
+
+    @property
+    def words(self) -> str:
+        """Who votes, in a few words."""
+        if self.are_splits:
+            return "each split, since the rows are many or were read once"
+        return f"{N_VOTES} bootstrap samples of the held-out rows or groups"
+
+    @classmethod
+    def of_rows(cls, held_out: Sequence[Indices], groups: Indices | None) -> "Voters":
+        """Return rows that vote, or groups, from the numbers of the held-out rows of every split."""
+        labels = [rows if groups is None else groups[rows] for rows in held_out]
+        every, numbers = np.unique(np.concatenate(labels), return_inverse=True)
+        by_split = np.split(numbers, np.cumsum([len(some) for some in labels])[:-1])
+        if len(labels) == 1:
+            return cls(by_split, np.arange(len(every)) % _BLOCKS, False)
+        first = np.full(len(every), len(labels))
+        for split, some in reversed(list(enumerate(by_split))):
+            first[some] = split
+        return cls(by_split, first % _BLOCKS, False)
+
+    @classmethod
+    def of_splits(cls, n_splits: int) -> "Voters":
+        """Return splits that vote as a whole."""
+        return cls([np.array([split]) for split in range(n_splits)], np.arange(n_splits), True)
+
+    def added(self, losses: Sequence[Array]) -> Array:
+        """Return the sum of what each voter loses, from the losses of the lines of every split."""
+        return np.bincount(np.concatenate(self.numbers), np.concatenate(losses), len(self.blocks))
+
+    def ballots(self, n_voters: int | None = None) -> Array:
+        """Return how often each vote (line) draws each of the voters (columns), or of some of them."""
+        n = len(self.blocks) if n_voters is None else n_voters
+        if self.are_splits:
+            return 1.0 - np.eye(n) if n > 1 else np.ones((1, 1))
+        # The numbers of this generator are the same in every version of numpy.
+        drawn = np.random.RandomState(0).randint(n, size=(N_VOTES, n))
+        return np.array([np.bincount(vote, minlength=n) for vote in drawn], dtype=float)
+
+    def elect(self, losses: Array, pca_share: float) -> Array:
+        """Return the weight of each candidate in the average.
+
+        Parameters
+        ----------
+        losses : ndarray of shape (n_voters, n_candidates)
+            What each voter, or each of some of them, loses by each candidate; the first is PCA.
+        pca_share : float
+            Share of the votes that PCA has in any case.
+        """
+        ballots = self.ballots(len(losses))
+        risks = ballots @ losses
+        negligible = ROUNDING * ballots.sum(axis=1) * losses[:, 0].mean()
+        choices = np.argmax(risks <= (risks.min(axis=1) + negligible)[:, None], axis=1)
+        choices[~_are_confirmed(ballots == 0, losses[:, :1] - losses, choices)] = 0
+        weights = np.bincount(choices, minlength=losses.shape[1]) * ((1 - pca_share) / len(ballots))
+        weights[0] += pca_share
+        return weights
+
+    def expected_gain(self, losses: Array, pca_share: float, held_out_ratio: float) -> Expected:
+        r"""Return the part of PCA's risk that new rows are spared.
+
+        Each block of voters is judged by the weights that the others elect, with the candidates' gains
+        averaged as the weights say. That is not yet what new rows gain, for two reasons. Rows of the block
+        are in the training sets by which the others choose; so part of what the choice gains on those that
+        made it beyond what it gains on the block is taken off. And training sets are smaller than all rows,
+        while gains fall in proportion to the number of rows.
+        """
+        differences, of_pca = losses[:, :1] - losses, losses[:, 0].sum()
+        names = np.unique(self.blocks)
+        if len(names) == 1 or of_pca <= 0:
+            return Expected(0.0, float("nan"))
+        left_out, own = np.empty(len(losses)), 0.0
+        for block in names:
+            is_out = self.blocks == block
+            gains = differences @ self.elect(losses[~is_out], pca_share)
+            left_out[is_out] = gains[is_out]
+            own += gains[~is_out].sum() / losses[~is_out, 0].sum() * losses[is_out, 0].sum() / of_pca
+        gain = left_out.sum() / of_pca
+        gain -= _SHARED * (own - gain)
+        size = 1 / (1 + held_out_ratio)
+        # As that of Nadeau and Bengio (2003) from rows: folds whose training sets overlap vary together.
+        error = left_out.std(ddof=1) * sqrt(len(losses) * (2 + held_out_ratio)) / of_pca
+        return Expected(float(size * gain), float(size * error))
+
+
+def _are_confirmed(is_left: NDArray[np.bool_], gains: Array, choices: Indices) -> NDArray[np.bool_]:
+    """Return whether each choice is confirmed by the voters that its vote left; without any, it counts."""
+    left = is_left.astype(float)
+    n = left.sum(axis=1)
+    votes = np.arange(len(choices))
+    sums, squares = ((left @ some)[votes, choices] for some in (gains, gains**2))
+    means = sums / np.maximum(n, 1)
+    variances = np.maximum(squares - n * means**2, 0.0) / np.maximum(n - 1, 1)
+    is_larger: NDArray[np.bool_] = means > _CONFIRMED * np.sqrt(variances / np.maximum(n, 1))
+    return is_larger | (n == 0)
