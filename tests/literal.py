@@ -4,7 +4,6 @@ Nothing of the package is used here but the names of the corrections, the streng
 the search, so that nothing of it can be wrong in the same way.
 """
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -103,30 +102,61 @@ def changed(strengths, correction, strength):
 class Search:
     """The inputs of a search.
 
-    ``has_few_rows`` says how rows are tempered. The others are as for ``CorrectedPCACV``. After a run,
-    ``is_clear`` says whether every decision would have been the same with other rounding errors.
+    ``has_few_rows`` says how rows are tempered and, unless ``by_rows`` says otherwise, whether rows (or groups
+    of them) vote, or splits. The others are as for ``CorrectedPCACV``. After a run, ``is_clear`` says whether
+    every decision would have been the same with other rounding errors.
     """
 
     X: np.ndarray
     splits: list
     rank: int
     grids: dict
-    guard: float = 1.0
+    pca_share: float = 0.15
     adjacency: np.ndarray | None = None
     labels: np.ndarray | None = None
     has_few_rows: bool = True
+    by_rows: bool | None = None
+    groups: np.ndarray | None = None
 
     def __post_init__(self):
-        self.risk_of = cache(self._risk_of)
+        self.losses_of = cache(self._losses_of)
         self.covariance = cache(self._covariance)
+        self.by_rows = self.has_few_rows if self.by_rows is None else self.by_rows
+        self.splits = [(training, sorted(set(np.arange(len(self.X))[held]))) for training, held in self.splits]
         self.held = np.array([len(held) for _, held in self.splits])
         self.overlap = np.mean([len(held) / len(training) for training, held in self.splits])
         v = np.mean(centred(self.X) ** 2, axis=0)
-        noise, spread = np.sum(2 * v**2) / (len(self.X) - 1), np.sum((v - np.median(v)) ** 2)
-        self.noise = min(1.0, noise / spread) if spread > 0 else 1.0
         # A row nearer to the mean counts as if it were so far from it, squared.
         self.nearest = 0.1 * v.sum() / len(self.X)
         self.is_clear = True
+        self._register()
+
+    def _register(self):
+        """Who votes: for every split the voter of each held-out row, and the block of every voter."""
+        self.voter_of, self.blocks, known = [], [], {}
+        names = range(len(self.X)) if self.groups is None else list(self.groups)
+        order = {}
+        for name in names:
+            order.setdefault(name, len(order))
+        held = {names[row] for _, rows in self.splits for row in rows}
+        for name in sorted(held, key=order.get):
+            known[name] = len(known)
+        for split, (_, rows) in enumerate(self.splits):
+            self.voter_of.append([known[names[row]] if self.by_rows else split for row in rows])
+        n = len(known) if self.by_rows else len(self.splits)
+        for voter in range(n):
+            first = next(split for split, voters in enumerate(self.voter_of) if voter in voters)
+            if not self.by_rows:
+                self.blocks.append(voter)
+            else:
+                self.blocks.append((voter if len(self.splits) == 1 else first) % 5)
+
+    def ballots(self, n):
+        """For every vote, how often it draws each of n voters."""
+        if not self.by_rows:
+            return [[int(n == 1 or voter != left) for voter in range(n)] for left in range(n)]
+        drawn = np.random.RandomState(0).randint(n, size=(100, n))
+        return [[list(vote).count(voter) for voter in range(n)] for vote in drawn]
 
     def _covariance(self, split, row_tempering):
         X = self.X if split is None else self.X[self.splits[split][0]]
@@ -148,93 +178,139 @@ class Search:
         S = self.covariance(split, strengths["row_tempering"])
         return leading(corrected_matrix(S, strengths, self.adjacency, self.labels), self.rank)
 
-    def _risk_of(self, strengths):
-        """Risks of every split: a fit to its training rows, and each held-out row reconstructed."""
-        risks = []
+    def _losses_of(self, strengths):
+        """Losses of every split: a fit to its training rows, and each held-out row reconstructed."""
+        losses = []
         for split, (training, held) in enumerate(self.splits):
             U, centred = self.fitted(strengths, split), self.X[held] - self.X[training].mean(axis=0)
-            risks.append(np.mean([np.sum((row - U.T @ (U @ row)) ** 2) for row in centred]))
-        return np.array(risks)
+            losses.append([np.sum((row - U.T @ (U @ row)) ** 2) for row in centred])
+        return losses
 
-    def pooled(self, strengths, judges):
-        return np.average(self.risk_of(strengths)[judges], weights=self.held[judges])
+    def risk_of(self, strengths):
+        """Risks of every split."""
+        return np.array([np.mean(losses) for losses in self.losses_of(strengths)])
 
-    def compared(self, correction, present, judges):
-        """The strengths that are compared: up to the first that is worse than the one before it."""
-        compared = [0.0]
-        for strength in self.grids[correction][1:]:
-            pair = [changed(present, correction, s) for s in (compared[-1], strength)]
-            before, last = (self.pooled(candidate, judges) for candidate in pair)
+    def pooled(self, strengths):
+        """The risk over all held-out rows."""
+        return np.average(self.risk_of(strengths), weights=self.held)
+
+    def of_voters(self, strengths):
+        """What every voter loses, summed over its held-out rows."""
+        total = np.zeros(len(self.blocks))
+        for voters, losses in zip(self.voter_of, self.losses_of(strengths), strict=True):
+            for voter, loss in zip(voters, losses, strict=True):
+                total[voter] += loss
+        return total
+
+    def judged(self, strengths, ballot):
+        """The risk over the rows of the voters that a ballot draws."""
+        sizes = np.zeros(len(self.blocks))
+        for voters in self.voter_of:
+            for voter in voters:
+                sizes[voter] += 1
+        return np.dot(ballot, self.of_voters(strengths)) / np.dot(ballot, sizes)
+
+    def step(self, correction, present, ballot):
+        """Risks of increasing strengths, up to the first that is worse, and the best of them."""
+        compared, risks, candidates = [], [], []
+        for strength in self.grids[correction]:
+            candidates.append(changed(present, correction, strength))
             compared.append(strength)
-            if self.is_more(last, before * (1 + 1e-12), sum(map(self.doubt, pair))):
+            risks.append(self.judged(candidates[-1], ballot))
+            doubt = sum(map(self.doubt, candidates[-2:]))
+            if len(risks) > 1 and self.is_more(risks[-1], risks[-2] * (1 + 1e-12), doubt):
                 break
-        return tuple(compared)
-
-    def step(self, correction, present, judges):
-        """What a step finds: risks, the best strength, its gain, standard error, and whether it is taken."""
-        strengths = self.compared(correction, present, judges)
-        candidates = [changed(present, correction, strength) for strength in strengths]
-        risks = np.array([self.pooled(candidate, judges) for candidate in candidates])
-        best = int(np.argmax(risks <= risks.min() * (1 + 1e-12)))
-        d = (self.risk_of(candidates[best]) - self.risk_of(present))[judges]
-        error = np.std(d, ddof=1) * np.sqrt(1 / len(d) + self.overlap) if len(d) > 1 else 0.0
-        guard = self.guard * (1 - self.noise if CORRECTIONS[correction].of_variances else 1)
-        of_pca = self.pooled(PCA, judges) or 1.0
-        fall = risks[0] - risks[best]
-        doubts = [self.doubt(candidate) for candidate in candidates]
-        for risk, doubt in zip(np.delete(risks, best), np.delete(doubts, best), strict=True):
-            self.is_more(risk, risks[best], doubt + doubts[best])
-        # The standard deviation of differences that are each off by no more than this is off by no more.
-        doubt = (doubts[0] + doubts[best]) * (1 + 2 * guard * np.sqrt(1 + self.overlap))
-        is_enough = best > 0 and self.is_more(fall, guard * error, doubt)
+        best = int(np.argmax(np.array(risks) <= min(risks) * (1 + 1e-12)))
+        for candidate, risk in zip(candidates, risks, strict=True):
+            if candidate is not candidates[best]:
+                self.is_more(risk, risks[best], self.doubt(candidate) + self.doubt(candidates[best]))
+        d = self.risk_of(candidates[best]) - self.risk_of(present)
+        error = np.std(d, ddof=1) * np.sqrt(1 / len(d) + self.overlap) if len(d) > 1 else np.nan
+        of_pca = self.pooled(PCA) or 1.0
         return {
-            "strengths": strengths,
+            "correction": correction,
+            "strengths": tuple(compared),
             "candidates": candidates,
-            "risks": risks,
-            "best": strengths[best],
-            "gain": fall / of_pca,
-            "standard_error": error / of_pca if len(d) > 1 else np.nan,
-            "needed": guard * error / of_pca,
-            "taken": is_enough,
+            "risks": np.array(risks),
+            "best": compared[best],
+            "gain": (risks[0] - risks[best]) / of_pca,
+            "standard_error": error / of_pca,
         }
 
+    def elected(self, voters):
+        """The weight of every choice that some voters elect."""
+        losses = {candidate: self.of_voters(candidate)[voters] for candidate in self.candidates}
+        ballots, weights = self.ballots(len(voters)), {PCA: self.pca_share}
+        for ballot in ballots:
+            risks = {candidate: np.dot(ballot, losses[candidate]) for candidate in self.candidates}
+            best = min(self.candidates, key=risks.get)
+            for candidate in self.candidates:
+                doubt = (self.doubt(candidate) + self.doubt(best)) * sum(ballot)
+                if candidate != best:
+                    self.is_more(risks[candidate], risks[best], doubt)
+            d = [p - c for p, c, n in zip(losses[PCA], losses[best], ballot, strict=True) if n == 0]
+            error = np.std(d, ddof=1) / np.sqrt(len(d)) if len(d) > 1 else 0.0
+            doubt = 4 * (self.doubt(PCA) + self.doubt(best)) if best != PCA else -1.0
+            if d and not self.is_more(np.mean(d), 0.75 * error, doubt):
+                best = PCA
+            weights[best] = weights.get(best, 0.0) + (1 - self.pca_share) / len(ballots)
+        return weights
+
+    def expected_gain(self):
+        """What new rows gain, with its standard error: every block by the votes of the others."""
+        of_pca, n = self.of_voters(PCA), len(self.blocks)
+        own, left = 0.0, np.zeros(n)
+        for block in set(self.blocks):
+            inside = [voter for voter in range(n) if self.blocks[voter] == block]
+            outside = [voter for voter in range(n) if self.blocks[voter] != block]
+            if not outside:
+                return 0.0, np.nan
+            gains = np.zeros(n)
+            for choice, weight in self.elected(outside).items():
+                gains += weight * (of_pca - self.of_voters(choice))
+            left[inside] = gains[inside]
+            own += gains[outside].sum() / of_pca[outside].sum() * of_pca[inside].sum() / of_pca.sum()
+        return self.corrected_gain(left, own, of_pca)
+
+    def corrected_gain(self, left, own, of_pca):
+        gain, smaller = left.sum() / of_pca.sum(), 1 / (1 + self.overlap)
+        error = np.sqrt(len(left) * np.var(left, ddof=1) * (2 + self.overlap)) / of_pca.sum()
+        return smaller * (gain - 0.5 * (own - gain)), smaller * error
+
     def run(self):
-        J = len(self.splits)
-        judges = [list(range(J))]
-        if J > 2:
-            judges += [[split for split in range(J) if split != left_out] for left_out in range(J)]
+        everyone = [1] * len(self.blocks)
+        judges = [everyone, *self.ballots(len(everyone))[:2]]
         present = [PCA] * len(judges)
-        self.risk_of(PCA)
-        self.candidates, self.steps = {PCA}, []
+        candidates, self.steps = {PCA: None}, []
         for correction in SEARCH_ORDER:
             if correction not in self.grids:
                 continue
             found = [self.step(correction, *pair) for pair in zip(present, judges, strict=True)]
-            self.steps.append({"correction": correction, **found[0]})
-            self.candidates.update(*(step["candidates"] for step in found))
+            self.steps.append(found[0])
+            candidates |= dict.fromkeys(candidate for step in found for candidate in step["candidates"])
             present = [
-                changed(choice, correction, step["best"]) if step["taken"] else choice
+                changed(choice, correction, step["best"])
                 for step, choice in zip(found, present, strict=True)
             ]
-        chosen, *choices = present
-        self.chosen, self.choices = chosen, choices or [chosen]
-        of_pca = self.pooled(PCA, judges[0]) or 1.0
-        self.gain = 1 - self.pooled(chosen, judges[0]) / of_pca
-        own = [self.risk_of(choice)[split] for split, choice in enumerate(self.choices)]
-        self.left_out_gain = 1 - np.average(own, weights=self.held) / of_pca if choices else self.gain
+        self.candidates, self.chosen = list(candidates), present[0]
+        self.gain = 1 - self.pooled(self.chosen) / (self.pooled(PCA) or 1.0)
+        self.averaged = {c: w for c, w in self.elected(range(len(everyone))).items() if w}
+        self.weights = dict(self.averaged)
+        self.left_out_gain, self.left_out_gain_error = self.expected_gain()
         self._average()
         return self
 
     def _average(self):
-        """The leading subspace of the mean of the projectors; where it is PCA's, the answer is PCA."""
-        projector, self.averaged = 0.0, self.choices
-        for choice, count in Counter(self.choices).items():
-            U = self.fitted(choice)
-            projector = projector + count / len(self.choices) * (U.T @ U)
-        self.components = leading(projector, self.rank)
+        """The leading subspace of the weighted mean; where it is PCA's, the answer is PCA."""
+        mean, S = 0.0, self.covariance(None, 0.0)
+        for choice, weight in self.weights.items():
+            P = self.fitted(choice).T @ self.fitted(choice)
+            values, vectors = np.linalg.eigh(P @ S @ P)
+            mean = mean + weight * (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+        self.components = leading(mean, self.rank)
         if sine(self.components, self.fitted(PCA)) < 1e-6:
-            self.chosen, self.choices = PCA, [PCA] * len(self.choices)
-            self.gain = self.left_out_gain = 0.0
+            self.chosen, self.weights = PCA, {PCA: 1.0}
+            self.gain = self.left_out_gain = self.left_out_gain_error = 0.0
 
 
 def smooth_rows(n, p, seed=0):

@@ -199,8 +199,8 @@ class CorrectedPCACV(CrossValidated):
 
     Then the held-out rows vote. A vote is a bootstrap sample of them, or of whole groups; it chooses the best
     of all candidates on its rows, and counts for PCA unless the rows that it did not draw confirm that the
-    choice is better. The components span the leading subspace of the mean :math:`\sum_k w_k (P_k S P_k)^{1/2}` over
-    the choices, with their weights :math:`w_k`, their projectors and the covariance S. So a choice that a few
+    choice is better. The components span the leading subspace of :math:`\sum_k w_k (P_k S P_k)^{1/2}` over the
+    choices, with their weights :math:`w_k`, their projectors and the covariance S. So a choice that a few
     rows decide counts only in part. If nothing is confirmed, the answer is PCA.
 
     Parameters

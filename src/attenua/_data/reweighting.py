@@ -181,12 +181,13 @@ class RowsInMemory(Reweighting):
     splits : SplitMoments
         Their splits, without weights.
     groups : ndarray or None
-        Group of each row, where the user gave groups.
+        Number of the group of each row, where the user gave groups.
     """
 
     def __init__(self, rows: Any, splits: SplitMoments, groups: Any = None):
         self.n_samples, self.weight = rows.n_samples, rows.weight
-        self.rows, self.splits, self.groups = rows, splits, groups
+        self.rows, self.splits = rows, splits
+        self.groups = None if groups is None else _numbered(groups)
 
     def in_memory(self) -> "RowsInMemory":
         """Return the same."""
@@ -236,6 +237,12 @@ def joined(parts: Sequence[Gathered]) -> Gathered:
         None if groups[0] is None else np.array(labels, dtype=object),
         None if weights[0] is None else np.concatenate(weights),
     )
+
+
+def _numbered(labels: Any) -> NDArray[np.intp]:
+    """Return labels as 0, 1, ... in the order in which they first come; text and numbers may be mixed."""
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in np.asarray(labels).tolist()])
 
 
 def factored(sample_weight: Array | None, rows: Any, factors: Callable[[Any], Array] | None) -> Array | None:

@@ -222,5 +222,5 @@ class StepSearch:
             tuple(float(risk) for risk in in_data_units(risks, self._unit)),
             strengths[best],
             float(risks[0] - risks[best]) / of_pca,
-            float(gain_error(after - before, held_out_ratio(folds[0]))) / of_pca,
+            float(gain_error(after - before, held_out_ratio(self._folds[PCA]))) / of_pca,
         )
