@@ -1,9 +1,9 @@
 """PCA with all corrections as scikit-learn estimators: at strengths you give, or at chosen ones."""
 
 import numbers
+from math import isfinite
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua._correct.registry import (
@@ -18,7 +18,6 @@ from attenua._data.folds import checked_stream_folds
 from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
 from attenua._data.opening import FitData
-from attenua._data.splits import Splits
 from attenua._estimate.fitted import Kind, store
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
 from attenua._estimate.parameter_types import Corrections, FeatureGroups, Folds, Neighbours, RandomState
@@ -33,10 +32,9 @@ from attenua._estimate.words import (
     verdict,
 )
 from attenua._select.comparison import gain_error
-from attenua._select.rule import PCA, CorrectedRule, mean_subspace, pca_subspace, same_subspace
-from attenua._select.search import StepSearch
+from attenua._select.election import Chooser, Expected
+from attenua._select.rule import PCA, CorrectedRule, same_subspace
 from attenua._select.steps import Steps
-from attenua._select.votes import Expected, Voters
 
 
 class CorrectedPCA(RuleTransformer):
@@ -199,8 +197,8 @@ class CorrectedPCACV(CrossValidated):
 
     Then the held-out rows vote. A vote is a bootstrap sample of them, or of whole groups; it chooses the best
     of all candidates on its rows, and counts for PCA unless the rows that it did not draw confirm that the
-    choice is better. The components span the leading subspace of :math:`\sum_k w_k (P_k S P_k)^{1/2}` over the
-    choices, with their weights :math:`w_k`, their projectors and the covariance S. So a choice that a few
+    choice is better. The components span the leading subspace of :math:`\sum_k w_k (P_k S P_k)^{1/2}` over
+    the choices, with their weights :math:`w_k`, their projectors and the covariance S. So a choice that a few
     rows decide counts only in part. If nothing is confirmed, the answer is PCA.
 
     Parameters
@@ -224,6 +222,9 @@ class CorrectedPCACV(CrossValidated):
         Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
     pca_share : float, default=0.15
         Share of the votes that ordinary PCA has in any case: caution. 1 gives PCA.
+    nested : bool, default=False
+        Whether to measure what to expect of new rows (``left_out_gain_``). The whole choice is then made
+        again without each of five blocks of rows, and judged by that block: about five times the cost.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
         Groups of columns. If given, attenuation weakens the covariances within groups, not only the diagonal.
         (Groups of *rows* are the ``groups`` of ``fit``.)
@@ -250,10 +251,11 @@ class CorrectedPCACV(CrossValidated):
         have this correction; also by name: ``steps_["smoothing"]``. It prints as a table, and
         ``pandas.DataFrame(steps_)`` is one.
     verdict_ : str
-        What to expect of new rows, and what the fit is, in a sentence or two.
+        What to expect of new rows, where that was measured, and what the fit is, in a sentence or two.
     left_out_gain_ : float
-        Part of PCA's risk that the fit is expected to remove on new rows: votes are judged by rows that they
-        did not see, and the result is corrected for what training sets share and for their size.
+        Part of PCA's risk that the fit is expected to remove on new rows: what choices made without some
+        rows gain on these, times 4/5 for the smaller training sets. NaN unless `nested`, or where rows are
+        too few.
     left_out_gain_error_ : float
         Its standard error.
     gain_ : float
@@ -347,6 +349,7 @@ class CorrectedPCACV(CrossValidated):
         cv: Folds = 5,
         n_repeats: int = 1,
         pca_share: float = 0.15,
+        nested: bool = False,
         feature_groups: FeatureGroups = None,
         whiten: bool = False,
         n_jobs: int | None = None,
@@ -358,6 +361,7 @@ class CorrectedPCACV(CrossValidated):
         self.cv = cv
         self.n_repeats = n_repeats
         self.pca_share = pca_share
+        self.nested = nested
         self.feature_groups = feature_groups
         self.whiten = whiten
         self.n_jobs = n_jobs
@@ -400,34 +404,30 @@ class CorrectedPCACV(CrossValidated):
 
     def _fit_moments(self, data: FitData) -> None:
         """Choose the strengths, average their subspaces, and set the fitted attributes."""
-        splits, voters = _electorate(data)
-        total, rank = splits.total, self._rank(data)
-        rule = CorrectedRule([PCA], prepared(vars(self), splits.n_features))
-        search = StepSearch(splits, rule, rank, voters, n_jobs=self.n_jobs)
-        names = getattr(self, "feature_names_in_", None)
-        search.take_steps(data, checked_grids(self.corrections), vars(self), names)
-        found = search.result()
-        elected = voters.elect(found.losses, self.pca_share)
-        choices = {
-            found.candidates[k]: float(elected[k]) for k in np.argsort(-elected, kind="stable") if elected[k]
-        }
-        fitted = [
-            dict(rule.with_strengths([choice]).subspaces(search.total(choice), rank))[0] for choice in choices
-        ]
-        weights = list(choices.values())
-        subspace = mean_subspace(fitted, weights, total)
-        expected = voters.expected_gain(found.losses, self.pca_share, found.held_out_ratio)
-        pca = fitted[list(choices).index(PCA)] if PCA in choices else pca_subspace(total, rank)
-        gives_pca = same_subspace(subspace.basis, pca.basis)
-        words = verdict(list(choices), weights, *expected, gives_pca=gives_pca)
+        if self.nested and not (data.reweighter and data.reweighter.is_at_hand):
+            raise ValueError(
+                "nested=True makes the choice again without some of the rows, so it needs them in memory; of "
+                "batches and dask collections up to 1,000 rows that can be read again. Set nested=False."
+            )
+        rank = self._rank(data)
+        chooser = Chooser(rank, checked_grids(self.corrections), vars(self), self.pca_share, self.n_jobs)
+        election = chooser.elect(data, getattr(self, "feature_names_in_", None))
+        found, total = election.search, election.total
+        choices, weights = list(election.choices), list(election.choices.values())
+        subspace, expected = election.subspace, Expected()
+        gives_pca = same_subspace(subspace.basis, election.pca.basis)
+        if self.nested and not gives_pca:
+            expected = chooser.expected_gain(data)
+        words = verdict(choices, weights, expected, gives_pca=gives_pca, nested=self.nested)
         if gives_pca:
-            subspace, choices, weights, expected = pca, {PCA: 1.0}, [1.0], Expected(0.0, 0.0)
+            subspace, choices, weights, expected = election.pca, [PCA], [1.0], Expected(0.0, 0.0)
         self._store(total, subspace, data.n_samples, data.dtype)
         outcome = {
             "corrections_": PCA if gives_pca else found.chosen,
-            "choices_": list(choices),
+            "choices_": choices,
             "choice_weights_": weights,
-            "steps_": found.steps.with_weights(list(choices), weights),
+            "voters_": election.voters.words,
+            "steps_": found.steps.with_weights(choices, weights),
             "verdict_": words,
             "gain_": 0.0 if gives_pca else found.gain,
             "left_out_gain_": expected.gain,
@@ -436,7 +436,6 @@ class CorrectedPCACV(CrossValidated):
             "cv_risk_": found.risk,
             "cv_risk_folds_": found.risk_folds,
             "folds_": data.folds,
-            "voters_": voters.words,
             "held_out_ratio_": found.held_out_ratio,
         }
         store(self, outcome, total.mean, data.dtype)
@@ -447,13 +446,15 @@ class CorrectedPCACV(CrossValidated):
         if not any(strength for choice in self.choices_ for strength in choice.values()):
             return Answer(words, self.verdict_, (size_of_fit(self),))
         facts = [
-            ("to expect of new rows", gain_in_words(self.left_out_gain_, self.left_out_gain_error_)),
             ("averaged", choices_in_words(self.choices_, self.choice_weights_)),
-            ("all held-out rows together", f"{words}, {gain_in_words(self.gain_, self._gain_error())}"),
             ("votes", self.voters_),
+            ("all held-out rows together", f"{words}, {gain_in_words(self.gain_, self._gain_error())}"),
         ]
-        caption = f"{words}, gain {percent_of(self.left_out_gain_)} expected"
-        return Answer(caption, self.verdict_, (*facts, size_of_fit(self)))
+        if isfinite(self.left_out_gain_):
+            expected = gain_in_words(self.left_out_gain_, self.left_out_gain_error_)
+            facts.insert(0, ("to expect of new rows", expected))
+            words = f"{words}, gain {percent_of(self.left_out_gain_)} expected"
+        return Answer(words, self.verdict_, (*facts, size_of_fit(self)))
 
     def _gain_error(self) -> float:
         """Return the standard error of ``gain_``."""
@@ -462,14 +463,6 @@ class CorrectedPCACV(CrossValidated):
             folds[:, 0].mean() or 1.0
         )
         return float(gain_error(differences, self.held_out_ratio_))
-
-
-def _electorate(data: FitData) -> tuple[Splits, Voters]:
-    """Return the splits of the rows, and who votes: rows where they are few and at hand, or whole splits."""
-    if data.reweighter is None or not data.reweighter.has_few_rows:
-        return data.moments, Voters.of_splits(data.moments.n_splits)
-    few = data.reweighter.in_memory()
-    return few.splits.keep_held_out_rows(), Voters.of_rows(few.splits.held_out_rows, few.groups)
 
 
 def _needed(name: str) -> str:

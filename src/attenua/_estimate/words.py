@@ -78,22 +78,22 @@ def gain_in_words(gain: float, error: float) -> str:
 
 
 def is_clear(gain: float, error: float) -> bool:
-    """Whether a gain to expect of new rows stands out of its noise."""
+    """Whether a gain to expect of new rows is larger than its noise."""
     return gain > CLEAR * error
 
 
 def verdict(
     choices: Sequence[Mapping[str, float]],
     weights: Sequence[float],
-    gain: float,
-    error: float,
+    expected: tuple[float, float],
     *,
     gives_pca: bool = False,
+    nested: bool = True,
 ) -> str:
-    """Return what came out of a search, in two sentences: what to expect of new rows, and what is fitted.
+    """Return what came out of a search, in two sentences: what to expect of new rows, and what the fit is.
 
-    The subspaces of `choices` are averaged by `weights`; new rows are expected to gain `gain`, with a standard
-    error (NaN where there is none).
+    The subspaces of `choices` are averaged by `weights`. `expected` are the gain to expect of new rows and
+    its standard error; NaN where they were not measured.
     """
     if not any(strength for choice in choices for strength in choice.values()):
         return "The fit is ordinary PCA: no correction reconstructs held-out rows clearly better."
@@ -102,12 +102,21 @@ def verdict(
             "The fit is ordinary PCA: some strengths reconstruct held-out rows better, but on all rows they "
             "give PCA's subspace (as attenuation does where all columns have the same variance)."
         )
-    noise = f" (standard error {percent_of(error)})" if isfinite(error) else ""
+    fit = f"The fit is not PCA's subspace: {_averaged(choices, weights)}."
+    return f"{expected_in_words(*expected)} {fit}" if nested else f"{fit} {_NOT_MEASURED}"
+
+
+_NOT_MEASURED = "What new rows gain was not measured; nested=True does that."
+
+
+def expected_in_words(gain: float, error: float) -> str:
+    """Return what to expect of new rows, in a sentence."""
+    if not isfinite(gain):
+        return "The rows are too few to say what to expect of new ones."
+    noise = f"standard error {percent_of(error)}"
     if is_clear(gain, error):
-        expected = f"Expect {percent_of(gain)} less risk than PCA's on new rows{noise}."
-    else:
-        expected = f"Expect no gain over PCA on new rows: {percent_of(gain)}{noise} is within the noise."
-    return f"{expected} The fit is not PCA's subspace: {_averaged(choices, weights)}."
+        return f"Expect {percent_of(gain)} less risk than PCA's on new rows ({noise})."
+    return f"Do not expect a gain over PCA on new rows: {percent_of(gain)} is within the noise ({noise})."
 
 
 def _averaged(choices: Sequence[Mapping[str, float]], weights: Sequence[float]) -> str:
