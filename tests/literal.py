@@ -82,6 +82,8 @@ def corrected_matrix(S, strengths, adjacency=None, labels=None):
     t = np.where(varies, s ** (1 - strengths["tempering"]), 0.0)
     T = R * np.abs(R) ** strengths["damping"] * np.outer(t, t)
     np.fill_diagonal(T, t**2)
+    if strengths["pooling"]:
+        T = pooled(T, strengths["pooling"])
     T = T - strengths["attenuation"] * within(T, labels)
     if strengths["smoothing"]:
         K = heat_kernel(adjacency.tobytes(), len(T), strengths["smoothing"])
@@ -92,6 +94,35 @@ def corrected_matrix(S, strengths, adjacency=None, labels=None):
 @cache
 def heat_kernel(adjacency, p, h):
     return expm(-(h**2) / 2 * laplacian(np.frombuffer(adjacency).reshape(p, p)))
+
+
+def correlations(F):
+    """Correlations of a covariance; 0 for a column without variance."""
+    t = np.sqrt(np.diag(F))
+    products = np.outer(t, t)
+    return np.divide(F, products, out=np.zeros_like(F), where=products > 0)
+
+
+def pooling_graph(C):
+    """Signs between each column and the three others it correlates most with; the earlier one if tied.
+
+    Correlations are compared to ten decimals.
+    """
+    A = np.zeros_like(C)
+    for i in range(len(C)):
+        others = [(-round(abs(C[i, j]), 10), j) for j in range(len(C)) if j != i]
+        for size, j in sorted(others)[:3]:
+            if size < 0:
+                A[i, j] = A[j, i] = np.sign(C[i, j])
+    return A
+
+
+def pooled(F, h):
+    """A covariance whose correlations are pooled."""
+    C, t = correlations(F), np.sqrt(np.diag(F))
+    A = pooling_graph(C)
+    K = expm(-(h**2) / 2 * (np.diag(np.abs(A).sum(axis=1)) - A))
+    return K @ C @ K * np.outer(t, t)
 
 
 def changed(strengths, correction, strength):
