@@ -202,8 +202,8 @@ class CorrectedPCACV(CrossValidated):
 
     PCA of few rows is noisy in several ways. Each correction weakens one of them by a strength; see
     :class:`CorrectedPCA`. Starting from ordinary PCA, the search tries one correction after another:
-    smoothing, row tempering, tempering, attenuation, damping, pooling. It raises the strength from 0 as long as
-    held-out rows are reconstructed better, and keeps the best one if its gain exceeds `guard` standard
+    smoothing, row tempering, tempering, attenuation, damping, pooling. It raises the strength from 0 as long
+    as held-out rows are reconstructed better, and keeps the best one if its gain exceeds `guard` standard
     errors. Often no correction does, and the answer is PCA.
 
     The whole choice is made again without each split. Each of these choices is fitted to all rows, and the

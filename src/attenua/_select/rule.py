@@ -47,8 +47,8 @@ class CorrectedRule:
 
     :math:`t_i = s_i^{1-g}` and :math:`C_{ij} = r_{ij} |r_{ij}|^b` off the diagonal, with the standard
     deviations :math:`s_i` and the correlations :math:`r_{ij}` of the covariance, and the kernel :math:`P_q`
-    of the columns that correlate most. Corrections of rows are in the moments already. Candidates that differ only in their place
-    in the matrix family :math:`S - a D` are solved together.
+    of the columns that correlate most. Corrections of rows are in the moments already. Candidates that differ
+    only in their place in the matrix family :math:`S - a D` are solved together.
     """
 
     strengths: Sequence[Strengths]
