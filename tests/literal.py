@@ -108,12 +108,11 @@ def pooling_graph(C):
 
     Correlations are compared to ten decimals.
     """
-    A = np.zeros_like(C)
+    A, sizes = np.zeros_like(C), np.round(np.abs(C), 10)
     for i in range(len(C)):
-        others = [(-round(abs(C[i, j]), 10), j) for j in range(len(C)) if j != i]
-        for size, j in sorted(others)[:3]:
-            if size < 0:
-                A[i, j] = A[j, i] = np.sign(C[i, j])
+        others = [j for j in np.argsort(-sizes[i], kind="stable") if j != i and sizes[i, j] > 0]
+        for j in others[:3]:
+            A[i, j] = A[j, i] = np.sign(C[i, j])
     return A
 
 
