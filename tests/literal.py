@@ -106,9 +106,9 @@ def correlations(F):
 def pooling_graph(C):
     """Signs between each column and the three others it correlates most with; the earlier one if tied.
 
-    Correlations are compared to ten decimals.
+    Correlations are compared to eight decimals.
     """
-    A, sizes = np.zeros_like(C), np.round(np.abs(C), 10)
+    A, sizes = np.zeros_like(C), np.round(np.abs(C), 8)
     for i in range(len(C)):
         others = [j for j in np.argsort(-sizes[i], kind="stable") if j != i and sizes[i, j] > 0]
         for j in others[:3]:

@@ -27,7 +27,7 @@ from attenua._data.sums import row_blocks
 NEIGHBOURS = 3
 # Correlations that agree to so many decimals are tied, and those that are 0 join nothing: otherwise rounding
 # errors, which differ between containers, would choose the neighbours.
-_DECIMALS = 10
+_DECIMALS = 8
 
 
 def pooled(moments: Moments, strength: float, prepared: None = None) -> Moments:
