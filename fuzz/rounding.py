@@ -22,6 +22,7 @@ from itertools import combinations
 import numpy as np
 from tests.helpers import leading
 from tests.literal import (
+    NEIGHBOURS,
     At,
     centred,
     corrected_matrix,
@@ -157,8 +158,8 @@ def neighbours_are_clear(C, doubt):
     sizes = np.round(np.abs(C), 8)
     for i in range(len(C)):
         order = [j for j in np.argsort(-sizes[i], kind="stable") if j != i]
-        least, most = low[i, order[3:]], high[i, order[3:]]
-        for j in order[:3]:
+        least, most = low[i, order[NEIGHBOURS:]], high[i, order[NEIGHBOURS:]]
+        for j in order[:NEIGHBOURS]:
             is_tied = (least == low[i, j]) & (most == low[i, j]) & (low[i, j] == high[i, j])
             if not np.all(is_tied | (most < low[i, j])) or low[i, j] == 0 < high[i, j]:
                 return False

@@ -15,6 +15,8 @@ from scipy.linalg import expm
 from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER
 from tests.helpers import leading, sine, within
 
+# Pooling joins each column to this many.
+NEIGHBOURS = 3
 GRIDS = {name: correction.strengths for name, correction in CORRECTIONS.items()}
 
 
@@ -104,14 +106,14 @@ def correlations(F):
 
 
 def pooling_graph(C):
-    """Signs between each column and the three others it correlates most with; the earlier one if tied.
+    """Signs between each column and those that it correlates most with; the earlier one if tied.
 
     Correlations are compared to eight decimals.
     """
     A, sizes = np.zeros_like(C), np.round(np.abs(C), 8)
     for i in range(len(C)):
         others = [j for j in np.argsort(-sizes[i], kind="stable") if j != i and sizes[i, j] > 0]
-        for j in others[:3]:
+        for j in others[:NEIGHBOURS]:
             A[i, j] = A[j, i] = np.sign(C[i, j])
     return A
 

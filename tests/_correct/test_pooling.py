@@ -13,6 +13,7 @@ from attenua._solve.leading import leading_subspaces
 from tests import literal
 from tests._correct.bases import BASES, TALL, WIDE, check_moments, kept
 from tests.helpers import covariance, in_turn, leading, sine, uneven_rows, within
+from tests.literal import NEIGHBOURS
 
 T = covariance(TALL)
 STRENGTHS = [0.5, 1.0, 2.0, 7.0]
@@ -30,21 +31,18 @@ def test_entries(X, strength):
     )
 
 
-def test_each_column_is_joined_to_three_and_edges_have_the_signs_of_correlations():
+def test_columns_are_joined_to_those_they_correlate_most_with_by_the_signs():
     """More columns than a block of rows holds."""
     C = np.corrcoef(np.random.default_rng(0).standard_normal((12, 800)).T)
     A, sizes = graph(C), np.abs(C - np.eye(800))
-    third = np.sort(sizes, axis=1)[:, -3]
-    np.testing.assert_array_equal(A != 0, sizes >= np.minimum.outer(third, third) - 1e-12)
+    least = np.sort(sizes, axis=1)[:, -NEIGHBOURS]
+    np.testing.assert_array_equal(A != 0, sizes >= np.minimum.outer(least, least) - 1e-12)
     np.testing.assert_array_equal(A[A != 0], np.sign(C[A != 0]))
 
 
 def test_of_tied_columns_the_first_are_joined():
-    assert np.argwhere(np.triu(graph(np.full((6, 6), 0.5) + np.eye(6) / 2))).tolist() == [
-        *([0, j] for j in range(1, 6)),
-        *([1, j] for j in range(2, 6)),
-        *([2, j] for j in range(3, 6)),
-    ]
+    found = np.argwhere(np.triu(graph(np.full((8, 8), 0.5) + np.eye(8) / 2)))
+    assert found.tolist() == [[i, j] for i in range(NEIGHBOURS) for j in range(i + 1, 8)]
 
 
 def test_rounding_errors_choose_no_neighbours():
@@ -78,13 +76,14 @@ def test_signs_order_and_units_of_the_columns_do_not_matter():
 
 
 def test_much_pooling_leaves_one_direction_of_each_family():
-    """Columns of two families, one of them with signs: each becomes the mean of its own."""
+    """Each column becomes the mean of its family, in which some are turned around."""
     rng = np.random.default_rng(0)
-    factors = rng.standard_normal((200, 2)).repeat([4, 5], axis=1)
-    signs = np.array([1, -1, 1, 1, 1, 1, -1, 1, 1.0])
-    S = covariance((factors + 0.3 * rng.standard_normal((200, 9))) * signs)
+    size = NEIGHBOURS + 1
+    factors = rng.standard_normal((200, 2)).repeat(size, axis=1)
+    signs = rng.choice([-1.0, 1.0], 2 * size)
+    S = covariance((factors + 0.3 * rng.standard_normal(factors.shape)) * signs)
     t = np.sqrt(np.diag(S))
-    means = within(np.ones((9, 9)), [0] * 4 + [1] * 5) / np.array([4] * 4 + [5] * 5) * np.outer(signs, signs)
+    means = within(np.outer(signs, signs), np.arange(2 * size) // size) / size
     expected = means @ (S / np.outer(t, t)) @ means * np.outer(t, t)
     np.testing.assert_allclose(pooled_matrix(S, 50.0), expected, rtol=1e-9, atol=1e-12)
 
