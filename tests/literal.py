@@ -14,6 +14,8 @@ from scipy.linalg import expm
 from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER
 from tests.helpers import leading, sine, within
 
+# Pooling joins each column to this many.
+NEIGHBOURS = 3
 GRIDS = {name: correction.strengths for name, correction in CORRECTIONS.items()}
 
 
@@ -81,6 +83,8 @@ def corrected_matrix(S, strengths, adjacency=None, labels=None):
     t = np.where(varies, s ** (1 - strengths["tempering"]), 0.0)
     T = R * np.abs(R) ** strengths["damping"] * np.outer(t, t)
     np.fill_diagonal(T, t**2)
+    if strengths["pooling"]:
+        T = pooled(T, strengths["pooling"])
     T = T - strengths["attenuation"] * within(T, labels)
     if strengths["smoothing"]:
         K = heat_kernel(adjacency.tobytes(), len(T), strengths["smoothing"])
@@ -91,6 +95,34 @@ def corrected_matrix(S, strengths, adjacency=None, labels=None):
 @cache
 def heat_kernel(adjacency, p, h):
     return expm(-(h**2) / 2 * laplacian(np.frombuffer(adjacency).reshape(p, p)))
+
+
+def correlations(F):
+    """Correlations of a covariance; 0 for a column without variance."""
+    t = np.sqrt(np.diag(F))
+    products = np.outer(t, t)
+    return np.divide(F, products, out=np.zeros_like(F), where=products > 0)
+
+
+def pooling_graph(C):
+    """Correlations of each column with those that it correlates most with; the earlier one if tied.
+
+    Correlations are compared to eight decimals.
+    """
+    A, sizes = np.zeros_like(C), np.round(np.abs(C), 8)
+    for i in range(len(C)):
+        others = [j for j in np.argsort(-sizes[i], kind="stable") if j != i and sizes[i, j] > 0]
+        for j in others[:NEIGHBOURS]:
+            A[i, j] = A[j, i] = C[i, j]
+    return A
+
+
+def pooled(F, h):
+    """A covariance whose correlations are pooled."""
+    C, t = correlations(F), np.sqrt(np.diag(F))
+    A = pooling_graph(C)
+    K = expm(-(h**2) / 2 * (np.diag(np.abs(A).sum(axis=1)) - A))
+    return K @ C @ K * np.outer(t, t)
 
 
 def changed(strengths, correction, strength):

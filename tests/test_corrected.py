@@ -40,6 +40,8 @@ STRENGTHS = {
     "tempering": {"tempering": 0.5},
     "attenuation": {"attenuation": 0.6},
     "damping": {"damping": 0.25},
+    "pooling": {"pooling": 1.0},
+    "damping and pooling": {"damping": 0.5, "pooling": 0.5},
     "smoothing": {"smoothing": 1.2},
     "all": {
         "row_tempering": 0.75,
@@ -47,6 +49,7 @@ STRENGTHS = {
         "attenuation": 0.6,
         "damping": 0.5,
         "smoothing": 0.8,
+        "pooling": 0.5,
     },
 }
 
@@ -237,11 +240,12 @@ def test_bad_parameters():
             model.transform(X)
 
 
-def test_damping_has_a_largest_number_of_columns():
+@pytest.mark.parametrize("name", ["damping", "pooling"])
+def test_corrections_with_a_largest_number_of_columns(name):
     many = np.random.default_rng(0).standard_normal((5, 4001))
-    with pytest.raises(ValueError, match=r"damping=0\.5 cannot be used: .* up to 4,000 columns; X has 4,001"):
-        CorrectedPCA(2, damping=0.5).fit(many)
-    model = CorrectedPCACV(1, corrections=["damping"], cv=2).fit(many)
+    with pytest.raises(ValueError, match=rf"{name}=0\.5 cannot be used: .* up to 4,000 columns; X has 4,001"):
+        CorrectedPCA(2, **{name: 0.5}).fit(many)
+    model = CorrectedPCACV(1, corrections=[name], cv=2).fit(many)
     (step,) = model.steps_
     assert (step.strengths, step.taken) == ((), False)
     assert step.why.startswith("left out: it needs every correlation")

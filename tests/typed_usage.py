@@ -34,7 +34,7 @@ def right(X: NDArray[np.float64]) -> None:
     AttenuatedPCACV(0.9, alphas=[0, 0.5, 1], cv=[([0, 1], [2])], feature_groups=[[0, 1], [2]])
     AttenuatedPCACV(None, alphas=np.linspace(0, 1, 5), feature_groups=["a", "a", "b"])
     CorrectedPCA(2, smoothing=1.0, neighbours="line")
-    CorrectedPCACV(2, corrections=["damping", "smoothing"], neighbours=(8, 8))
+    CorrectedPCACV(2, corrections=["damping", "pooling"], neighbours=(8, 8))
     CorrectedPCACV(2, corrections={"damping": [0, 0.5], "tempering": (0.5, 1)}, neighbours=np.eye(4))
     expected_gain(X, 2, neighbours=(8, 8))
     fitted = CorrectedPCACV(2).fit(X)

@@ -45,14 +45,17 @@ class CorrectedPCA(RuleTransformer):
     .. math::
 
         T = K_h \{F - a\,\mathrm{diag}(F)\} K_h, \qquad
-        F_{ij} = r_{ij} |r_{ij}|^b\, t_i t_j, \quad F_{ii} = t_i^2, \qquad t_i = s_i^{1-g},
+        F_{ij} = (P_q C P_q)_{ij}\, t_i t_j, \quad t_i = s_i^{1-g}, \qquad
+        C_{ij} = r_{ij} |r_{ij}|^b, \quad C_{ii} = 1,
 
     with the standard deviations :math:`s_i` and the correlations :math:`r_{ij}` of :math:`S_k`, a covariance
     in which long rows count less. Each correction weakens one kind of noise: `row_tempering` k long rows,
     `tempering` g the sample variances inside covariances, `attenuation` a those on the diagonal (the paper's
-    correction), `damping` b small correlations, `smoothing` h differences between neighbouring columns. With
-    all of them at 0 this is ordinary PCA. Only the estimated matrix changes: components are in the original
-    coordinates, and rows are centred, projected and reconstructed as in PCA.
+    correction), `damping` b small correlations, `smoothing` h differences between neighbouring columns, by
+    the heat kernel :math:`K_h` of a graph that you give, and `pooling` q differences between columns that
+    correlate most, by the heat kernel :math:`P_q` of a graph that C gives. With all of them at 0 this is
+    ordinary PCA. Only the estimated matrix changes: components are in the original coordinates, and rows are
+    centred, projected and reconstructed as in PCA.
 
     Parameters
     ----------
@@ -69,6 +72,9 @@ class CorrectedPCA(RuleTransformer):
         Strength b, 0 or more; at 1, a correlation r becomes r|r|. For up to 4,000 columns.
     smoothing : float, default=0.0
         Strength h, 0 or more: the standard deviation of the kernel, in columns. Needs `neighbours`.
+    pooling : float, default=0.0
+        Strength q, 0 or more: each column is joined to the three that it correlates most with, and the kernel
+        is :math:`\exp(-\tfrac{q^2}{2} L)` with the Laplacian L of this graph. For up to 4,000 columns.
     neighbours : None, "line", tuple of int, or adjacency matrix, default=None
         Which columns are neighbours: "line" (wavelengths, times), the shape of a grid such as (28, 28)
         (pixels), or a symmetric matrix of weights between columns, sparse or dense.
@@ -115,6 +121,7 @@ class CorrectedPCA(RuleTransformer):
         row_tempering: float = 0.0,
         damping: float = 0.0,
         smoothing: float = 0.0,
+        pooling: float = 0.0,
         neighbours: Neighbours = None,
         feature_groups: FeatureGroups = None,
         whiten: bool = False,
@@ -125,6 +132,7 @@ class CorrectedPCA(RuleTransformer):
         self.row_tempering = row_tempering
         self.damping = damping
         self.smoothing = smoothing
+        self.pooling = pooling
         self.neighbours = neighbours
         self.feature_groups = feature_groups
         self.whiten = whiten
@@ -189,7 +197,7 @@ class CorrectedPCA(RuleTransformer):
 
 
 class CorrectedPCACV(CrossValidated):
-    r"""PCA of few rows, with up to five corrections whose strengths held-out rows choose.
+    r"""PCA of few rows, with up to six corrections whose strengths held-out rows choose.
 
     PCA of few rows is noisy in several ways. Each correction weakens one of them by a strength; see
     :class:`CorrectedPCA`. Starting from ordinary PCA, a search tries one correction after another. It raises
@@ -302,8 +310,8 @@ class CorrectedPCACV(CrossValidated):
     every component, so they must not be used to choose ``n_components``.
 
     Rows are divided into folds as by :class:`AttenuatedPCACV`. Row tempering reads the rows twice, so it is
-    left out, with a warning, if they come from an iterator. Damping needs every correlation, and is left out
-    above 4,000 columns. ``steps_`` says what was left out.
+    left out, with a warning, if they come from an iterator. Damping and pooling need every correlation, and
+    are left out above 4,000 columns. ``steps_`` says what was left out.
 
     If columns have different units, divide them by scales that do not come from these rows, such as those of
     a population, rather than by their own standard deviations; or leave them, and let tempering decide.

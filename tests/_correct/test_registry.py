@@ -21,8 +21,8 @@ PARTS = [name for name, correction in CORRECTIONS.items() if correction.largest 
 
 def test_the_names_and_the_order_of_the_search():
     assert sorted(SEARCH_ORDER) == sorted(CORRECTIONS)
-    searched = ["smoothing", "row_tempering", "tempering", "attenuation", "damping"]
-    applied = ["row_tempering", "tempering", "damping", "attenuation", "smoothing"]
+    searched = ["smoothing", "row_tempering", "tempering", "attenuation", "damping", "pooling"]
+    applied = ["row_tempering", "tempering", "damping", "pooling", "attenuation", "smoothing"]
     assert [name for name in SEARCH_ORDER if name in searched] == searched
     assert [name for name in CORRECTIONS if name in applied] == applied
     for name, correction in CORRECTIONS.items():
@@ -145,7 +145,7 @@ def test_a_fit_applies_the_corrections_in_the_order_of_the_registry(feature_grou
     T, strengths = np.cov(X.T, bias=True), {}
     for name, correction in CORRECTIONS.items():
         if correction.matrix is not None:
-            strengths[name] = 0.6 * correction.strengths[-1]
+            strengths[name] = 0.3 * correction.strengths[-1]
             T = correction.matrix(T, strengths[name], ready.get(name))
     model = CorrectedPCA(3, **parameters, **strengths).fit(X)
     assert sine(model.components_, leading(T, 3)) < 1e-9

@@ -21,6 +21,7 @@ ALL = {
     "attenuation": 0.6,
     "damping": 0.25,
     "smoothing": 0.7,
+    "pooling": 0.5,
 }
 few_examples = settings(max_examples=settings().max_examples // 4)  # each is many fits
 

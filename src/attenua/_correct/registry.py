@@ -14,6 +14,7 @@ import numpy as np
 from attenua._correct.attenuation import ATTENUATION
 from attenua._correct.correction import Correction
 from attenua._correct.damping import DAMPING
+from attenua._correct.pooling import POOLING
 from attenua._correct.row_tempering import ROW_TEMPERING
 from attenua._correct.smoothing import SMOOTHING
 from attenua._correct.tempering import TEMPERING
@@ -24,6 +25,7 @@ _TABLE = (
     (2, ROW_TEMPERING),
     (3, TEMPERING),
     (5, DAMPING),
+    (6, POOLING),
     (4, ATTENUATION),
     (1, SMOOTHING),
 )

@@ -36,7 +36,9 @@ class Splitter(Protocol):
 
 
 Numbers: TypeAlias = Sequence[float] | NDArray[Any] | HasArray
-CorrectionName: TypeAlias = Literal["attenuation", "tempering", "row_tempering", "damping", "smoothing"]
+CorrectionName: TypeAlias = Literal[
+    "attenuation", "tempering", "row_tempering", "damping", "smoothing", "pooling"
+]
 
 Alphas: TypeAlias = Literal["direct", "mask"] | Numbers
 Corrections: TypeAlias = Literal["auto"] | Sequence[CorrectionName] | Mapping[CorrectionName, Numbers]

@@ -10,7 +10,8 @@ and its two variances,
 with :math:`\alpha_{ij} = \alpha` where i and j are in one group (on the diagonal, without groups) and 0
 elsewhere; on the diagonal that is :math:`(1 - \alpha) S_{ii}^{1 - \gamma}`. Smoothing is
 :math:`T = K_h F K_h`. Row tempering is not a map of S; the laws of the rows cover it. The formulas hold for
-these corrections only, so that a nonzero strength of any other is refused.
+these corrections only, so that a nonzero strength of any other is refused: of pooling, whose graph depends on
+the rows.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
