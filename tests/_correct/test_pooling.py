@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from attenua._correct.columns import GraphSmoother
 from attenua._correct.damping import damped
-from attenua._correct.pooling import PooledMoments, pooled, pooled_matrix, neighbour_graph
+from attenua._correct.pooling import PooledMoments, neighbour_graph, pooled, pooled_matrix
 from attenua._data.rows import HostRows
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
