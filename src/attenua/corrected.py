@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attenua._correct.reference import reference_rows
 from attenua._correct.registry import (
     CORRECTIONS,
     Strengths,
@@ -16,12 +17,21 @@ from attenua._correct.registry import (
     prepared,
 )
 from attenua._data.folds import checked_stream_folds
+from attenua._data.known_rows import KnownRows
 from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
 from attenua._data.opening import FitData
 from attenua._estimate.fitted import Kind, store
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
-from attenua._estimate.parameter_types import Corrections, FeatureGroups, Folds, Neighbours, RandomState
+from attenua._estimate.parameter_types import (
+    Corrections,
+    FeatureGroups,
+    Folds,
+    Neighbours,
+    RandomState,
+    Reference,
+)
+from attenua._estimate.transformer import SubspaceTransformer
 from attenua._estimate.words import (
     Answer,
     choices_in_words,
@@ -38,7 +48,23 @@ from attenua._select.search import StepSearch, variance_noise
 from attenua._select.steps import Steps
 
 
-class CorrectedPCA(RuleTransformer):
+class WithReference(SubspaceTransformer):
+    """What both estimators do with the parameter ``reference``."""
+
+    reference: Any
+
+    def _known_rows(self) -> KnownRows | None:
+        """Return the rows of the reference, which must not be among those fitted."""
+        return reference_rows(self.reference)
+
+    def __sklearn_clone__(self) -> Self:
+        """Keep the reference: scikit-learn would copy its rows, and forget that a model is fitted."""
+        copy: Self = super().__sklearn_clone__()
+        copy.reference = self.reference
+        return copy
+
+
+class CorrectedPCA(WithReference, RuleTransformer):
     r"""PCA of few rows, with corrections at strengths you give.
 
     The components span the leading eigenvectors (algebraically largest) of a corrected covariance
@@ -48,8 +74,14 @@ class CorrectedPCA(RuleTransformer):
         T = K_h \{F - a\,\mathrm{diag}(F)\} K_h, \qquad
         F_{ij} = r_{ij} |r_{ij}|^b\, t_i t_j, \quad F_{ii} = t_i^2, \qquad t_i = s_i^{1-g},
 
-    with the standard deviations :math:`s_i` and the correlations :math:`r_{ij}` of :math:`S_k`, a covariance
-    in which long rows count less. Each correction weakens one kind of noise: `row_tempering` k long rows,
+    with the standard deviations :math:`s_i` and the correlations :math:`r_{ij}` of
+
+    .. math::
+
+        (1 - w)\, S_k / \mathrm{tr}\,S_k + w\, R / \mathrm{tr}\,R,
+
+    where :math:`S_k` is a covariance in which long rows count less, and R that of a reference. Each
+    correction weakens one kind of noise: `row_tempering` k long rows, `borrowing` w the noise of few rows,
     `tempering` g the sample variances inside covariances, `attenuation` a those on the diagonal (the paper's
     correction), `damping` b small correlations, `smoothing` h differences between neighbouring columns. With
     all of them at 0 this is ordinary PCA. Only the estimated matrix changes: components are in the original
@@ -70,9 +102,19 @@ class CorrectedPCA(RuleTransformer):
         Strength b, 0 or more; at 1, a correlation r becomes r|r|. For up to 4,000 columns.
     smoothing : float, default=0.0
         Strength h, 0 or more: the standard deviation of the kernel, in columns. Needs `neighbours`.
+    borrowing : float, default=0.0
+        Strength w, from 0 to 1: the weight of the reference; at 1, only the reference counts. Needs
+        `reference`.
     neighbours : None, "line", tuple of int, or adjacency matrix, default=None
         Which columns are neighbours: "line" (wavelengths, times), the shape of a grid such as (28, 28)
         (pixels), or a symmetric matrix of weights between columns, sparse or dense.
+    reference : None, rows, fitted model, or covariance matrix, default=None
+        What to borrow from: other rows with the columns of X (array, data frame, Arrow table or sparse
+        matrix), which are centred on their own mean; a fitted `CorrectedPCA`, scikit-learn's ``PCA`` or
+        another model with ``covariance_``; or a covariance matrix, which is any square symmetric array.
+        Only its directions and their relative variances count. Columns with names must have the names of X,
+        in the same order. A row of X that is in the reference too is an error, unless all its cells are
+        equal; batches are compared one by one.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
         Groups of columns. If given, attenuation weakens the covariances within groups, not only the diagonal.
     whiten : bool, default=False
@@ -116,7 +158,9 @@ class CorrectedPCA(RuleTransformer):
         row_tempering: float = 0.0,
         damping: float = 0.0,
         smoothing: float = 0.0,
+        borrowing: float = 0.0,
         neighbours: Neighbours = None,
+        reference: Reference = None,
         feature_groups: FeatureGroups = None,
         whiten: bool = False,
     ):
@@ -126,7 +170,9 @@ class CorrectedPCA(RuleTransformer):
         self.row_tempering = row_tempering
         self.damping = damping
         self.smoothing = smoothing
+        self.borrowing = borrowing
         self.neighbours = neighbours
+        self.reference = reference
         self.feature_groups = feature_groups
         self.whiten = whiten
 
@@ -189,14 +235,14 @@ class CorrectedPCA(RuleTransformer):
         return moments
 
 
-class CorrectedPCACV(CrossValidated):
-    r"""PCA of few rows, with up to five corrections whose strengths held-out rows choose.
+class CorrectedPCACV(WithReference, CrossValidated):
+    r"""PCA of few rows, with corrections whose strengths held-out rows choose.
 
     PCA of few rows is noisy in several ways. Each correction weakens one of them by a strength; see
     :class:`CorrectedPCA`. Starting from ordinary PCA, the search tries one correction after another:
-    smoothing, row tempering, tempering, attenuation, damping. It raises the strength from 0 as long as
-    held-out rows are reconstructed better, and keeps the best one if its gain exceeds `guard` standard
-    errors. Often no correction does, and the answer is PCA.
+    borrowing, smoothing, row tempering, tempering, attenuation, damping. It raises the strength from 0 as
+    long as held-out rows are reconstructed better, and keeps the best one if its gain exceeds `guard`
+    standard errors. Often no correction does, and the answer is PCA.
 
     The whole choice is made again without each split. Each of these choices is fitted to all rows, and the
     components span the leading subspace of the mean of their projectors. So a choice that a few rows
@@ -215,6 +261,10 @@ class CorrectedPCACV(CrossValidated):
         Which columns are neighbours: "line" (wavelengths, times), the shape of a grid such as (28, 28)
         (pixels), or a symmetric matrix of weights between columns, sparse or dense. Smoothing is tried only
         if this is given.
+    reference : None, rows, fitted model, or covariance matrix, default=None
+        Other rows with the columns of X, or what is known of their covariance, as in :class:`CorrectedPCA`.
+        Borrowing is tried only if this is given. Where rows have groups, none of these groups should be in
+        the reference: only rows that are equal are found there, and refused.
     cv : int, None, splitter or iterable, default=5
         A number of folds (None means 5), a splitter, or an iterable of (training rows, held-out rows). With a
         number, row i is held out in fold ``i % cv``; if ``fit`` is given groups, whole groups are held out
@@ -331,6 +381,7 @@ class CorrectedPCACV(CrossValidated):
         *,
         corrections: Corrections = "auto",
         neighbours: Neighbours = None,
+        reference: Reference = None,
         cv: Folds = 5,
         n_repeats: int = 1,
         guard: float = 1.0,
@@ -342,6 +393,7 @@ class CorrectedPCACV(CrossValidated):
         self.n_components = n_components
         self.corrections = corrections
         self.neighbours = neighbours
+        self.reference = reference
         self.cv = cv
         self.n_repeats = n_repeats
         self.guard = guard
