@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._correct.correction import Correction
-from attenua._correct.reference import Reference, as_reference, stored_reference
+from attenua._correct.reference import Reference, as_reference, described_reference, stored_reference
 from attenua._data.moments import Moments, within_groups
 from attenua._data.namespace import array_namespace
 
@@ -149,6 +149,11 @@ class BorrowedRows(BorrowedMoments):
         return lambda V: self._own * own(V) + self._share * other(V)
 
 
+def _about(strength: float, value: Any) -> str:
+    parts = f"{strength:.0%} of the corrected matrix", f"{1 - strength:.0%} from the rows that were fitted"
+    return f"{parts[0]} is borrowed from the reference, {described_reference(value)}, and {parts[1]}."
+
+
 BORROWING = Correction(
     name="borrowing",
     kind="moments",
@@ -161,6 +166,7 @@ BORROWING = Correction(
     prepare=as_reference,
     check_names=Reference.check_names,
     stored=stored_reference,
+    about=_about,
     weakens="the noise of few rows",
     how="At strength w the matrix is that of the rows with weight 1 − w, and that of the reference, at the "
     "same scale, with weight w.",

@@ -56,6 +56,9 @@ class Correction:
     of_variances : bool
         Whether it moves the target only where variances differ for a reason; then the search requires less
         gain where sampling noise explains why they differ.
+    about : callable
+        ``about(strength, value)`` returns a sentence about a fit at a strength with a value of `parameter`,
+        or "".
     weakens, how, price : str
         In words: what it weakens, how, and what that costs where it is wrong.
     colour : str
@@ -76,6 +79,7 @@ class Correction:
     stored: Callable[[Any, int], Any] = lambda value, n_features: value
     limit: Callable[[float, FitData, Any], Limit | None] = lambda strength, data, names: None
     of_variances: bool = False
+    about: Callable[[float, Any], str] = lambda strength, value: ""
     weakens: str = ""
     how: str = ""
     price: str = ""

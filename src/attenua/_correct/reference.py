@@ -152,6 +152,14 @@ def stored_reference(value: Any, n_features: int) -> Array:
     return reference.matrix(np.empty(0))
 
 
+def described_reference(value: Any) -> str:
+    """Return what kind of reference a user gave."""
+    if hasattr(value, "fit"):
+        return f"a fitted {type(value).__name__}"
+    rows, _ = _checked_rows(value)
+    return "a covariance matrix" if _is_covariance(rows) else f"{rows.shape[0]:,} other rows"
+
+
 def _reading(read: Callable[[], Any]) -> Any:
     """Return what is read; an error about X is one about the reference."""
     try:
