@@ -16,7 +16,7 @@ from attenua._correct import reference as module
 from attenua._correct.borrowing import BorrowedRows, borrowed
 from attenua._correct.columns import column_smoother
 from attenua._correct.damping import damped
-from attenua._correct.reference import as_reference
+from attenua._correct.reference import as_reference, reference_rows
 from attenua._correct.smoothing import smoothed
 from attenua._correct.tempering import tempered
 from attenua._data.row_moments import RowMoments
@@ -128,6 +128,12 @@ def test_moments_in_every_array_library(of_reference, backend):
         found = ask(there, backend.array(V))
         assert backend.holds(found)
         np.testing.assert_allclose(backend.numpy(found), ask(here, V), rtol=1e-9, atol=1e-9)
+
+
+def test_rows_of_every_array_library_are_found_in_the_reference(backend):
+    with pytest.raises(ValueError, match="^9 rows of X are in reference too, the first is row 0:"):
+        reference_rows(WIDE).refuse(backend.array(WIDE))
+    reference_rows(WIDE).refuse(backend.array(WIDE + 1))
 
 
 # --- fits ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua._data.namespace import to_host
+from attenua._data.namespace import array_namespace, asarray_like, to_host
 from attenua._data.sums import row_blocks
 
 Digests = NDArray[np.uint64]
@@ -95,5 +95,8 @@ def _mixed(cells: Any) -> Digests:
 
 def _vary(rows: Any, numbers: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Return whether the cells of some rows differ."""
-    some = to_host(rows[numbers]) if not sp.issparse(rows) else sp.csr_array(rows)[numbers].toarray()
+    if sp.issparse(rows):
+        some = sp.csr_array(rows)[numbers].toarray()
+    else:
+        some = to_host(array_namespace(rows).take(rows, asarray_like(rows, numbers), axis=0))
     return np.ptp(np.asarray(some, dtype=np.float64), axis=1) > 0
