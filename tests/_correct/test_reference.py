@@ -140,7 +140,7 @@ def test_what_is_refused(kind):
 @pytest.mark.parametrize("value", ["others.csv", 3, iter([ROWS])], ids=repr)
 def test_what_is_no_reference(value):
     with pytest.raises(
-        TypeError, match=r"^reference must be other rows with the columns of X, a fitted model"
+        ValueError, match=r"^reference must be other rows with the columns of X, a fitted model"
     ):
         as_reference(value, P)
 

@@ -149,7 +149,7 @@ def stored_reference(value: Any, n_features: int) -> Array:
     reference = as_reference(value, n_features)
     if reference.keeps_rows and n_features > _LARGEST_FORMED:
         return reference.factor()
-    return reference.matrix(np.empty(0))
+    return _scaled(reference.moments.covariance)
 
 
 def described_reference(value: Any) -> str:
@@ -171,7 +171,7 @@ def _reading(read: Callable[[], Any]) -> Any:
 
 def _checked_rows(value: Any) -> tuple[Any, list[str] | None]:
     if isinstance(value, str) or not (hasattr(value, "__len__") or hasattr(value, "shape")):
-        raise TypeError(f"{_EXPECTED}, in memory; got {type(value).__name__}.")
+        raise ValueError(f"{_EXPECTED}, in memory; got {type(value).__name__}.")
     return _reading(lambda: checked_matrix(to_host(value)))
 
 
@@ -193,9 +193,7 @@ def _of_covariance(given: Any) -> ScatterMoments:
     S = real_numbers(given, f"{_EXPECTED}; its covariance must hold real numbers")
     if not np.isfinite(S).all():
         raise ValueError("reference must be a covariance of finite numbers; got NaN or infinity.")
-    # In powers of two, so that nothing overflows.
-    S = S / np.ldexp(1.0, int(np.frexp(np.abs(S).max(initial=0))[1]))
-    S = (S + S.T) / 2
+    S = _scaled(S)
     try:
         np.linalg.cholesky(S + _ROUNDING * (np.trace(S) if S.any() else 1.0) * np.eye(len(S)))
     except np.linalg.LinAlgError:
@@ -206,6 +204,12 @@ def _of_covariance(given: Any) -> ScatterMoments:
         ) from None
     zeros = np.zeros(len(S))
     return ScatterMoments(1.0, zeros, S, zeros, varies=np.diag(S) > 0)
+
+
+def _scaled(S: Array) -> Array:
+    """Return a covariance without rounding asymmetry, in a unit that is a power of two: no digit changes."""
+    S = S / np.ldexp(1.0, int(np.frexp(np.abs(S).max(initial=0))[1]))
+    return (S + S.T) / 2
 
 
 def _of_model(model: Any, n_features: int) -> Reference:
