@@ -49,10 +49,9 @@ class KnownRows(NamedTuple):
         if len(found):
             some = "1 row of X is" if len(found) == 1 else f"{len(found)} rows of X are"
             raise ValueError(
-                f"{some} in {self.argument} too, the first is row {found[0]}{of}: {self.argument} must hold "
-                f"other rows, or rows that are held out would be known already. Leave them out of "
-                f"{self.argument}. If they are other rows that happen to be equal, give the covariance "
-                f"matrix of the rows as {self.argument}."
+                f"{some} in {self.argument} too, the first is row {found[0]}{of}. When held out, they would "
+                f"be known already; leave them out of {self.argument}. If they are different rows that "
+                "happen to be equal, give the covariance matrix of its rows instead."
             )
 
 
