@@ -101,7 +101,8 @@ def removed(part: Sequence[dict[str, Outcome]], name: str) -> float:
 
 def in_words(values: Sequence[float]) -> str:
     """Return a mean and its standard error, in percent."""
-    return f"{100 * np.mean(values):.0f} ± {100 * np.std(values, ddof=1) / np.sqrt(len(values)):.0f}"
+    mean, error = 100 * np.mean(values), 100 * np.std(values, ddof=1) / np.sqrt(len(values))
+    return f"{np.round(mean) + 0.0:.0f} ± {error:.0f}"  # + 0.0: no minus before a zero
 
 
 def line(name: str, n: int, k: int, parts: Sequence[Sequence[dict[str, Outcome]]]) -> str:
