@@ -70,7 +70,7 @@ def sine_within(doubt, gap):
     return min(1.0, 2 * doubt / gap) if gap > 0 else 1.0
 
 
-def estimate(S, D, strengths, rank, *, adjacency=None, labels=None):
+def estimate(S, D, strengths, rank, *, adjacency=None, labels=None, reference=None):
     """Return the leading subspace of a corrected matrix by its definition.
 
     Parameters
@@ -83,12 +83,26 @@ def estimate(S, D, strengths, rank, *, adjacency=None, labels=None):
         Dimension of the subspace.
     adjacency, labels : ndarray, optional
         Neighbours and groups of the columns.
+    reference : ndarray, optional
+        Other rows.
     """
-    T = corrected_matrix(S, strengths, adjacency, labels)
+    T = corrected_matrix(S, strengths, adjacency, labels, reference)
+    if strengths["borrowing"]:
+        S, D = borrowed(S, D, strengths["borrowing"], reference)
     values = np.linalg.eigvalsh(T)[::-1]
     gap = np.inf if rank == len(T) else values[rank - 1] - values[rank]
     solver = len(T) * EPS * np.abs(values).max()
     return Estimate(leading(T, rank), T, doubt_of_corrected(S, D, strengths) + solver, gap)
+
+
+def borrowed(S, D, w, reference):
+    """Return a covariance after borrowing, and a bound of the error of its entries."""
+    R, doubt = covariance(reference, 0.0, of_all=reference), doubt_of_covariance(reference)
+    trace = np.trace(R)
+    R, doubt = R / trace, (doubt + np.trace(doubt) * np.abs(R) / trace) / trace
+    new = (1 - w) * S + w * np.trace(S) * R
+    own = (1 - w) * D + w * (np.trace(D) * np.abs(R) + np.trace(S) * doubt)
+    return new, own + 8 * EPS * np.abs(new)
 
 
 def covariance(rows, row_tempering, weights=None, of_all=None):

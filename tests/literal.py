@@ -17,6 +17,8 @@ from tests.helpers import leading, sine, within
 # Pooling joins each column to this many.
 NEIGHBOURS = 3
 GRIDS = {name: correction.strengths for name, correction in CORRECTIONS.items()}
+# Those that need no rows but those fitted.
+OWN_GRIDS = {name: grid for name, grid in GRIDS.items() if name != "borrowing"}
 
 
 class At(dict):
@@ -74,8 +76,11 @@ def covariance_of_rows(X, strength, mean_of_all, weights=None, nearest=0.0):
     return sum(w * np.outer(z, z) for w, z in zip(shares, rows, strict=True)) / shares.sum()
 
 
-def corrected_matrix(S, strengths, adjacency=None, labels=None):
+def corrected_matrix(S, strengths, adjacency=None, labels=None, reference=None):
     """T at some strengths by its entries, as dense formulas have it; row tempering is in S."""
+    if strengths["borrowing"]:
+        w, R = strengths["borrowing"], covariance_of_rows(reference, 0.0, reference.mean(axis=0))
+        S = np.trace(S) * ((1 - w) * S / (np.trace(S) or 1.0) + w * R / np.trace(R))
     s = np.sqrt(np.diag(S))
     varies = s > 1e-12 * s.max()
     s = np.where(varies, s, 1.0)
@@ -149,6 +154,7 @@ class Search:
     has_few_rows: bool = True
     by_rows: bool | None = None
     groups: np.ndarray | None = None
+    reference: np.ndarray | None = None
 
     def __post_init__(self):
         self.losses_of = cache(self._losses_of)
@@ -201,7 +207,8 @@ class Search:
     def fitted(self, strengths, split=None):
         """Components at some strengths, as rows: of the training rows of a split, or of all rows."""
         S = self.covariance(split, strengths["row_tempering"])
-        return leading(corrected_matrix(S, strengths, self.adjacency, self.labels), self.rank)
+        T = corrected_matrix(S, strengths, self.adjacency, self.labels, self.reference)
+        return leading(T, self.rank)
 
     def _losses_of(self, strengths):
         """Losses of every split: a fit to its training rows, and each held-out row reconstructed."""
@@ -306,7 +313,7 @@ class Search:
         present = [PCA] * len(judges)
         candidates, self.steps = {PCA: None}, []
         for correction in SEARCH_ORDER:
-            if correction not in self.grids:
+            if correction not in self.grids or (correction == "borrowing" and self.reference is None):
                 continue
             found = [self.step(correction, *pair) for pair in zip(present, judges, strict=True)]
             self.steps.append(found[0])

@@ -18,7 +18,7 @@ from attenua import CorrectedPCACV
 from attenua._data import reweighting
 from attenua._data.folds import folds_by_group, make_splits
 from tests.helpers import assert_risks_close_enough, in_turn, interleaved_splits, sine
-from tests.literal import GRIDS, PCA, At, Search, line, smooth_rows
+from tests.literal import GRIDS, OWN_GRIDS, PCA, At, Search, line, smooth_rows
 
 FEW = {
     "row_tempering": (0.0, 0.5),
@@ -27,7 +27,7 @@ FEW = {
     "attenuation": (0.0, 0.6),
     "smoothing": (0.0, 2.0),
 }
-WITHOUT_ROWS = {name: grid for name, grid in GRIDS.items() if name != "row_tempering"}
+WITHOUT_ROWS = {name: grid for name, grid in OWN_GRIDS.items() if name != "row_tempering"}
 
 
 def strengths_of(choice):
@@ -190,7 +190,7 @@ def test_rows_that_can_be_read_once_are_not_tempered(container):
         model = CorrectedPCACV(2, neighbours="line", pca_share=0).fit(ONCE[container](reference.X))
     assert len(said) == 1
     assert said[0].filename == __file__
-    step = model.steps_[1]
+    step = model.steps_["row_tempering"]
     assert (step.correction, step.strengths, step.weight) == ("row_tempering", (), 0.0)
     assert step.why.startswith("left out: it reads the rows twice, and they came from an iterator")
     agree(model, reference)
@@ -202,7 +202,7 @@ def test_batches_one_by_one_are_not_tempered():
     for batch in uneven(reference.X):
         model.partial_fit(batch)
     with pytest.warns(UserWarning, match="row_tempering is left out") as said:
-        assert model.steps_[1].why.startswith("left out")
+        assert model.steps_["row_tempering"].why.startswith("left out")
     assert len(said) == 1
     agree(model, reference)
     quiet = CorrectedPCACV(2, neighbours="line", pca_share=0, corrections=list(WITHOUT_ROWS))
@@ -259,7 +259,7 @@ def rounded():
 
 SMALL = smooth_rows(20, 6, seed=4)
 # At strength 4, six columns are left with one direction, and the cut after the second falls on a tie.
-WEAK = GRIDS | {"smoothing": (0.0, 0.5, 1.0)}
+WEAK = OWN_GRIDS | {"smoothing": (0.0, 0.5, 1.0)}
 ROWS = np.arange(20)
 SPLITS = {
     "consecutive folds": KFold(4),

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike, NDArray
 
+from attenua._correct.reference import reference_rows
 from attenua._correct.registry import (
     CORRECTIONS,
     Strengths,
@@ -15,12 +16,21 @@ from attenua._correct.registry import (
     prepared,
 )
 from attenua._data.folds import checked_stream_folds
+from attenua._data.known_rows import KnownRows
 from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
 from attenua._data.opening import FitData
 from attenua._estimate.fitted import Kind, store
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
-from attenua._estimate.parameter_types import Corrections, FeatureGroups, Folds, Neighbours, RandomState
+from attenua._estimate.parameter_types import (
+    Corrections,
+    FeatureGroups,
+    Folds,
+    Neighbours,
+    RandomState,
+    Reference,
+)
+from attenua._estimate.transformer import SubspaceTransformer
 from attenua._estimate.words import (
     Answer,
     choices_in_words,
@@ -37,7 +47,23 @@ from attenua._select.rule import PCA, CorrectedRule, same_subspace
 from attenua._select.steps import Steps
 
 
-class CorrectedPCA(RuleTransformer):
+class WithReference(SubspaceTransformer):
+    """What both estimators do with the parameter ``reference``."""
+
+    reference: Any
+
+    def _known_rows(self) -> KnownRows | None:
+        """Return the rows of the reference, which must not be among those fitted."""
+        return reference_rows(self.reference)
+
+    def __sklearn_clone__(self) -> Self:
+        """Keep the reference: scikit-learn would copy its rows, and forget that a model is fitted."""
+        copy: Self = super().__sklearn_clone__()
+        copy.reference = self.reference
+        return copy
+
+
+class CorrectedPCA(WithReference, RuleTransformer):
     r"""PCA of few rows, with corrections at strengths you give.
 
     The components span the leading eigenvectors (algebraically largest) of a corrected covariance
@@ -48,8 +74,14 @@ class CorrectedPCA(RuleTransformer):
         F_{ij} = (P_q C P_q)_{ij}\, t_i t_j, \quad t_i = s_i^{1-g}, \qquad
         C_{ij} = r_{ij} |r_{ij}|^b, \quad C_{ii} = 1,
 
-    with the standard deviations :math:`s_i` and the correlations :math:`r_{ij}` of :math:`S_k`, a covariance
-    in which long rows count less. Each correction weakens one kind of noise: `row_tempering` k long rows,
+    with the standard deviations :math:`s_i` and the correlations :math:`r_{ij}` of
+
+    .. math::
+
+        (1 - w)\, S_k / \mathrm{tr}\,S_k + w\, R / \mathrm{tr}\,R,
+
+    where :math:`S_k` is a covariance in which long rows count less, and R that of a reference. Each
+    correction weakens one kind of noise: `row_tempering` k long rows, `borrowing` w the noise of few rows,
     `tempering` g the sample variances inside covariances, `attenuation` a those on the diagonal (the paper's
     correction), `damping` b small correlations, `smoothing` h differences between neighbouring columns, by
     the heat kernel :math:`K_h` of a graph that you give, and `pooling` q differences between columns that
@@ -75,9 +107,19 @@ class CorrectedPCA(RuleTransformer):
     pooling : float, default=0.0
         Strength q, 0 or more: each column is joined to the three that it correlates most with, and the kernel
         is :math:`\exp(-\tfrac{q^2}{2} L)` with the Laplacian L of this graph. For up to 4,000 columns.
+    borrowing : float, default=0.0
+        Strength w, from 0 to 1: the weight of the reference; at 1, only the reference counts. Needs
+        `reference`.
     neighbours : None, "line", tuple of int, or adjacency matrix, default=None
         Which columns are neighbours: "line" (wavelengths, times), the shape of a grid such as (28, 28)
         (pixels), or a symmetric matrix of weights between columns, sparse or dense.
+    reference : None, rows, fitted model, or covariance matrix, default=None
+        What to borrow from: other rows with the columns of X (array, data frame, Arrow table or sparse
+        matrix), which are centred on their own mean; a fitted `CorrectedPCA`, scikit-learn's ``PCA`` or
+        another model with ``covariance_``; or a covariance matrix, which is any square symmetric array.
+        Only its directions and their relative variances count. Columns with names must have the names of X,
+        in the same order. A row of X that is in the reference too is an error, unless all its cells are
+        equal; batches are compared one by one.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
         Groups of columns. If given, attenuation weakens the covariances within groups, not only the diagonal.
     whiten : bool, default=False
@@ -122,7 +164,9 @@ class CorrectedPCA(RuleTransformer):
         damping: float = 0.0,
         smoothing: float = 0.0,
         pooling: float = 0.0,
+        borrowing: float = 0.0,
         neighbours: Neighbours = None,
+        reference: Reference = None,
         feature_groups: FeatureGroups = None,
         whiten: bool = False,
     ):
@@ -133,7 +177,9 @@ class CorrectedPCA(RuleTransformer):
         self.damping = damping
         self.smoothing = smoothing
         self.pooling = pooling
+        self.borrowing = borrowing
         self.neighbours = neighbours
+        self.reference = reference
         self.feature_groups = feature_groups
         self.whiten = whiten
 
@@ -196,8 +242,8 @@ class CorrectedPCA(RuleTransformer):
         return moments
 
 
-class CorrectedPCACV(CrossValidated):
-    r"""PCA of few rows, with up to six corrections whose strengths held-out rows choose.
+class CorrectedPCACV(WithReference, CrossValidated):
+    r"""PCA of few rows, with corrections whose strengths held-out rows choose.
 
     PCA of few rows is noisy in several ways. Each correction weakens one of them by a strength; see
     :class:`CorrectedPCA`. Starting from ordinary PCA, a search tries one correction after another. It raises
@@ -222,6 +268,10 @@ class CorrectedPCACV(CrossValidated):
         Which columns are neighbours: "line" (wavelengths, times), the shape of a grid such as (28, 28)
         (pixels), or a symmetric matrix of weights between columns, sparse or dense. Smoothing is tried only
         if this is given.
+    reference : None, rows, fitted model, or covariance matrix, default=None
+        Other rows with the columns of X, or what is known of their covariance, as in :class:`CorrectedPCA`.
+        Borrowing is tried only if this is given. Where rows have groups, none of these groups should be in
+        the reference: only rows that are equal are found there, and refused.
     cv : int, None, splitter or iterable, default=5
         A number of folds (None means 5), a splitter, or an iterable of (training rows, held-out rows). With a
         number, row i is held out in fold ``i % cv``; if ``fit`` is given groups, whole groups are held out
@@ -354,6 +404,7 @@ class CorrectedPCACV(CrossValidated):
         *,
         corrections: Corrections = "auto",
         neighbours: Neighbours = None,
+        reference: Reference = None,
         cv: Folds = 5,
         n_repeats: int = 1,
         pca_share: float = 0.15,
@@ -366,6 +417,7 @@ class CorrectedPCACV(CrossValidated):
         self.n_components = n_components
         self.corrections = corrections
         self.neighbours = neighbours
+        self.reference = reference
         self.cv = cv
         self.n_repeats = n_repeats
         self.pca_share = pca_share
@@ -418,7 +470,14 @@ class CorrectedPCACV(CrossValidated):
                 "batches and dask collections up to 1,000 rows that can be read again. Set nested=False."
             )
         rank = self._rank(data)
-        chooser = Chooser(rank, checked_grids(self.corrections), vars(self), self.pca_share, self.n_jobs)
+        chooser = Chooser(
+            rank,
+            checked_grids(self.corrections),
+            vars(self),
+            prepared(vars(self), data.moments.n_features),
+            self.pca_share,
+            self.n_jobs,
+        )
         election = chooser.elect(data, getattr(self, "feature_names_in_", None))
         found, total = election.search, election.total
         choices, weights = list(election.choices), list(election.choices.values())

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.registry import Strengths, prepared
+from attenua._correct.registry import Strengths
 from attenua._data.folds import make_splits
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData
@@ -61,8 +61,8 @@ class Chooser:
         Number of components.
     grids : mapping of str to sequence of float
         Strengths to compare of each correction.
-    parameters : mapping
-        Those of the estimator, which some corrections need.
+    parameters, prepared : mapping
+        Those of the estimator, which some corrections need, and what the corrections made of them.
     pca_share : float
         Share of the votes that PCA has in any case.
     n_jobs : int or None
@@ -72,13 +72,14 @@ class Chooser:
     rank: int
     grids: Mapping[str, Sequence[float]]
     parameters: Mapping[str, Any]
+    prepared: Mapping[str, Any]
     pca_share: float
     n_jobs: Any = None
 
     def elect(self, data: FitData, names: Any = None, *, warn: bool = True) -> Election:
         """Choose by the splits of the data, and fit the choices to all rows."""
         splits, voters = _electorate(data)
-        rule = CorrectedRule([PCA], prepared(self.parameters, splits.n_features))
+        rule = CorrectedRule([PCA], self.prepared)
         search = StepSearch(splits, rule, self.rank, voters, n_jobs=self.n_jobs)
         search.take_steps(data, self.grids, self.parameters, names, warn=warn)
         found = search.result()
