@@ -46,7 +46,7 @@ def right(X: NDArray[np.float64]) -> None:
     assert_type(fitted.verdict_, str)
     assert_type(fitted.n_components_, int)
     assert_type(fitted.score(X), float)
-    assert_type(fitted.steps_[0].taken, bool)
+    assert_type(fitted.steps_[0].weight, float)
     assert_type(AttenuatedPCACV(2).fit(X).alpha_, float)
     assert_type(AttenuatedPCA(2).partial_fit(X), AttenuatedPCA)
     assert_type(attenuation_path(X, 2, alphas="direct"), AttenuationPath)
@@ -74,7 +74,7 @@ def wrong(X: NDArray[np.float64]) -> None:
     CorrectedPCACV(2, corrections={"dampening": [0.5]})  # type: ignore[dict-item]
     CorrectedPCACV(2, neighbours="grid")  # type: ignore[arg-type]
     CorrectedPCACV(2, reference="others.csv")  # type: ignore[arg-type]
-    CorrectedPCACV(2, guard="strict")  # type: ignore[arg-type]
+    CorrectedPCACV(2, pca_share="all")  # type: ignore[arg-type]
     CorrectedPCA(2, tempring=0.5)  # type: ignore[call-arg]
     CorrectedPCA(2).set_output(transform="panda")  # type: ignore[arg-type]
     attenuation_path(X, 2, alphas="wild")  # type: ignore[arg-type]

@@ -85,7 +85,8 @@ def pca(
             Loadings; 0 for genes that were not used.
         ``uns["pca"]`` : dict
             "variance", "variance_ratio" and "params", as in scanpy. And what `estimator` has of these:
-            "corrections" (the strength of each; all 0 is PCA), "alpha", "gain", "left_out_gain", "verdict"
+            "corrections" (the strength of each; all 0 is PCA), "alpha", "gain", "left_out_gain",
+            "left_out_gain_error", "verdict", "choices" (a data frame of strengths, with the weight of each)
             and "steps" (a data frame).
 
     See Also
@@ -296,7 +297,7 @@ def _outcome(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
         "variance": estimator.explained_variance_,
         "variance_ratio": estimator.explained_variance_ratio_,
     }
-    names = ("corrections", "alpha", "gain", "left_out_gain", "verdict")
+    names = ("corrections", "alpha", "gain", "left_out_gain", "left_out_gain_error", "verdict")
     outcome |= {name: getattr(estimator, f"{name}_") for name in names if hasattr(estimator, f"{name}_")}
     if hasattr(estimator, "steps_"):
         import pandas as pd  # anndata requires it
@@ -306,4 +307,7 @@ def _outcome(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
             steps[name] = [", ".join(f"{value:.6g}" for value in values) for values in steps[name]]
         steps.index = steps.index.astype(str)  # files of annotated data hold no other index
         outcome["steps"] = steps
+        choices = pd.DataFrame(estimator.choices_)
+        choices.index = choices.index.astype(str)
+        outcome["choices"] = choices.assign(weight=estimator.choice_weights_)
     return outcome

@@ -7,20 +7,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from attenua._correct.attenuation import checked_alphas
 from attenua._correct.registry import checked_strength
-from attenua._data.folds import checked_stream_folds
+from attenua._data.folds import checked_stream_folds, folds_per_repetition
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
 from attenua._estimate.parameter_types import Alphas, FeatureGroups, Folds, RandomState
 from attenua._estimate.words import (
     Answer,
-    chosen_answer,
+    clear_over_splits,
     given_answer,
     paired_facts,
+    percent_of,
     size_of_fit,
     strengths_in_words,
     verdict,
 )
-from attenua._select.comparison import CrossValidation
+from attenua._select.comparison import CrossValidation, chosen_elsewhere, crossed_gain
 from attenua._select.rule import CorrectedRule, attenuation_rule
 from attenua.paired import paired_gain
 
@@ -171,7 +172,7 @@ class AttenuatedPCACV(CrossValidated):
         Part of PCA's held-out risk that the chosen strength removes. The same splits chose it, so it is
         optimistic; see :func:`paired_gain`.
     verdict_ : str
-        What came out, in a sentence.
+        What to expect of new rows, and what the fit is, in a sentence or two.
     components_, mean_, explained_variance_, explained_variance_ratio_ : ndarray
     singular_values_, loadings_, feature_names_in_ : ndarray
     noise_variance_, shortfall_ : float
@@ -212,8 +213,9 @@ class AttenuatedPCACV(CrossValidated):
     >>> pca = AttenuatedPCACV(5).fit(load_digits().data[:100])
     >>> round(pca.alpha_, 2), pca.cv_risk_.shape
     (0.05, (22,))
-    >>> print(AttenuatedPCACV(3).fit(load_digits().data[:100]).verdict_)
-    Attenuation 1 removes 0.3% of PCA's held-out risk.
+    >>> print(AttenuatedPCACV(3).fit(load_digits().data[:100]).verdict_)  # doctest: +NORMALIZE_WHITESPACE
+    Expect no gain over PCA on new rows (-0.1%, standard error 0.2%). The fit is not PCA's subspace: it has
+    attenuation 1.
     """
 
     alpha_: float
@@ -272,16 +274,17 @@ class AttenuatedPCACV(CrossValidated):
         words = strengths_in_words({"attenuation": self.alpha_})
         if not self.alpha_:
             return Answer(words, self.verdict_, (size_of_fit(self),))
-        return chosen_answer(self, words, paired_facts(paired_gain(self)))
+        paired = paired_gain(self)
+        gain = f", gain {percent_of(paired.crossed_gain)} expected" if paired.n_splits > 1 else ""
+        return Answer(words + gain, self.verdict_, (*paired_facts(paired), size_of_fit(self)))
 
     def _rule(self, n_features: int) -> CorrectedRule:
         return attenuation_rule(checked_alphas(self.alphas), n_features, self.feature_groups)
 
     def _choice(self, result: CrossValidation, taken: int) -> dict[str, Any]:
         alphas = checked_alphas(self.alphas)
-        chosen = {"attenuation": float(alphas[result.best])}
-        return {
-            "alpha_": alphas[taken],
-            "alphas_": alphas,
-            "verdict_": verdict(chosen, [chosen], result.gains[taken], gives_pca=not taken, guarded=False),
-        }
+        chosen, n_splits = {"attenuation": float(alphas[result.best])}, len(result.risk_folds)
+        elsewhere = chosen_elsewhere(result.risk_folds, folds_per_repetition(self.cv, n_splits))
+        expected = crossed_gain(result.risk_folds, elsewhere, result.held_out_ratio)
+        words = verdict([chosen], [1.0], expected, gives_pca=not taken, times=clear_over_splits(n_splits))
+        return {"alpha_": alphas[taken], "alphas_": alphas, "verdict_": words}

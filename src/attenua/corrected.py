@@ -393,8 +393,8 @@ class CorrectedPCACV(WithReference, CrossValidated):
         "voters_": Kind.TEXT,
         "steps_": Kind.STEPS,
         "verdict_": Kind.TEXT,
-        "left_out_gain_": Kind.NUMBER,
-        "left_out_gain_error_": Kind.NUMBER,
+        "left_out_gain_": Kind.MEASURED,
+        "left_out_gain_error_": Kind.MEASURED,
         "candidates_": Kind.CHOICES,
     }
 

@@ -37,7 +37,7 @@ from attenua._select.steps import Steps
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.corrected import CorrectedPCA, CorrectedPCACV
 
-FORMAT, VERSION = "attenua-model", 4
+FORMAT, VERSION = "attenua-model", 5
 _CLASSES: dict[str, Any] = {
     cls.__name__: cls for cls in (AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV)
 }
@@ -227,9 +227,9 @@ def _plain(value: Any) -> Any:
 
 
 def _as_json(value: Any) -> Any:
-    """Return a fitted attribute that is not an array, as JSON can hold it; an error of NaN is null there."""
+    """Return a fitted attribute that is not an array, as JSON can hold it; NaN is null there."""
     if not isinstance(value, Steps):
-        return value
+        return None if isinstance(value, float) and math.isnan(value) else value
     return [
         record | ({"standard_error": None} if math.isnan(record["standard_error"]) else {})
         for record in value.to_records()
@@ -348,7 +348,7 @@ def _from_json(kind: Kind, value: Any) -> Any:
             record | ({"standard_error": math.nan} if record["standard_error"] is None else {})
             for record in value
         )
-    return value
+    return math.nan if kind is Kind.MEASURED and value is None else value
 
 
 def _brief(value: Any) -> str:

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from attenua._data.folds import folds_per_repetition
 from attenua._data.namespace import to_host
 from attenua._estimate.html import facts_html
-from attenua._estimate.words import ADVICE, paired_facts
-from attenua._select.comparison import gain_error
+from attenua._estimate.words import ADVICE, clear_over_splits, is_clear, paired_facts
+from attenua._select.comparison import chosen_elsewhere, crossed_gain, gain_error
 
 Array = NDArray[np.float64]
 
@@ -38,9 +38,10 @@ class PairedGain:
     n_splits, n_better, n_worse : int
         Splits, and on how many of them the strength is better and worse than PCA.
     crossed_gain, crossed_error : float
-        The same where the strength of every split is chosen on the other splits of its repetition. The
-        first gain is measured on the splits that chose the strength, so it is too high on average; this one
-        is less so.
+        What to expect of new rows, with its standard error. The strength of every split is chosen on the
+        other splits of its repetition, and the result is multiplied by the part of the rows that a training
+        set has, since gains fall in proportion to the number of rows. The first gain is measured on the
+        splits that chose the strength, so it is too high on average; this one is less so.
     differences : ndarray of the shape of ``cv_risk_folds_``
         Risk of every candidate less that of PCA, split by split, as a part of PCA's mean risk.
     errors : ndarray of the shape of ``cv_risk_``
@@ -66,10 +67,11 @@ class PairedGain:
 
     @property
     def verdict(self) -> str:
-        """``"pca"``: PCA was chosen. ``"clear"``: the gain stands out of its noise. Else ``"unclear"``."""
+        """``"pca"`` where PCA was chosen, ``"clear"`` where a gain is to be expected, else ``"unclear"``."""
         if self.alpha == 0:
             return "pca"
-        return "clear" if self.interval[0] > 0 and self.crossed_gain > 0 else "unclear"
+        needed = clear_over_splits(self.n_splits)
+        return "clear" if is_clear(self.crossed_gain, self.crossed_error, needed) else "unclear"
 
     @property
     def advice(self) -> str:
@@ -87,7 +89,7 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
     """Return how sure the cross-validated gain of a fitted `AttenuatedPCACV` is.
 
     The gain is that of the chosen strength, or of `alpha`, another strength that was compared. Nothing chose
-    `alpha`, so its crossed gain is its gain.
+    `alpha`, so its crossed gain is its gain, for all rows.
 
     Splits count equally here, even if folds hold unequal numbers of rows. For the crossed gain, the splits of
     a splitter count as one repetition.
@@ -130,10 +132,9 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
     strength = float(estimator.alpha_ if alpha is None else alpha)
     best = _place(to_host(estimator.alphas_), strength)
     base = folds[:, 0].mean()
-    unit = base if base > 0 else 1.0
-    differences = (folds - folds[:, :1]) / unit
-    elsewhere = _chosen_elsewhere(folds, per_repeat) if alpha is None else best
-    crossed = differences[np.arange(n_splits), elsewhere]
+    differences = (folds - folds[:, :1]) / (base if base > 0 else 1.0)
+    elsewhere = chosen_elsewhere(folds, per_repeat) if alpha is None else np.full(n_splits, best)
+    crossed, crossed_error = crossed_gain(folds, elsewhere, estimator.held_out_ratio_)
     errors = gain_error(differences, estimator.held_out_ratio_)
     return PairedGain(
         alpha=strength,
@@ -142,8 +143,8 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
         n_splits=n_splits,
         n_better=int((differences[:, best] < 0).sum()),
         n_worse=int((differences[:, best] > 0).sum()),
-        crossed_gain=float(-crossed.mean()),
-        crossed_error=float(gain_error(crossed, estimator.held_out_ratio_)),
+        crossed_gain=crossed,
+        crossed_error=crossed_error,
         differences=differences,
         errors=errors,
     )
@@ -155,13 +156,3 @@ def _place(alphas: Array, alpha: float) -> int:
     if not place.size:
         raise ValueError(f"alpha={alpha!r} was not compared; alphas_ holds {alphas.tolist()}.")
     return int(place[0])
-
-
-def _chosen_elsewhere(folds: Array, per_repeat: int) -> NDArray[np.intp]:
-    """Return, for every split, the candidate that the other splits of its repetition choose."""
-    if per_repeat < 2:
-        return np.zeros(len(folds), dtype=np.intp)
-    repeats = np.arange(len(folds)) // per_repeat
-    totals = np.stack([folds[repeats == repeat].sum(axis=0) for repeat in range(repeats[-1] + 1)])
-    least: NDArray[np.intp] = np.argmin(totals[repeats] - folds, axis=1)
-    return least

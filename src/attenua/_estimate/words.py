@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NamedTuple
 
+from scipy.stats import t as student
+
 from attenua._select.steps import Step
 
 # The verdict of a paired gain, in a sentence.
@@ -77,9 +79,18 @@ def gain_in_words(gain: float, error: float) -> str:
     return f"{gain:.2%} of PCA's held-out risk, {sure}"
 
 
-def is_clear(gain: float, error: float) -> bool:
-    """Whether a gain to expect of new rows is larger than its noise."""
-    return gain > CLEAR * error
+def is_clear(gain: float, error: float, times: float = CLEAR) -> bool:
+    """Whether a gain to expect of new rows is more than so many standard errors."""
+    return gain > times * error
+
+
+def clear_over_splits(n_splits: int) -> float:
+    """Return how many standard errors a gain over splits must exceed to be claimed.
+
+    That is Student's 97.5% quantile. More splits than five share most of their training rows, so they count
+    as five: on pure noise (40 rows) 2 standard errors would claim a gain in up to 14% of the sentences.
+    """
+    return float(student.ppf(0.975, min(n_splits, 5) - 1))
 
 
 def verdict(
@@ -89,11 +100,13 @@ def verdict(
     *,
     gives_pca: bool = False,
     nested: bool = True,
+    times: float = CLEAR,
 ) -> str:
     """Return what came out of a search, in two sentences: what to expect of new rows, and what the fit is.
 
     The subspaces of `choices` are averaged by `weights`. `expected` are the gain to expect of new rows and
-    its standard error; NaN where they were not measured.
+    its standard error, NaN where there is none; `nested` says whether they were measured. More than `times`
+    standard errors are claimed as a gain.
     """
     if not any(strength for choice in choices for strength in choice.values()):
         return "The fit is ordinary PCA: no correction reconstructs held-out rows clearly better."
@@ -103,20 +116,20 @@ def verdict(
             "give PCA's subspace (as attenuation does where all columns have the same variance)."
         )
     fit = f"The fit is not PCA's subspace: {_averaged(choices, weights)}."
-    return f"{expected_in_words(*expected)} {fit}" if nested else f"{fit} {_NOT_MEASURED}"
+    return f"{expected_in_words(*expected, times)} {fit}" if nested else f"{fit} {_NOT_MEASURED}"
 
 
-_NOT_MEASURED = "What new rows gain was not measured; nested=True does that."
+_NOT_MEASURED = "What new rows gain was not measured; nested=True measures it."
 
 
-def expected_in_words(gain: float, error: float) -> str:
+def expected_in_words(gain: float, error: float, times: float = CLEAR) -> str:
     """Return what to expect of new rows, in a sentence."""
-    if not isfinite(gain):
+    if not isfinite(error):
         return "The rows are too few to say what to expect of new ones."
     noise = f"standard error {percent_of(error)}"
-    if is_clear(gain, error):
+    if is_clear(gain, error, times):
         return f"Expect {percent_of(gain)} less risk than PCA's on new rows ({noise})."
-    return f"Do not expect a gain over PCA on new rows: {percent_of(gain)} is within the noise ({noise})."
+    return f"Expect no gain over PCA on new rows ({percent_of(gain)}, {noise})."
 
 
 def _averaged(choices: Sequence[Mapping[str, float]], weights: Sequence[float]) -> str:
@@ -154,25 +167,19 @@ def given_answer(estimator: Any, strengths: Mapping[str, float]) -> Answer:
     )
 
 
-def chosen_answer(estimator: Any, chosen: str, facts: Sequence[tuple[str, str]]) -> Answer:
-    """Return the answer of an estimator whose search took corrections."""
-    caption = f"{chosen}, gain {percent_of(estimator.gain_)}"
-    return Answer(caption, estimator.verdict_, (*facts, size_of_fit(estimator)))
-
-
 def paired_facts(paired: Any) -> list[tuple[str, str]]:
     """Return what a :class:`attenua.paired.PairedGain` says about a strength above 0."""
     compared = paired.differences.shape[1]
-    facts = [
-        ("strength", f"{paired.alpha:g}, of {compared} compared"),
-        ("gain", gain_in_words(paired.gain, paired.standard_error)),
-    ]
+    chosen, measured = f"attenuation {paired.alpha:g}", gain_in_words(paired.gain, paired.standard_error)
+    facts = [("compared", f"{compared} strengths"), ("all held-out rows together", f"{chosen}, {measured}")]
     if paired.n_splits > 1:
         low, high = paired.interval
-        facts += [
-            ("95% interval", f"{low:.2%} to {high:.2%}"),
-            ("to expect of new rows", gain_in_words(paired.crossed_gain, paired.crossed_error)),
+        expected = gain_in_words(paired.crossed_gain, paired.crossed_error)
+        facts = [
+            ("to expect of new rows", expected),
             ("how sure", paired.advice),
+            *facts,
+            ("its 95% interval", f"{low:.2%} to {high:.2%}"),
         ]
     better = f"better in {paired.n_better} of {paired.n_splits}, worse in {paired.n_worse}"
     return [*facts, ("held-out parts", better)]
@@ -182,8 +189,8 @@ def described(source: str, estimator: Any) -> str:
     """Return the answer of a fitted estimator in a few lines, for the shell."""
     answer = estimator._answer()
     facts = [f"{capitalised(name)}: {value}" for name, value in answer.facts]
-    # The rows and columns come first: a wrong reading of a file shows there.
-    lines = [f"{source}: {dict(answer.facts)['fitted']}.", answer.title]
+    # The rows and columns come next: a wrong reading of a file shows there.
+    lines = [answer.title, f"{source}: {dict(answer.facts)['fitted']}."]
     steps = getattr(estimator, "steps_", None)
     if steps is not None:
         lines += ["", repr(steps), ""]
@@ -191,15 +198,23 @@ def described(source: str, estimator: Any) -> str:
 
 
 def outcome_of_step(step: Step) -> str:
-    """Return what came of a step of a search, and why, in a sentence or two."""
+    """Return what came of a step of a search, in a sentence or two."""
     if not step.strengths:
         return f"{capitalised(step.why)}."
-    if step.best == 0:
-        return f"Not taken: {step.why}."
-    error = f" ± {100 * step.standard_error:.2g}" if isfinite(step.standard_error) else ""
-    gain = f"Strength {step.best:g} removes {100 * step.gain:.2f}%{error} of PCA's held-out risk"
-    needed = f", and had to remove more than {100 * step.needed:.2f}%" if step.needed else ""
-    return f"{gain}{needed}. {'Taken' if step.taken else 'Not taken'}: {step.why}."
+    compared = "All held-out rows together prefer strength 0."
+    if step.best:
+        error = f" ± {100 * step.standard_error:.2g}" if isfinite(step.standard_error) else ""
+        compared = f"Strength {step.best:g} removes {100 * step.gain:.2f}%{error} of PCA's held-out risk."
+    return f"{compared} {capitalised(taken_in_part(step))}{': ' if step.why else ''}{step.why}."
+
+
+def taken_in_part(step: Step) -> str:
+    """Return in a few words how far a correction is taken."""
+    if not step.strengths:
+        return "not tried"
+    if not step.weight:
+        return "not taken"
+    return "taken" if step.weight == 1 else f"taken with weight {step.weight:.0%}"
 
 
 class Evidence(NamedTuple):
@@ -208,9 +223,8 @@ class Evidence(NamedTuple):
     verdict: str  # what came out of the fit, in a sentence
     is_pca: bool  # whether no correction is in the fit
     turn: float  # largest principal angle between the fit and PCA, in degrees
-    gain: float  # part of PCA's held-out risk that the fit removes
-    expected: float | None  # the same by choices made without the rows they are judged on, if any
-    is_clear: bool  # whether the gain is larger than its noise
+    expected: float | None  # part of PCA's risk that new rows are spared; None where nothing tells
+    is_clear: bool  # whether that is larger than its noise
     chosen_otherwise: bool = False  # whether strengths were given, and held-out rows choose others
 
 
@@ -225,7 +239,8 @@ class Recommendation(NamedTuple):
 def recommend(seen: Evidence) -> Recommendation:
     """Return whether to use a fit on its data, from all evidence at once, so that nothing contradicts it."""
     if seen.chosen_otherwise:
-        return Recommendation("unclear", "Held-out rows choose otherwise", seen.verdict)
+        sentence = f"Cross-validation on these rows came to this. {seen.verdict}"
+        return Recommendation("unclear", "Held-out rows choose otherwise", sentence)
     if seen.is_pca:
         return Recommendation("pca", "No: use ordinary PCA", seen.verdict)
     if seen.turn < NO_TURN:
@@ -234,17 +249,10 @@ def recommend(seen: Evidence) -> Recommendation:
             "which nobody would notice: ordinary PCA serves as well."
         )
         return Recommendation("pca", "It makes no difference", sentence)
-    if seen.gain < 0:
-        return Recommendation("pca", "No", "Held-out rows are reconstructed worse than by PCA.")
-    if seen.expected is not None and not seen.expected > 0:
-        doubt = "Judged by choices that did not see them, held-out rows gain nothing."
-        return Recommendation("unclear", "Perhaps not", f"{seen.verdict} {doubt}")
-    if seen.gain == 0:
-        # Choices without single parts differ from PCA and are averaged; the choice by all parts is PCA.
-        return Recommendation("unclear", "Perhaps not", seen.verdict)
     if seen.expected is None:
-        doubt = "Too few parts were held out to say what to expect of new rows."
-        return Recommendation("unclear", "Perhaps", f"{seen.verdict} {doubt}")
+        return Recommendation("unclear", "Perhaps", seen.verdict)
     if seen.is_clear:
         return Recommendation("clear", "Yes", seen.verdict)
-    return Recommendation("unclear", "Perhaps", f"{seen.verdict} {ADVICE['unclear']}")
+    if seen.expected > 0:
+        return Recommendation("unclear", "Perhaps", f"{seen.verdict} {ADVICE['unclear']}")
+    return Recommendation("pca", "No", seen.verdict)

@@ -186,3 +186,28 @@ def gain_error(differences: Array, held_out_ratio: float) -> Any:
     if n_splits < 2:
         return np.full(differences.shape[1:], np.nan)[()]
     return np.sqrt(1 / n_splits + held_out_ratio) * differences.std(axis=0, ddof=1)
+
+
+def chosen_elsewhere(risk_folds: Array, per_repetition: int) -> NDArray[np.intp]:
+    """Return, for every split, the candidate that the other splits of its repetition choose."""
+    if per_repetition < 2:
+        return np.zeros(len(risk_folds), dtype=np.intp)
+    repetitions = np.arange(len(risk_folds)) // per_repetition
+    totals = np.stack([risk_folds[repetitions == each].sum(axis=0) for each in range(repetitions[-1] + 1)])
+    least: NDArray[np.intp] = np.argmin(totals[repetitions] - risk_folds, axis=1)
+    return least
+
+
+def crossed_gain(risk_folds: Array, chosen: NDArray[np.intp], held_out_ratio: float) -> tuple[float, float]:
+    r"""Return the part of PCA's risk that new rows are spared, and its standard error.
+
+    Every split judges the candidate that was chosen for it, on other splits. Training sets are smaller than
+    all rows, and gains fall in proportion to the number of rows. So both numbers are multiplied by
+
+    .. math::
+
+        \frac{n_{\mathrm{training}}}{n} = \frac1{1 + n_{\mathrm{held}}/n_{\mathrm{training}}}.
+    """
+    gains = risk_folds[:, 0] - risk_folds[np.arange(len(risk_folds)), chosen]
+    unit = (1 + held_out_ratio) * (risk_folds[:, 0].mean() or 1.0)
+    return float(gains.mean() / unit), float(gain_error(gains, held_out_ratio) / unit)

@@ -35,7 +35,8 @@ METHODS_OF_OPTIONS = {
     "corrections": (Method.CORRECTED,),
     "neighbours": (Method.CORRECTED,),
     "reference": (Method.CORRECTED,),
-    "guard": (Method.CORRECTED,),
+    "pca_share": (Method.CORRECTED,),
+    "nested": (Method.CORRECTED,),
     "alphas": (Method.ATTENUATED,),
     "cv": _SEARCHES,
     "repeats": _SEARCHES,
@@ -48,6 +49,8 @@ _OPTIONS = {
     "cv": "--cv",
     "neighbours": "--neighbours",
     "reference": "--reference",
+    "pca_share": "--pca-share",
+    "nested": "--nested",
     "image_shape": "--image-shape",
 }
 
@@ -110,10 +113,14 @@ class Request:
             "read like the first one.",
         ),
     ] = None
-    guard: Annotated[
+    nested: Annotated[
+        bool,
+        typer.Option(help="Measure what to expect of new rows: five times the cost."),
+    ] = True
+    pca_share: Annotated[
         float,
-        typer.Option(min=0, help="How many standard errors a correction must gain; 0 takes the lowest risk."),
-    ] = 1.0
+        typer.Option(min=0, max=1, help="Share of the votes that ordinary PCA has in any case: caution."),
+    ] = 0.15
     alphas: Annotated[
         Any,
         typer.Option(
@@ -144,7 +151,12 @@ class Request:
     def parameters(self) -> dict[str, Any]:
         """Parameters of the estimator, except the number of components and the reference."""
         common = {"cv": self.cv, "n_repeats": self.repeats, "random_state": self.seed}
-        search = {"corrections": self.corrections, "neighbours": self.neighbours, "guard": self.guard}
+        search = {
+            "corrections": self.corrections,
+            "neighbours": self.neighbours,
+            "pca_share": self.pca_share,
+            "nested": self.nested,
+        }
         return {
             Method.CORRECTED: search | common,
             Method.ATTENUATED: {"alphas": self.alphas} | common,
@@ -158,8 +170,8 @@ def in_options(sentence: str) -> str:
     >>> in_options("n_components=9 must be between 1 and 3.")
     '--components 9 must be between 1 and 3.'
     """
-    # These are everyday words too, so only at the start of a sentence are they arguments.
-    sentence = re.sub(r"^(corrections|guard)\b", r"--\1", sentence)
+    # This is an everyday word too, so only at the start of a sentence is it an argument.
+    sentence = re.sub(r"^corrections\b", "--corrections", sentence)
     # In quotes they are names of columns.
     arguments = rf"(?<!['-])\b({'|'.join(_OPTIONS)})\b(?!')(=?)"
     sentence = re.sub(arguments, lambda found: _OPTIONS[found[1]] + " " * len(found[2]), sentence)
@@ -172,7 +184,7 @@ def refuse_options_of_other_methods(context: typer.Context, method: Method) -> N
         if _is_given(context, name) and method not in methods:
             raise typer.BadParameter(
                 f"it belongs to --method {' or '.join(methods)}, but this is --method {method}.",
-                param_hint=f"--{name}",
+                param_hint=_flag(name),
             )
 
 
@@ -180,8 +192,11 @@ def refuse_options_of_a_fit(context: typer.Context) -> None:
     """Refuse an option that changes the fit of a model that is already fitted."""
     for name in ("k", "method", *METHODS_OF_OPTIONS):
         if _is_given(context, name):
-            flag = "-k" if name == "k" else f"--{name}"
-            fail(f"{flag} has no effect with --model, which is already fitted; leave out one of them.")
+            fail(f"{_flag(name)} has no effect with --model, which is already fitted; leave out one of them.")
+
+
+def _flag(name: str) -> str:
+    return "-k" if name == "k" else f"--{name.replace('_', '-')}"
 
 
 def _is_given(context: typer.Context, name: str) -> bool:

@@ -185,7 +185,7 @@ class StepsDisplay:
     lines_ : list of Line2D
         The risk of each step, in percent.
     markers_ : list of Line2D
-        The best strength of each step; filled where it was taken.
+        The best strength of each step; filled where the fit has this correction.
     error_bars_ : list of ErrorbarContainer or None
         One standard error of the gain on either side; None where nothing was gained or there is one split.
 
@@ -239,10 +239,10 @@ class StepsDisplay:
     def _draw(self, ax: Any, step: Step) -> tuple[Any, Any, Any]:
         change = 100 * (np.array(step.risks) / (self.pca_risk or 1.0) - 1)
         best = step.strengths.index(step.best)
-        colour = ACCENT if step.taken else "0.55"
+        colour = ACCENT if step.weight else "0.55"
         ax.axhline(0, color="0.8", lw=0.8, zorder=0)
         (line,) = ax.plot(
-            step.strengths, change, "-o", ms=3, lw=2.0, color=SHADES[1] if step.taken else "0.65"
+            step.strengths, change, "-o", ms=3, lw=2.0, color=SHADES[1] if step.weight else "0.65"
         )
         bar = None
         if best and np.isfinite(step.standard_error):
@@ -251,10 +251,10 @@ class StepsDisplay:
             )
         (marker,) = ax.plot(
             [step.best], [change[best]], "o", ms=7, mew=1.6, mec=colour, ls="none", clip_on=False, zorder=4,
-            mfc=colour if step.taken else "white",
+            mfc=colour if step.weight else "white",
         )  # fmt: skip
-        title = f"taken at {step.best:g}" if step.taken else "not taken"
-        ax.set_title(title, fontsize="medium", color=colour, fontweight="bold" if step.taken else "normal")
+        weight = "bold" if step.weight else "normal"
+        ax.set_title(f"weight {step.weight:.0%}", fontsize="medium", color=colour, fontweight=weight)
         ax.set_xlabel(spoken(step.correction))
         open_frame(ax)
         return line, marker, bar

@@ -126,9 +126,8 @@ def _step(step: Step, search: Search) -> Chart:
         table["standard error"] = [short(100 * error) for error in paired.errors]
         table["parts better than PCA"] = [f"{better} of {len(parts)}" for better in (parts < 0).sum(axis=0)]
     if best or paired is None:
-        label, role = ("taken", "best") if step.taken else ("best, not taken", "pca")
-        label = f"{label if best else 'best'}: {step.best:g}"
-        drawn.append(series(label, "mark", role, strengths[[best]], change[[best]]))
+        role = "best" if step.weight else "pca"
+        drawn.append(series(f"best: {step.best:g}", "mark", role, strengths[[best]], change[[best]]))
     before = ", with the steps before it" if paired is None else ""
     least = f"It is lowest at {step.best:g}: {signed(change[best])}% against PCA."
     summary = (
@@ -139,16 +138,12 @@ def _step(step: Step, search: Search) -> Chart:
 
 
 def _noise_of_the_best(step: Step, change: Array) -> list[Series]:
-    """Return what the best strength of a step had to remove, and its standard error."""
-    if not step.best:
-        return []
+    """Return the standard error of the gain of a step."""
     best, error = step.strengths.index(step.best), 100 * step.standard_error
-    needed = np.full_like(change, change[0] - 100 * step.needed)
-    drawn = [series("taken if below", "line", "sampling", step.strengths, needed)]
-    if np.isfinite(error):
-        ends = {"lo": change[[best]] - error, "hi": change[[best]] + error}
-        drawn.append(series("± standard error", "span", "best", [step.best], **ends))
-    return drawn
+    if not step.best or not np.isfinite(error):
+        return []
+    ends = {"lo": change[[best]] - error, "hi": change[[best]] + error}
+    return [series("± standard error", "span", "best", [step.best], **ends)]
 
 
 def _noise_of_all(step: Step, change: Array, paired: PairedGain) -> list[Series]:

@@ -1,16 +1,18 @@
 """What held-out rows chose, of either kind of estimator: the paper's is a search of one step."""
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, paired_gain
 from attenua._correct.attenuation import NAMED_ALPHAS
 from attenua._correct.registry import CORRECTIONS
 from attenua._data.namespace import to_host
-from attenua._estimate.words import verdict
+from attenua._estimate.words import clear_over_splits, is_clear, verdict
 from attenua._select.steps import Step, Steps
 from attenua.paired import PairedGain
 
@@ -25,20 +27,23 @@ _ROUNDING = 1e-12
 class Search:
     """What held-out rows chose: in the fit or, where strengths were given, in a search made for the page.
 
-    A gain is the part of PCA's held-out risk that is removed. What to expect of new rows is the gain of
-    choices that did not see the rows they are judged on; None where too few parts were held out.
+    A gain is the part of PCA's held-out risk that is removed. What to expect of new rows is None where too
+    few parts were held out to tell.
     """
 
     chosen: Strengths
     judged: Strengths  # those that the gain is of
     choices: list[Strengths]  # averaged; empty where the strengths of least risk are taken as they are
+    weights: list[float]  # of the choices
+    voters: str  # who votes, in words
+    pca_share: float  # weight that PCA has in any case
     steps: Steps
     verdict: str
     gain: float
     gain_error: float
     expected: float | None
     expected_error: float
-    is_clear: bool  # whether the gain exceeds its noise
+    is_clear: bool  # whether what to expect exceeds its noise
     candidates: list[Strengths]  # all strengths that were compared
     gains: Array  # of each candidate
     pca_risk: float
@@ -80,6 +85,9 @@ def search_of(estimator: Any, X: Any, groups: Any) -> Search:
     if isinstance(estimator, AttenuatedPCACV):
         return _search_of_one_step(estimator)
     if isinstance(estimator, CorrectedPCACV):
+        if not estimator.nested:
+            # The same fit, and what to expect of new rows.
+            estimator = clone(estimator).set_params(nested=True).fit(X, groups=groups)
         return _search_of_steps(estimator)
     rank, shared = int(estimator.n_components_), shared_parameters(estimator)
     if isinstance(estimator, AttenuatedPCA):
@@ -87,22 +95,24 @@ def search_of(estimator: Any, X: Any, groups: Any) -> Search:
         model = AttenuatedPCACV(rank, alphas=alphas, **shared).fit(X, groups=groups)
         # A strength above 0 that was given is judged itself.
         return _search_of_one_step(model, estimator.alpha or None)
-    return _search_of_steps(CorrectedPCACV(rank, **shared).fit(X, groups=groups))
+    return _search_of_steps(CorrectedPCACV(rank, nested=True, **shared).fit(X, groups=groups))
 
 
 def _search_of_steps(model: CorrectedPCACV) -> Search:
-    gain_error, expected_error = model._gain_errors()
-    is_expected = len(model.choices_) > 1 or not any(model.corrections_.values())
+    gain, error = model.left_out_gain_, model.left_out_gain_error_
     return Search(
         judged=strengths_of(model),
         choices=model.choices_,
+        weights=model.choice_weights_,
+        voters=model.voters_,
+        pca_share=model.pca_share,
         steps=model.steps_,
         verdict=model.verdict_,
         gain=model.gain_,
-        gain_error=gain_error,
-        expected=model.left_out_gain_ if is_expected else None,
-        expected_error=expected_error,
-        is_clear=model.left_out_gain_ > 2 * expected_error,
+        gain_error=model._gain_error(),
+        expected=gain if isfinite(error) else None,
+        expected_error=error,
+        is_clear=is_clear(gain, error),
         candidates=model.candidates_,
         n_splits=len(model.cv_risk_folds_),
         **_of_every_search(model),
@@ -117,8 +127,11 @@ def _search_of_one_step(model: AttenuatedPCACV, given: float | None = None) -> S
     return Search(
         judged=judged,
         choices=[],
+        weights=[],
+        voters="",
+        pca_share=0.0,
         steps=Steps([_only_step(model, paired)]),
-        verdict=model.verdict_ if given is None else verdict(judged, [judged], paired.gain),
+        verdict=model.verdict_ if given is None else _verdict_of_given(judged, paired),
         gain=paired.gain,
         gain_error=paired.standard_error,
         expected=expected if paired.n_splits > 1 else None,
@@ -136,19 +149,24 @@ def _of_every_search(model: Any) -> dict[str, Any]:
     return {"chosen": strengths_of(model), "gains": _gains(model), "pca_risk": risk, "folds": model.folds_}
 
 
+def _verdict_of_given(judged: Strengths, paired: PairedGain) -> str:
+    expected = paired.crossed_gain, paired.crossed_error
+    return verdict([judged], [1.0], expected, times=clear_over_splits(paired.n_splits))
+
+
 def _only_step(model: AttenuatedPCACV, paired: PairedGain) -> Step:
-    """Return the choice of a strength of least risk as a step: any gain is enough."""
+    """Return the choice of a strength of least risk as a step."""
     gains, alphas = _gains(model), to_host(model.alphas_)
-    taken, best = bool(model.alpha_ > 0), int(np.argmax(gains))
-    if taken:
-        best, why = int(np.flatnonzero(alphas == model.alpha_)[0]), "least risk"
+    best, why = int(np.argmax(gains)), ""
+    if model.alpha_:
+        best = int(np.flatnonzero(alphas == model.alpha_)[0])
     elif gains[best] > _ROUNDING:
         why = "on all rows it gives PCA's subspace"
     else:
-        best, why = 0, "no strength lowers the risk"
+        best = 0
     strengths, risks = (tuple(to_host(values).tolist()) for values in (alphas, model.cv_risk_))
     gain, error = float(gains[best]), float(paired.errors[best])
-    return Step("attenuation", strengths, risks, strengths[best], gain, error, 0.0, taken, why)
+    return Step("attenuation", strengths, risks, strengths[best], gain, error, float(model.alpha_ > 0), why)
 
 
 def _gains(model: Any) -> Array:

@@ -1,7 +1,6 @@
 """What the page shows, computed: the search of a fit, what its corrections did, and PCA next to it."""
 
 import warnings
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from attenua._data.namespace import to_host
 from attenua._data.opening import checked_matrix
 from attenua._data.rows import HostRows
 from attenua._estimate.words import Evidence, Recommendation, recommend, strengths_in_words
-from attenua.report.choice import Search, search_of, shared_parameters, strengths_of
+from attenua.report.choice import Search, Strengths, search_of, shared_parameters, strengths_of
 from attenua.report.why import Why, find_why
 
 Array = NDArray[np.float64]
@@ -63,8 +62,9 @@ class Examples:
 class Findings:
     """Everything the page shows.
 
-    ``strengths`` are those of the fit. ``compared`` are the strengths that the page sets next to PCA: those
-    of the fit or, where it is PCA, those of the best other candidate. ``pca`` and ``other`` are the loadings
+    ``strengths`` are those of the fit: given, or chosen by all held-out rows together. ``compared`` are the
+    strengths that the page sets next to PCA: these or, where they are 0, those of the largest weight in the
+    fit or, where it is PCA, those of the best other candidate. ``pca`` and ``other`` are the loadings
     of both, a row for each component, in the signs of the fit's; ``other`` is None where there is nothing to
     compare. ``why`` is there for attenuation alone.
     """
@@ -94,12 +94,16 @@ class Findings:
         return strengths_in_words(self.compared) if self.is_pca else self.kind
 
     @property
-    def choices(self) -> list[tuple[str, list[int]]]:
-        """Different choices in words, and the held-out parts (from 1) without which each was made."""
-        parts = defaultdict(list)
-        for number, choice in enumerate(self.search.choices, start=1):
-            parts[strengths_in_words(choice)].append(number)
-        return sorted(parts.items(), key=lambda item: (-len(item[1]), item[1]))
+    def corrections(self) -> list[str]:
+        """Corrections in the fit."""
+        averaged = _averaged(self.strengths, self.search, self.chosen_by_cv)
+        return [name for name in self.strengths if any(choice[name] for choice in averaged)]
+
+    @property
+    def choices(self) -> list[tuple[str, float]]:
+        """The choices that are averaged, in words, and the weight of each; the largest first."""
+        words = map(strengths_in_words, self.search.choices)
+        return list(zip(words, self.search.weights, strict=True))
 
     @property
     def recommendation(self) -> Recommendation:
@@ -110,7 +114,6 @@ class Findings:
                 verdict=search.verdict,
                 is_pca=self.is_pca,
                 turn=self.angles[0],
-                gain=search.gain,
                 expected=search.expected,
                 is_clear=search.is_clear,
                 chosen_otherwise=search.judged != self.strengths,
@@ -144,9 +147,9 @@ def find(
         search = search_of(estimator, rows, groups)
         strengths = strengths_of(estimator)
         chosen_by_cv = isinstance(estimator, CorrectedPCACV | AttenuatedPCACV)
-        averaged = search.choices if chosen_by_cv and search.choices else [strengths]
+        averaged = _averaged(strengths, search, chosen_by_cv)
         is_pca = not any(strength for choice in averaged for strength in choice.values())
-        compared = search.best_but_pca or strengths if is_pca else strengths
+        compared = _next_to_pca(strengths, averaged, search)
         stages = _stages(estimator, compared)
         fitted = [np.asarray(stage.fit(rows).components_, dtype=float) for stage in stages]
         pca, other = _loadings(estimator, stages, is_pca)
@@ -236,6 +239,17 @@ def held_out_examples(X: Any, groups: Any, pair: Sequence[Any], random_state: in
         n_held_out=len(held),
         n_better=int((change < 0).sum()),
     )
+
+
+def _averaged(strengths: Strengths, search: Search, chosen_by_cv: bool) -> list[Strengths]:
+    """Return the choices that the fit averages; its own strengths, where it has one choice."""
+    return search.choices if chosen_by_cv and search.choices else [strengths]
+
+
+def _next_to_pca(strengths: Strengths, averaged: Sequence[Strengths], search: Search) -> Strengths:
+    """Return the strengths that the page compares with PCA."""
+    found = [each for each in (strengths, *averaged, search.best_but_pca or {}) if any(each.values())]
+    return found[0] if found else strengths
 
 
 def _stages(estimator: Any, strengths: Mapping[str, float]) -> list[CorrectedPCA]:

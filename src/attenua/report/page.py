@@ -19,7 +19,14 @@ from numpy.typing import ArrayLike
 import attenua
 from attenua._correct.registry import CORRECTIONS
 from attenua._data.checks import checked_count
-from attenua._estimate.words import capitalised, counted, outcome_of_step, spoken, strengths_in_words
+from attenua._estimate.words import (
+    capitalised,
+    counted,
+    outcome_of_step,
+    spoken,
+    strengths_in_words,
+    taken_in_part,
+)
 from attenua._extras import how_to_install
 from attenua._files import write_all_whole
 from attenua.report.charts import all_charts, percent, short
@@ -189,7 +196,7 @@ def _environment() -> Any:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, loader=FunctionLoader(_asset)
     )
-    filters = {some.__name__: some for some in (short, percent, counted, spoken, capitalised)}
+    filters = {some.__name__: some for some in (short, percent, counted, spoken, capitalised, taken_in_part)}
     environment.filters |= filters | {"in_words": strengths_in_words, "outcome": outcome_of_step}
     return environment
 
