@@ -9,6 +9,7 @@ from sklearn.model_selection import KFold
 from threadpoolctl import threadpool_limits
 
 from attenua import AttenuatedPCACV, CorrectedPCACV
+from attenua._correct.pooling import pooled_matrix
 from rows import DENSE, SPARSE, bulk, clustered, heavy, noise, power, smooth, spiked
 
 # Differences of risk below this part of the total variance are rounding. Eigenvalues at the cut that differ
@@ -127,13 +128,15 @@ def pair_covariance(X, strength):
     return Z.T @ (np.diag(weights.sum(axis=1)) - weights) @ Z
 
 
-def corrected_matrix(X, *, row_tempering, tempering, attenuation, damping, smoothing):
+def corrected_matrix(X, *, row_tempering, tempering, attenuation, damping, pooling, smoothing):
     """Return the corrected covariance of rows, entry by entry, with columns along a line."""
     S = pair_covariance(X, row_tempering)
     s = np.sqrt(np.diag(S))
     R, t = S / np.outer(s, s), s ** (1 - tempering)
     T = R * np.abs(R) ** damping * np.outer(t, t)
-    np.fill_diagonal(T, (1 - attenuation) * t**2)
+    np.fill_diagonal(T, t**2)
+    T = pooled_matrix(T, pooling)
+    np.fill_diagonal(T, (1 - attenuation) * np.diag(T))
     if not smoothing:
         return T
     K = kernel(smoothing, len(T))

@@ -3,7 +3,7 @@ Corrected PCA on few digits
 ===========================
 
 A subspace is fitted to 64 images of digits and has to reconstruct the other 1,733. ``CorrectedPCACV`` tries
-five corrections one after another and keeps those that reconstruct held-out rows clearly better. With
+six corrections one after another and keeps those that reconstruct held-out rows clearly better. With
 ``neighbours=(8, 8)`` it can also smooth over neighbouring pixels.
 """
 

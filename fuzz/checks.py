@@ -71,6 +71,10 @@ class Expected:
     def __init__(self, problem):
         self.problem, self.rows, self.weights = problem, problem.rows, problem.weights
         self.adjacency = adjacency_of(problem.options.get("neighbours"), self.rows.shape[1])
+        reference = problem.options.get("reference")
+        self.reference = reference.toarray() if sp.issparse(reference) else reference
+        if reference is not None:  # its size does not matter, and squares of huge numbers overflow here
+            self.reference = self.reference / np.abs(self.reference).max()
         self.labels = labels_of(problem.options.get("feature_groups"), self.rows.shape[1])
         self.count = float(len(self.rows) if self.weights is None else self.weights.sum())
         self.covariance = cache(self._covariance)
@@ -99,7 +103,8 @@ class Expected:
         S, D = self.covariance(
             strengths["row_tempering"], None if training is None else tuple(training.tolist())
         )
-        return estimate(S, D, strengths, rank, adjacency=self.adjacency, labels=self.labels)
+        given = {"adjacency": self.adjacency, "labels": self.labels, "reference": self.reference}
+        return estimate(S, D, strengths, rank, **given)
 
     def _covariance(self, row_tempering, training):
         """Return the covariance of all rows, or of some, and a bound of its rounding error."""

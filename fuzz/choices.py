@@ -63,6 +63,7 @@ def search_of(problem, expected, rank, grids, guard=0.0):
         adjacency=expected.adjacency,
         labels=expected.labels,
         has_few_rows=len(problem.rows) <= 1_000,
+        reference=expected.reference,
     ).bounded(expected)
 
 

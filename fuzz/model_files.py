@@ -50,6 +50,7 @@ def valid_files():
         AttenuatedPCA(3, feature_groups=list("aabbc"), whiten=True).fit(X.astype(np.float32)),
         AttenuatedPCACV(2, alphas=[0, 0.5], cv=[(range(20), range(20, 30))]).fit(frame),
         CorrectedPCA(2, tempering=0.5, smoothing=0.5, neighbours="line").fit(X),
+        CorrectedPCA(2, borrowing=0.5, reference=X[:9] + 1.0).fit(X),
         CorrectedPCACV(2, corrections=["tempering", "attenuation"]).fit(frame),
         CorrectedPCACV(1, corrections={"damping": [0.5]}, cv=3, whiten=True).fit(X.astype(np.float32)),
     )

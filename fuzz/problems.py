@@ -250,7 +250,7 @@ def _part(random):
 
 def _corrections(random, problem):
     p = problem.rows.shape[1]
-    given = {"neighbours": _neighbours(random, p)}
+    given = {"neighbours": _neighbours(random, p), "reference": _reference(random, p)}
     reads_again = CONTAINERS[problem.container].reads_again
     if problem.estimator == "CorrectedPCA":
         strengths = {name: _part(random) if _chance(random, 0.5) else 0.0 for name in CORRECTIONS}
@@ -280,6 +280,15 @@ def _neighbours(random, p):
     weights = np.triu(random.uniform(0, 2, (p, p)) * (random.random((p, p)) < 0.4), 1)
     weights = weights + weights.T
     return weights if kind == "matrix" else sp.csr_array(weights)
+
+
+def _reference(random, p):
+    """Return other rows, in an array of any size or a sparse matrix; or none."""
+    kind = str(random.choice(["none", "rows", "sparse"]))
+    if kind == "none":
+        return None
+    rows = random.standard_normal((int(random.integers(3, 40)), p)) * random.uniform(0.5, 2.0, p)
+    return rows * 10.0 ** random.integers(-100, 100) if kind == "rows" else sp.csr_array(rows)
 
 
 def _n_components(random, problem):

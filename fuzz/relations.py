@@ -137,6 +137,7 @@ def that_apply(problem):
         if kind.holds == "double" and not isinstance(options["n_components"], float):
             found.append(shifted)
     has_no_map = not options.get("feature_groups") and options.get("neighbours") is None
+    has_no_map &= options.get("reference") is None
     if not problem.chooses and isinstance(options["n_components"], int):
         found += [repeated, *[widened] * (has_no_map and kind.holds == "double")]
     if problem.estimator == "AttenuatedPCA" and problem.container != "partial_fit" and is_plain:

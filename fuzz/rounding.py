@@ -9,7 +9,8 @@ ten spreads from the mean (or, in a stream, about its first row). So the covaria
     D_{ij} = n \epsilon \{(100 + n) s_i s_j + a_i s_j + s_i a_j\}.
 
 Row tempering adds what rounding does to a squared distance, by the inner products of two rows. Corrections
-carry D to a bound :math:`\eta` of the error of T, to first order, and an error of that size turns the leading
+carry D to a bound :math:`\eta` of the error of T, to first order (there is none where rounding decides which
+columns pooling joins), and an error of that size turns the leading
 subspace by a sine of at most :math:`2 \eta / \mathrm{gap}` (Davis and Kahan). Where there is no gap, the
 bound is 1 and nothing is claimed of the subspace; what it explains is off by no more than the rank times
 :math:`2 \eta`, with a gap or without.
@@ -20,7 +21,15 @@ from itertools import combinations
 
 import numpy as np
 from tests.helpers import leading
-from tests.literal import centred, corrected_matrix, covariance_of_pairs, covariance_of_rows
+from tests.literal import (
+    NEIGHBOURS,
+    At,
+    centred,
+    corrected_matrix,
+    correlations,
+    covariance_of_pairs,
+    covariance_of_rows,
+)
 
 EPS = np.finfo(float).eps
 # Squared distances below this part of the squared lengths are taken from differences of rows.
@@ -61,7 +70,7 @@ def sine_within(doubt, gap):
     return min(1.0, 2 * doubt / gap) if gap > 0 else 1.0
 
 
-def estimate(S, D, strengths, rank, *, adjacency=None, labels=None):
+def estimate(S, D, strengths, rank, *, adjacency=None, labels=None, reference=None):
     """Return the leading subspace of a corrected matrix by its definition.
 
     Parameters
@@ -74,12 +83,26 @@ def estimate(S, D, strengths, rank, *, adjacency=None, labels=None):
         Dimension of the subspace.
     adjacency, labels : ndarray, optional
         Neighbours and groups of the columns.
+    reference : ndarray, optional
+        Other rows.
     """
-    T = corrected_matrix(S, strengths, adjacency, labels)
+    T = corrected_matrix(S, strengths, adjacency, labels, reference)
+    if strengths["borrowing"]:
+        S, D = borrowed(S, D, strengths["borrowing"], reference)
     values = np.linalg.eigvalsh(T)[::-1]
     gap = np.inf if rank == len(T) else values[rank - 1] - values[rank]
     solver = len(T) * EPS * np.abs(values).max()
     return Estimate(leading(T, rank), T, doubt_of_corrected(S, D, strengths) + solver, gap)
+
+
+def borrowed(S, D, w, reference):
+    """Return a covariance after borrowing, and a bound of the error of its entries."""
+    R, doubt = covariance(reference, 0.0, of_all=reference), doubt_of_covariance(reference)
+    trace = np.trace(R)
+    R, doubt = R / trace, (doubt + np.trace(doubt) * np.abs(R) / trace) / trace
+    new = (1 - w) * S + w * np.trace(S) * R
+    own = (1 - w) * D + w * (np.trace(D) * np.abs(R) + np.trace(S) * doubt)
+    return new, own + 8 * EPS * np.abs(new)
 
 
 def covariance(rows, row_tempering, weights=None, of_all=None):
@@ -121,13 +144,37 @@ def doubt_of_covariance(rows, row_tempering=0.0, weights=None):
 
 def doubt_of_corrected(S, D, strengths):
     """Return a bound of the error of a corrected matrix, from that of the entries of S."""
-    tempering, damping = strengths["tempering"], strengths["damping"]
+    tempering, damping, pooling = (strengths[name] for name in ("tempering", "damping", "pooling"))
     s = np.sqrt(np.diag(S))
     varies = s > 1e-12 * s.max()
-    if not (tempering or damping):
+    if not (tempering or damping or pooling):
         return 2 * np.linalg.norm(D)
     s = np.where(varies, s, np.inf)
     relative = D / np.outer(s, s)
     own = np.diag(relative)
     t = np.where(varies, np.minimum(s, 1e300) ** (1 - tempering), 0.0)
-    return 2 * (2 + damping) * np.linalg.norm(np.outer(t, t) * (relative + own + own[:, None]))
+    of_correlations = 2 * (2 + damping) * (relative + own + own[:, None])
+    if not pooling:
+        return np.linalg.norm(np.outer(t, t) * of_correlations)
+    C = correlations(corrected_matrix(S, At(tempering=tempering, damping=damping)))
+    if not neighbours_are_clear(C, of_correlations):
+        return np.inf
+    # No eigenvalue of the kernel is above 1. The last term is from the errors of t.
+    return t.max() ** 2 * (np.linalg.norm(of_correlations) + 2 * own.max() * np.linalg.norm(C, 2))
+
+
+def neighbours_are_clear(C, doubt):
+    """Whether the columns that pooling joins are the same for all correlations that are so close to C.
+
+    They are if all that are picked stay above the others, or tied with them, and above 0 or at 0.
+    """
+    low, high = (np.round(np.maximum(np.abs(C) + shift, 0.0), 8) for shift in (-doubt, doubt))
+    sizes = np.round(np.abs(C), 8)
+    for i in range(len(C)):
+        order = [j for j in np.argsort(-sizes[i], kind="stable") if j != i]
+        least, most = low[i, order[NEIGHBOURS:]], high[i, order[NEIGHBOURS:]]
+        for j in order[:NEIGHBOURS]:
+            is_tied = (least == low[i, j]) & (most == low[i, j]) & (low[i, j] == high[i, j])
+            if not np.all(is_tied | (most < low[i, j])) or low[i, j] == 0 < high[i, j]:
+                return False
+    return True

@@ -14,7 +14,11 @@ from scipy.linalg import expm
 from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER
 from tests.helpers import leading, sine, within
 
+# Pooling joins each column to this many.
+NEIGHBOURS = 3
 GRIDS = {name: correction.strengths for name, correction in CORRECTIONS.items()}
+# Those that need no rows but those fitted.
+OWN_GRIDS = {name: grid for name, grid in GRIDS.items() if name != "borrowing"}
 
 
 class At(dict):
@@ -72,8 +76,11 @@ def covariance_of_rows(X, strength, mean_of_all, weights=None, nearest=0.0):
     return sum(w * np.outer(z, z) for w, z in zip(shares, rows, strict=True)) / shares.sum()
 
 
-def corrected_matrix(S, strengths, adjacency=None, labels=None):
+def corrected_matrix(S, strengths, adjacency=None, labels=None, reference=None):
     """T at some strengths by its entries, as dense formulas have it; row tempering is in S."""
+    if strengths["borrowing"]:
+        w, R = strengths["borrowing"], covariance_of_rows(reference, 0.0, reference.mean(axis=0))
+        S = np.trace(S) * ((1 - w) * S / (np.trace(S) or 1.0) + w * R / np.trace(R))
     s = np.sqrt(np.diag(S))
     varies = s > 1e-12 * s.max()
     s = np.where(varies, s, 1.0)
@@ -81,6 +88,8 @@ def corrected_matrix(S, strengths, adjacency=None, labels=None):
     t = np.where(varies, s ** (1 - strengths["tempering"]), 0.0)
     T = R * np.abs(R) ** strengths["damping"] * np.outer(t, t)
     np.fill_diagonal(T, t**2)
+    if strengths["pooling"]:
+        T = pooled(T, strengths["pooling"])
     T = T - strengths["attenuation"] * within(T, labels)
     if strengths["smoothing"]:
         K = heat_kernel(adjacency.tobytes(), len(T), strengths["smoothing"])
@@ -93,6 +102,34 @@ def heat_kernel(adjacency, p, h):
     return expm(-(h**2) / 2 * laplacian(np.frombuffer(adjacency).reshape(p, p)))
 
 
+def correlations(F):
+    """Correlations of a covariance; 0 for a column without variance."""
+    t = np.sqrt(np.diag(F))
+    products = np.outer(t, t)
+    return np.divide(F, products, out=np.zeros_like(F), where=products > 0)
+
+
+def pooling_graph(C):
+    """Correlations of each column with those that it correlates most with; the earlier one if tied.
+
+    Correlations are compared to eight decimals.
+    """
+    A, sizes = np.zeros_like(C), np.round(np.abs(C), 8)
+    for i in range(len(C)):
+        others = [j for j in np.argsort(-sizes[i], kind="stable") if j != i and sizes[i, j] > 0]
+        for j in others[:NEIGHBOURS]:
+            A[i, j] = A[j, i] = C[i, j]
+    return A
+
+
+def pooled(F, h):
+    """A covariance whose correlations are pooled."""
+    C, t = correlations(F), np.sqrt(np.diag(F))
+    A = pooling_graph(C)
+    K = expm(-(h**2) / 2 * (np.diag(np.abs(A).sum(axis=1)) - A))
+    return K @ C @ K * np.outer(t, t)
+
+
 def changed(strengths, correction, strength):
     """Strengths with one of them replaced."""
     return At(**strengths | {correction: strength})
@@ -102,9 +139,9 @@ def changed(strengths, correction, strength):
 class Search:
     """The inputs of a search.
 
-    ``has_few_rows`` says how rows are tempered and, unless ``by_rows`` says otherwise, whether rows (or groups
-    of them) vote, or splits. The others are as for ``CorrectedPCACV``. After a run, ``is_clear`` says whether
-    every decision would have been the same with other rounding errors.
+    ``has_few_rows`` says how rows are tempered and, unless ``by_rows`` says otherwise, whether rows (or
+    groups of them) vote, or splits. The others are as for ``CorrectedPCACV``. After a run, ``is_clear`` says
+    whether every decision would have been the same with other rounding errors.
     """
 
     X: np.ndarray
@@ -117,12 +154,14 @@ class Search:
     has_few_rows: bool = True
     by_rows: bool | None = None
     groups: np.ndarray | None = None
+    reference: np.ndarray | None = None
 
     def __post_init__(self):
         self.losses_of = cache(self._losses_of)
         self.covariance = cache(self._covariance)
         self.by_rows = self.has_few_rows if self.by_rows is None else self.by_rows
-        self.splits = [(training, sorted(set(np.arange(len(self.X))[held]))) for training, held in self.splits]
+        rows = np.arange(len(self.X))
+        self.splits = [(training, sorted(set(rows[held]))) for training, held in self.splits]
         self.held = np.array([len(held) for _, held in self.splits])
         self.overlap = np.mean([len(held) / len(training) for training, held in self.splits])
         v = np.mean(centred(self.X) ** 2, axis=0)
@@ -132,27 +171,19 @@ class Search:
         self._register()
 
     def _register(self):
-        """Who votes: for every split the voter of each held-out row, and the block of every voter."""
-        self.voter_of, self.blocks, known = [], [], {}
-        names = range(len(self.X)) if self.groups is None else list(self.groups)
-        order = {}
-        for name in names:
-            order.setdefault(name, len(order))
+        """Who votes: for every split the voter of each held-out row."""
+        names = list(range(len(self.X)) if self.groups is None else self.groups)
         held = {names[row] for _, rows in self.splits for row in rows}
-        for name in sorted(held, key=order.get):
-            known[name] = len(known)
-        for split, (_, rows) in enumerate(self.splits):
-            self.voter_of.append([known[names[row]] if self.by_rows else split for row in rows])
-        n = len(known) if self.by_rows else len(self.splits)
-        for voter in range(n):
-            first = next(split for split, voters in enumerate(self.voter_of) if voter in voters)
-            if not self.by_rows:
-                self.blocks.append(voter)
-            else:
-                self.blocks.append((voter if len(self.splits) == 1 else first) % 5)
+        known = {name: voter for voter, name in enumerate(n for n in dict.fromkeys(names) if n in held)}
+        self.voter_of = [
+            [known[names[row]] if self.by_rows else split for row in rows]
+            for split, (_, rows) in enumerate(self.splits)
+        ]
+        self.n_voters = len(known) if self.by_rows else len(self.splits)
 
-    def ballots(self, n):
-        """For every vote, how often it draws each of n voters."""
+    def ballots(self):
+        """For every vote, how often it draws each voter."""
+        n = self.n_voters
         if not self.by_rows:
             return [[int(n == 1 or voter != left) for voter in range(n)] for left in range(n)]
         drawn = np.random.RandomState(0).randint(n, size=(100, n))
@@ -176,7 +207,8 @@ class Search:
     def fitted(self, strengths, split=None):
         """Components at some strengths, as rows: of the training rows of a split, or of all rows."""
         S = self.covariance(split, strengths["row_tempering"])
-        return leading(corrected_matrix(S, strengths, self.adjacency, self.labels), self.rank)
+        T = corrected_matrix(S, strengths, self.adjacency, self.labels, self.reference)
+        return leading(T, self.rank)
 
     def _losses_of(self, strengths):
         """Losses of every split: a fit to its training rows, and each held-out row reconstructed."""
@@ -196,7 +228,7 @@ class Search:
 
     def of_voters(self, strengths):
         """What every voter loses, summed over its held-out rows."""
-        total = np.zeros(len(self.blocks))
+        total = np.zeros(self.n_voters)
         for voters, losses in zip(self.voter_of, self.losses_of(strengths), strict=True):
             for voter, loss in zip(voters, losses, strict=True):
                 total[voter] += loss
@@ -204,7 +236,7 @@ class Search:
 
     def judged(self, strengths, ballot):
         """The risk over the rows of the voters that a ballot draws."""
-        sizes = np.zeros(len(self.blocks))
+        sizes = np.zeros(self.n_voters)
         for voters in self.voter_of:
             for voter in voters:
                 sizes[voter] += 1
@@ -237,10 +269,10 @@ class Search:
             "standard_error": error / of_pca,
         }
 
-    def elected(self, voters):
-        """The weight of every choice that some voters elect."""
-        losses = {candidate: self.of_voters(candidate)[voters] for candidate in self.candidates}
-        ballots, weights = self.ballots(len(voters)), {PCA: self.pca_share}
+    def elected(self):
+        """The weight of every choice."""
+        losses = {candidate: self.of_voters(candidate) for candidate in self.candidates}
+        ballots, weights = self.ballots(), {PCA: self.pca_share}
         for ballot in ballots:
             risks = {candidate: np.dot(ballot, losses[candidate]) for candidate in self.candidates}
             best = min(self.candidates, key=risks.get)
@@ -256,47 +288,43 @@ class Search:
             weights[best] = weights.get(best, 0.0) + (1 - self.pca_share) / len(ballots)
         return weights
 
-    def expected_gain(self):
-        """What new rows gain, with its standard error: every block by the votes of the others."""
-        of_pca, n = self.of_voters(PCA), len(self.blocks)
-        own, left = 0.0, np.zeros(n)
-        for block in set(self.blocks):
-            inside = [voter for voter in range(n) if self.blocks[voter] == block]
-            outside = [voter for voter in range(n) if self.blocks[voter] != block]
-            if not outside:
-                return 0.0, np.nan
-            gains = np.zeros(n)
-            for choice, weight in self.elected(outside).items():
-                gains += weight * (of_pca - self.of_voters(choice))
-            left[inside] = gains[inside]
-            own += gains[outside].sum() / of_pca[outside].sum() * of_pca[inside].sum() / of_pca.sum()
-        return self.corrected_gain(left, own, of_pca)
-
-    def corrected_gain(self, left, own, of_pca):
-        gain, smaller = left.sum() / of_pca.sum(), 1 / (1 + self.overlap)
-        error = np.sqrt(len(left) * np.var(left, ddof=1) * (2 + self.overlap)) / of_pca.sum()
-        return smaller * (gain - 0.5 * (own - gain)), smaller * error
+    def nested_gain(self):
+        """What new rows gain, with its standard error: every fifth of the rows by a choice of the others."""
+        n, of_pca, gains = len(self.X), [], []
+        for block in range(5):
+            others = [row for row in range(n) if row % 5 != block]
+            folds = [row % 5 for row in others]
+            splits = [
+                ([i for i, k in enumerate(folds) if k != fold], [i for i, k in enumerate(folds) if k == fold])
+                for fold in sorted(set(folds))
+            ]
+            settings = (self.rank, self.grids, self.pca_share, self.adjacency, self.labels, self.has_few_rows)
+            inner = Search(self.X[others], splits, *settings).run()
+            for row in range(block, n, 5):
+                z = self.X[row] - self.X[others].mean(axis=0)
+                lost = [z @ z - np.sum((U @ z) ** 2) for U in (inner.fitted(PCA), inner.components)]
+                of_pca.append(lost[0])
+                gains.append(lost[0] - lost[1])
+        error = np.std(gains, ddof=1) / np.sqrt(n) * np.sqrt(1 + 5 / 4)
+        return 0.8 * np.mean(gains) / np.mean(of_pca), 0.8 * error / np.mean(of_pca)
 
     def run(self):
-        everyone = [1] * len(self.blocks)
-        judges = [everyone, *self.ballots(len(everyone))[:2]]
+        judges = [[1] * self.n_voters, *self.ballots()[:2]]
         present = [PCA] * len(judges)
         candidates, self.steps = {PCA: None}, []
         for correction in SEARCH_ORDER:
-            if correction not in self.grids:
+            if correction not in self.grids or (correction == "borrowing" and self.reference is None):
                 continue
             found = [self.step(correction, *pair) for pair in zip(present, judges, strict=True)]
             self.steps.append(found[0])
             candidates |= dict.fromkeys(candidate for step in found for candidate in step["candidates"])
             present = [
-                changed(choice, correction, step["best"])
-                for step, choice in zip(found, present, strict=True)
+                changed(choice, correction, step["best"]) for step, choice in zip(found, present, strict=True)
             ]
         self.candidates, self.chosen = list(candidates), present[0]
         self.gain = 1 - self.pooled(self.chosen) / (self.pooled(PCA) or 1.0)
-        self.averaged = {c: w for c, w in self.elected(range(len(everyone))).items() if w}
+        self.averaged = {c: w for c, w in self.elected().items() if w}
         self.weights = dict(self.averaged)
-        self.left_out_gain, self.left_out_gain_error = self.expected_gain()
         self._average()
         return self
 
@@ -310,7 +338,7 @@ class Search:
         self.components = leading(mean, self.rank)
         if sine(self.components, self.fitted(PCA)) < 1e-6:
             self.chosen, self.weights = PCA, {PCA: 1.0}
-            self.gain = self.left_out_gain = self.left_out_gain_error = 0.0
+            self.gain = 0.0
 
 
 def smooth_rows(n, p, seed=0):

@@ -33,6 +33,7 @@ from tests.literal import (
 
 X = smooth_rows(45, 10, seed=3)
 WIDE = smooth_rows(24, 530, seed=2)
+OTHERS, WIDE_OTHERS = smooth_rows(30, 10, seed=4), smooth_rows(40, 530, seed=4)
 STRENGTHS = {
     "PCA": {},
     "row tempering": {"row_tempering": 0.5},
@@ -40,13 +41,18 @@ STRENGTHS = {
     "tempering": {"tempering": 0.5},
     "attenuation": {"attenuation": 0.6},
     "damping": {"damping": 0.25},
+    "pooling": {"pooling": 1.0},
+    "damping and pooling": {"damping": 0.5, "pooling": 0.5},
     "smoothing": {"smoothing": 1.2},
+    "borrowing": {"borrowing": 0.6},
     "all": {
+        "borrowing": 0.3,
         "row_tempering": 0.75,
         "tempering": 0.5,
         "attenuation": 0.6,
         "damping": 0.5,
         "smoothing": 0.8,
+        "pooling": 0.5,
     },
 }
 
@@ -58,7 +64,7 @@ def exact(rows, given, rank=2, few_rows=True, labels=None):
         S = covariance_of_pairs(rows, strengths["row_tempering"])
     else:
         S = covariance_of_rows(rows, strengths["row_tempering"], rows.mean(axis=0))
-    return leading(corrected_matrix(S, strengths, line(rows.shape[1]), labels), rank)
+    return leading(corrected_matrix(S, strengths, line(rows.shape[1]), labels, OTHERS), rank)
 
 
 def batches(rows):
@@ -91,7 +97,8 @@ CONTAINERS = {
 )
 def test_the_dense_formula_in_any_container(case, container, few_rows, monkeypatch):
     monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 45 if few_rows else 44)
-    model = CorrectedPCA(2, neighbours="line", **STRENGTHS[case]).fit(CONTAINERS[container](X))
+    model = CorrectedPCA(2, neighbours="line", reference=OTHERS, **STRENGTHS[case])
+    model.fit(CONTAINERS[container](X))
     assert sine(model.components_, exact(X, STRENGTHS[case], few_rows=few_rows)) <= 1e-9
     # The rows themselves are not changed.
     np.testing.assert_allclose(model.mean_, X.mean(axis=0), rtol=1e-12)
@@ -104,11 +111,12 @@ def test_the_dense_formula_in_any_container(case, container, few_rows, monkeypat
 )
 def test_many_columns(case, container, few_rows, monkeypatch):
     monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 24 if few_rows else 23)
-    model = CorrectedPCA(2, neighbours="line", **STRENGTHS[case]).fit(CONTAINERS[container](WIDE))
+    model = CorrectedPCA(2, neighbours="line", reference=WIDE_OTHERS, **STRENGTHS[case])
+    model.fit(CONTAINERS[container](WIDE))
     strengths = At(**STRENGTHS[case])
     k = strengths["row_tempering"]
     S = covariance_of_pairs(WIDE, k) if few_rows else row_tempered(WIDE, k)
-    T = corrected_matrix(S, strengths, line(WIDE.shape[1]))
+    T = corrected_matrix(S, strengths, line(WIDE.shape[1]), reference=WIDE_OTHERS)
     values = np.linalg.eigvalsh(T)[::-1]
     missed = values[:2].sum() - np.trace(model.components_ @ T @ model.components_.T)
     assert missed <= (model.shortfall_ + 1e-12) * np.trace(S)
@@ -121,7 +129,9 @@ def row_tempered(rows, strength):
 
 def test_blocks_of_columns():
     labels = np.arange(10) // 3
-    model = CorrectedPCA(2, neighbours="line", feature_groups=labels, **STRENGTHS["all"]).fit(X)
+    model = CorrectedPCA(
+        2, neighbours="line", reference=OTHERS, feature_groups=labels, **STRENGTHS["all"]
+    ).fit(X)
     assert sine(model.components_, exact(X, STRENGTHS["all"], labels=labels)) <= 1e-9
 
 
@@ -142,7 +152,7 @@ WEIGHTS = np.arange(45) % 4
 def test_weights_are_frequencies(case, container, few_rows, monkeypatch):
     """A row of weight 2 is two rows, one of weight 0 is none."""
     monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 100 if few_rows else 10)
-    model = CorrectedPCA(2, neighbours="line", **STRENGTHS[case])
+    model = CorrectedPCA(2, neighbours="line", reference=OTHERS, **STRENGTHS[case])
     rows = CONTAINERS[container](X)
     weighted = clone(model).fit(rows, sample_weight=WEIGHTS)
     repeated = np.repeat(X, WEIGHTS, axis=0)
@@ -164,10 +174,10 @@ def test_weights_of_many_columns():
 
 def test_batches_one_by_one():
     given = {name: strength for name, strength in STRENGTHS["all"].items() if name != "row_tempering"}
-    model = CorrectedPCA(2, neighbours="line", **given)
+    model = CorrectedPCA(2, neighbours="line", reference=OTHERS, **given)
     for batch, weights in zip(batches(X), batches(WEIGHTS), strict=True):
         model.partial_fit(batch, sample_weight=weights)
-    expected = CorrectedPCA(2, neighbours="line", **given).fit(X, sample_weight=WEIGHTS)
+    expected = CorrectedPCA(2, neighbours="line", reference=OTHERS, **given).fit(X, sample_weight=WEIGHTS)
     np.testing.assert_allclose(model.components_, expected.components_, atol=1e-9)
     assert model.n_samples_ == expected.n_samples_
 
@@ -237,21 +247,23 @@ def test_bad_parameters():
             model.transform(X)
 
 
-def test_damping_has_a_largest_number_of_columns():
+@pytest.mark.parametrize("name", ["damping", "pooling"])
+def test_corrections_with_a_largest_number_of_columns(name):
     many = np.random.default_rng(0).standard_normal((5, 4001))
-    with pytest.raises(ValueError, match=r"damping=0\.5 cannot be used: .* up to 4,000 columns; X has 4,001"):
-        CorrectedPCA(2, damping=0.5).fit(many)
-    model = CorrectedPCACV(1, corrections=["damping"], cv=2).fit(many)
+    with pytest.raises(ValueError, match=rf"{name}=0\.5 cannot be used: .* up to 4,000 columns; X has 4,001"):
+        CorrectedPCA(2, **{name: 0.5}).fit(many)
+    model = CorrectedPCACV(1, corrections=[name], cv=2).fit(many)
     (step,) = model.steps_
     assert (step.strengths, step.taken) == ((), False)
     assert step.why.startswith("left out: it needs every correlation")
     assert model.verdict_ == "PCA: no correction reconstructs held-out rows clearly better."
 
 
-def test_smoothing_is_left_out_without_neighbours():
-    first, *others = CorrectedPCACV(2).fit(X).steps_
-    assert (first.correction, first.why) == ("smoothing", "left out: neighbours is not given")
-    assert [step.correction for step in others] == list(SEARCH_ORDER[1:])
+def test_corrections_are_left_out_without_their_parameter():
+    borrowing, smoothing, *others = CorrectedPCACV(2).fit(X).steps_
+    assert (borrowing.correction, borrowing.why) == ("borrowing", "left out: reference is not given")
+    assert (smoothing.correction, smoothing.why) == ("smoothing", "left out: neighbours is not given")
+    assert [step.correction for step in others] == list(SEARCH_ORDER[2:])
     for step in others:
         assert len(step.strengths) > 1
         assert step.strengths == GRIDS[step.correction][: len(step.strengths)]

@@ -24,7 +24,7 @@ from tests.helpers import in_turn, sine, spiked_rows
 
 X = spiked_rows(40, 6)
 WIDE = spiked_rows(12, 520)  # so many columns that rows are kept and no scatter is formed
-ALL = {"attenuation": 0.2, "tempering": 0.3, "row_tempering": 0.5, "damping": 0.2}
+ALL = {"attenuation": 0.2, "tempering": 0.3, "row_tempering": 0.5, "damping": 0.2, "pooling": 0.5}
 MODELS = [
     AttenuatedPCA(2, alpha=0.3),
     AttenuatedPCA(2, alpha=0.3, whiten=True),

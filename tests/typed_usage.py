@@ -34,8 +34,10 @@ def right(X: NDArray[np.float64]) -> None:
     AttenuatedPCACV(0.9, alphas=[0, 0.5, 1], cv=[([0, 1], [2])], feature_groups=[[0, 1], [2]])
     AttenuatedPCACV(None, alphas=np.linspace(0, 1, 5), feature_groups=["a", "a", "b"])
     CorrectedPCA(2, smoothing=1.0, neighbours="line")
-    CorrectedPCACV(2, corrections=["damping", "smoothing"], neighbours=(8, 8))
+    CorrectedPCACV(2, corrections=["damping", "pooling"], neighbours=(8, 8))
     CorrectedPCACV(2, corrections={"damping": [0, 0.5], "tempering": (0.5, 1)}, neighbours=np.eye(4))
+    CorrectedPCACV(2, reference=X)
+    CorrectedPCA(2, borrowing=0.5, reference=AttenuatedPCA(2).fit(X))
     expected_gain(X, 2, neighbours=(8, 8))
     fitted = CorrectedPCACV(2).fit(X)
     assert_type(fitted, CorrectedPCACV)
@@ -71,6 +73,7 @@ def wrong(X: NDArray[np.float64]) -> None:
     CorrectedPCACV(2, corrections=["dampening"])  # type: ignore[list-item]
     CorrectedPCACV(2, corrections={"dampening": [0.5]})  # type: ignore[dict-item]
     CorrectedPCACV(2, neighbours="grid")  # type: ignore[arg-type]
+    CorrectedPCACV(2, reference="others.csv")  # type: ignore[arg-type]
     CorrectedPCACV(2, pca_share="all")  # type: ignore[arg-type]
     CorrectedPCA(2, tempring=0.5)  # type: ignore[call-arg]
     CorrectedPCA(2).set_output(transform="panda")  # type: ignore[arg-type]

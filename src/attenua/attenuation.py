@@ -286,5 +286,5 @@ class AttenuatedPCACV(CrossValidated):
         chosen, n_splits = {"attenuation": float(alphas[result.best])}, len(result.risk_folds)
         elsewhere = chosen_elsewhere(result.risk_folds, folds_per_repetition(self.cv, n_splits))
         expected = crossed_gain(result.risk_folds, elsewhere, result.held_out_ratio)
-        words = verdict([chosen], [1.0], *expected, gives_pca=not taken, times=clear_over_splits(n_splits))
+        words = verdict([chosen], [1.0], expected, gives_pca=not taken, times=clear_over_splits(n_splits))
         return {"alpha_": alphas[taken], "alphas_": alphas, "verdict_": words}

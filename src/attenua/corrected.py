@@ -1,11 +1,12 @@
 """PCA with all corrections as scikit-learn estimators: at strengths you give, or at chosen ones."""
 
 import numbers
+from math import isfinite
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attenua._correct.reference import reference_rows
 from attenua._correct.registry import (
     CORRECTIONS,
     Strengths,
@@ -15,13 +16,21 @@ from attenua._correct.registry import (
     prepared,
 )
 from attenua._data.folds import checked_stream_folds
+from attenua._data.known_rows import KnownRows
 from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
 from attenua._data.opening import FitData
-from attenua._data.splits import Splits
 from attenua._estimate.fitted import Kind, store
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
-from attenua._estimate.parameter_types import Corrections, FeatureGroups, Folds, Neighbours, RandomState
+from attenua._estimate.parameter_types import (
+    Corrections,
+    FeatureGroups,
+    Folds,
+    Neighbours,
+    RandomState,
+    Reference,
+)
+from attenua._estimate.transformer import SubspaceTransformer
 from attenua._estimate.words import (
     Answer,
     choices_in_words,
@@ -33,13 +42,28 @@ from attenua._estimate.words import (
     verdict,
 )
 from attenua._select.comparison import gain_error
-from attenua._select.rule import PCA, CorrectedRule, mean_subspace, pca_subspace, same_subspace
-from attenua._select.search import StepSearch
+from attenua._select.election import Chooser, Expected
+from attenua._select.rule import PCA, CorrectedRule, same_subspace
 from attenua._select.steps import Steps
-from attenua._select.votes import Expected, Voters
 
 
-class CorrectedPCA(RuleTransformer):
+class WithReference(SubspaceTransformer):
+    """What both estimators do with the parameter ``reference``."""
+
+    reference: Any
+
+    def _known_rows(self) -> KnownRows | None:
+        """Return the rows of the reference, which must not be among those fitted."""
+        return reference_rows(self.reference)
+
+    def __sklearn_clone__(self) -> Self:
+        """Keep the reference: scikit-learn would copy its rows, and forget that a model is fitted."""
+        copy: Self = super().__sklearn_clone__()
+        copy.reference = self.reference
+        return copy
+
+
+class CorrectedPCA(WithReference, RuleTransformer):
     r"""PCA of few rows, with corrections at strengths you give.
 
     The components span the leading eigenvectors (algebraically largest) of a corrected covariance
@@ -47,14 +71,23 @@ class CorrectedPCA(RuleTransformer):
     .. math::
 
         T = K_h \{F - a\,\mathrm{diag}(F)\} K_h, \qquad
-        F_{ij} = r_{ij} |r_{ij}|^b\, t_i t_j, \quad F_{ii} = t_i^2, \qquad t_i = s_i^{1-g},
+        F_{ij} = (P_q C P_q)_{ij}\, t_i t_j, \quad t_i = s_i^{1-g}, \qquad
+        C_{ij} = r_{ij} |r_{ij}|^b, \quad C_{ii} = 1,
 
-    with the standard deviations :math:`s_i` and the correlations :math:`r_{ij}` of :math:`S_k`, a covariance
-    in which long rows count less. Each correction weakens one kind of noise: `row_tempering` k long rows,
+    with the standard deviations :math:`s_i` and the correlations :math:`r_{ij}` of
+
+    .. math::
+
+        (1 - w)\, S_k / \mathrm{tr}\,S_k + w\, R / \mathrm{tr}\,R,
+
+    where :math:`S_k` is a covariance in which long rows count less, and R that of a reference. Each
+    correction weakens one kind of noise: `row_tempering` k long rows, `borrowing` w the noise of few rows,
     `tempering` g the sample variances inside covariances, `attenuation` a those on the diagonal (the paper's
-    correction), `damping` b small correlations, `smoothing` h differences between neighbouring columns. With
-    all of them at 0 this is ordinary PCA. Only the estimated matrix changes: components are in the original
-    coordinates, and rows are centred, projected and reconstructed as in PCA.
+    correction), `damping` b small correlations, `smoothing` h differences between neighbouring columns, by
+    the heat kernel :math:`K_h` of a graph that you give, and `pooling` q differences between columns that
+    correlate most, by the heat kernel :math:`P_q` of a graph that C gives. With all of them at 0 this is
+    ordinary PCA. Only the estimated matrix changes: components are in the original coordinates, and rows are
+    centred, projected and reconstructed as in PCA.
 
     Parameters
     ----------
@@ -71,9 +104,22 @@ class CorrectedPCA(RuleTransformer):
         Strength b, 0 or more; at 1, a correlation r becomes r|r|. For up to 4,000 columns.
     smoothing : float, default=0.0
         Strength h, 0 or more: the standard deviation of the kernel, in columns. Needs `neighbours`.
+    pooling : float, default=0.0
+        Strength q, 0 or more: each column is joined to the three that it correlates most with, and the kernel
+        is :math:`\exp(-\tfrac{q^2}{2} L)` with the Laplacian L of this graph. For up to 4,000 columns.
+    borrowing : float, default=0.0
+        Strength w, from 0 to 1: the weight of the reference; at 1, only the reference counts. Needs
+        `reference`.
     neighbours : None, "line", tuple of int, or adjacency matrix, default=None
         Which columns are neighbours: "line" (wavelengths, times), the shape of a grid such as (28, 28)
         (pixels), or a symmetric matrix of weights between columns, sparse or dense.
+    reference : None, rows, fitted model, or covariance matrix, default=None
+        What to borrow from: other rows with the columns of X (array, data frame, Arrow table or sparse
+        matrix), which are centred on their own mean; a fitted `CorrectedPCA`, scikit-learn's ``PCA`` or
+        another model with ``covariance_``; or a covariance matrix, which is any square symmetric array.
+        Only its directions and their relative variances count. Columns with names must have the names of X,
+        in the same order. A row of X that is in the reference too is an error, unless all its cells are
+        equal; batches are compared one by one.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
         Groups of columns. If given, attenuation weakens the covariances within groups, not only the diagonal.
     whiten : bool, default=False
@@ -117,7 +163,10 @@ class CorrectedPCA(RuleTransformer):
         row_tempering: float = 0.0,
         damping: float = 0.0,
         smoothing: float = 0.0,
+        pooling: float = 0.0,
+        borrowing: float = 0.0,
         neighbours: Neighbours = None,
+        reference: Reference = None,
         feature_groups: FeatureGroups = None,
         whiten: bool = False,
     ):
@@ -127,7 +176,10 @@ class CorrectedPCA(RuleTransformer):
         self.row_tempering = row_tempering
         self.damping = damping
         self.smoothing = smoothing
+        self.pooling = pooling
+        self.borrowing = borrowing
         self.neighbours = neighbours
+        self.reference = reference
         self.feature_groups = feature_groups
         self.whiten = whiten
 
@@ -190,8 +242,8 @@ class CorrectedPCA(RuleTransformer):
         return moments
 
 
-class CorrectedPCACV(CrossValidated):
-    r"""PCA of few rows, with up to five corrections whose strengths held-out rows choose.
+class CorrectedPCACV(WithReference, CrossValidated):
+    r"""PCA of few rows, with corrections whose strengths held-out rows choose.
 
     PCA of few rows is noisy in several ways. Each correction weakens one of them by a strength; see
     :class:`CorrectedPCA`. Starting from ordinary PCA, a search tries one correction after another. It raises
@@ -199,8 +251,8 @@ class CorrectedPCACV(CrossValidated):
 
     Then the held-out rows vote. A vote is a bootstrap sample of them, or of whole groups; it chooses the best
     of all candidates on its rows, and counts for PCA unless the rows that it did not draw confirm that the
-    choice is better. The components span the leading subspace of :math:`\sum_k w_k (P_k S P_k)^{1/2}` over the
-    choices, with their weights :math:`w_k`, their projectors and the covariance S. So a choice that a few
+    choice is better. The components span the leading subspace of :math:`\sum_k w_k (P_k S P_k)^{1/2}` over
+    the choices, with their weights :math:`w_k`, their projectors and the covariance S. So a choice that a few
     rows decide counts only in part. If nothing is confirmed, the answer is PCA.
 
     Parameters
@@ -216,6 +268,10 @@ class CorrectedPCACV(CrossValidated):
         Which columns are neighbours: "line" (wavelengths, times), the shape of a grid such as (28, 28)
         (pixels), or a symmetric matrix of weights between columns, sparse or dense. Smoothing is tried only
         if this is given.
+    reference : None, rows, fitted model, or covariance matrix, default=None
+        Other rows with the columns of X, or what is known of their covariance, as in :class:`CorrectedPCA`.
+        Borrowing is tried only if this is given. Where rows have groups, none of these groups should be in
+        the reference: only rows that are equal are found there, and refused.
     cv : int, None, splitter or iterable, default=5
         A number of folds (None means 5), a splitter, or an iterable of (training rows, held-out rows). With a
         number, row i is held out in fold ``i % cv``; if ``fit`` is given groups, whole groups are held out
@@ -224,6 +280,9 @@ class CorrectedPCACV(CrossValidated):
         Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
     pca_share : float, default=0.15
         Share of the votes that ordinary PCA has in any case: caution. 1 gives PCA.
+    nested : bool, default=False
+        Whether to measure what to expect of new rows (``left_out_gain_``). The whole choice is then made
+        again without each of five blocks of rows, and judged by that block: about five times the cost.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
         Groups of columns. If given, attenuation weakens the covariances within groups, not only the diagonal.
         (Groups of *rows* are the ``groups`` of ``fit``.)
@@ -250,10 +309,11 @@ class CorrectedPCACV(CrossValidated):
         have this correction; also by name: ``steps_["smoothing"]``. It prints as a table, and
         ``pandas.DataFrame(steps_)`` is one.
     verdict_ : str
-        What to expect of new rows, and what the fit is, in a sentence or two.
+        What to expect of new rows, where that was measured, and what the fit is, in a sentence or two.
     left_out_gain_ : float
-        Part of PCA's risk that the fit is expected to remove on new rows: votes are judged by rows that they
-        did not see, and the result is corrected for what training sets share and for their size.
+        Part of PCA's risk that the fit is expected to remove on new rows: what choices made without some
+        rows gain on these, times 4/5 for the smaller training sets. NaN unless `nested`, or where rows are
+        too few.
     left_out_gain_error_ : float
         Its standard error.
     gain_ : float
@@ -300,8 +360,8 @@ class CorrectedPCACV(CrossValidated):
     every component, so they must not be used to choose ``n_components``.
 
     Rows are divided into folds as by :class:`AttenuatedPCACV`. Row tempering reads the rows twice, so it is
-    left out, with a warning, if they come from an iterator. Damping needs every correlation, and is left out
-    above 4,000 columns. ``steps_`` says what was left out.
+    left out, with a warning, if they come from an iterator. Damping and pooling need every correlation, and
+    are left out above 4,000 columns. ``steps_`` says what was left out.
 
     If columns have different units, divide them by scales that do not come from these rows, such as those of
     a population, rather than by their own standard deviations; or leave them, and let tempering decide.
@@ -333,8 +393,8 @@ class CorrectedPCACV(CrossValidated):
         "voters_": Kind.TEXT,
         "steps_": Kind.STEPS,
         "verdict_": Kind.TEXT,
-        "left_out_gain_": Kind.NUMBER,
-        "left_out_gain_error_": Kind.NUMBER,
+        "left_out_gain_": Kind.MEASURED,
+        "left_out_gain_error_": Kind.MEASURED,
         "candidates_": Kind.CHOICES,
     }
 
@@ -344,9 +404,11 @@ class CorrectedPCACV(CrossValidated):
         *,
         corrections: Corrections = "auto",
         neighbours: Neighbours = None,
+        reference: Reference = None,
         cv: Folds = 5,
         n_repeats: int = 1,
         pca_share: float = 0.15,
+        nested: bool = False,
         feature_groups: FeatureGroups = None,
         whiten: bool = False,
         n_jobs: int | None = None,
@@ -355,9 +417,11 @@ class CorrectedPCACV(CrossValidated):
         self.n_components = n_components
         self.corrections = corrections
         self.neighbours = neighbours
+        self.reference = reference
         self.cv = cv
         self.n_repeats = n_repeats
         self.pca_share = pca_share
+        self.nested = nested
         self.feature_groups = feature_groups
         self.whiten = whiten
         self.n_jobs = n_jobs
@@ -400,34 +464,37 @@ class CorrectedPCACV(CrossValidated):
 
     def _fit_moments(self, data: FitData) -> None:
         """Choose the strengths, average their subspaces, and set the fitted attributes."""
-        splits, voters = _electorate(data)
-        total, rank = splits.total, self._rank(data)
-        rule = CorrectedRule([PCA], prepared(vars(self), splits.n_features))
-        search = StepSearch(splits, rule, rank, voters, n_jobs=self.n_jobs)
-        names = getattr(self, "feature_names_in_", None)
-        search.take_steps(data, checked_grids(self.corrections), vars(self), names)
-        found = search.result()
-        elected = voters.elect(found.losses, self.pca_share)
-        choices = {
-            found.candidates[k]: float(elected[k]) for k in np.argsort(-elected, kind="stable") if elected[k]
-        }
-        fitted = [
-            dict(rule.with_strengths([choice]).subspaces(search.total(choice), rank))[0] for choice in choices
-        ]
-        weights = list(choices.values())
-        subspace = mean_subspace(fitted, weights, total)
-        expected = voters.expected_gain(found.losses, self.pca_share, found.held_out_ratio)
-        pca = fitted[list(choices).index(PCA)] if PCA in choices else pca_subspace(total, rank)
-        gives_pca = same_subspace(subspace.basis, pca.basis)
-        words = verdict(list(choices), weights, *expected, gives_pca=gives_pca)
+        if self.nested and not (data.reweighter and data.reweighter.is_at_hand):
+            raise ValueError(
+                "nested=True makes the choice again without some of the rows, so it needs them in memory; of "
+                "batches and dask collections up to 1,000 rows that can be read again. Set nested=False."
+            )
+        rank = self._rank(data)
+        chooser = Chooser(
+            rank,
+            checked_grids(self.corrections),
+            vars(self),
+            prepared(vars(self), data.moments.n_features),
+            self.pca_share,
+            self.n_jobs,
+        )
+        election = chooser.elect(data, getattr(self, "feature_names_in_", None))
+        found, total = election.search, election.total
+        choices, weights = list(election.choices), list(election.choices.values())
+        subspace, expected = election.subspace, Expected()
+        gives_pca = same_subspace(subspace.basis, election.pca.basis)
+        if self.nested and not gives_pca:
+            expected = chooser.expected_gain(data)
+        words = verdict(choices, weights, expected, gives_pca=gives_pca, nested=self.nested)
         if gives_pca:
-            subspace, choices, weights, expected = pca, {PCA: 1.0}, [1.0], Expected(0.0, 0.0)
+            subspace, choices, weights, expected = election.pca, [PCA], [1.0], Expected(0.0, 0.0)
         self._store(total, subspace, data.n_samples, data.dtype)
         outcome = {
             "corrections_": PCA if gives_pca else found.chosen,
-            "choices_": list(choices),
+            "choices_": choices,
             "choice_weights_": weights,
-            "steps_": found.steps.with_weights(list(choices), weights),
+            "voters_": election.voters.words,
+            "steps_": found.steps.with_weights(choices, weights),
             "verdict_": words,
             "gain_": 0.0 if gives_pca else found.gain,
             "left_out_gain_": expected.gain,
@@ -436,7 +503,6 @@ class CorrectedPCACV(CrossValidated):
             "cv_risk_": found.risk,
             "cv_risk_folds_": found.risk_folds,
             "folds_": data.folds,
-            "voters_": voters.words,
             "held_out_ratio_": found.held_out_ratio,
         }
         store(self, outcome, total.mean, data.dtype)
@@ -447,13 +513,15 @@ class CorrectedPCACV(CrossValidated):
         if not any(strength for choice in self.choices_ for strength in choice.values()):
             return Answer(words, self.verdict_, (size_of_fit(self),))
         facts = [
-            ("to expect of new rows", gain_in_words(self.left_out_gain_, self.left_out_gain_error_)),
             ("averaged", choices_in_words(self.choices_, self.choice_weights_)),
-            ("all held-out rows together", f"{words}, {gain_in_words(self.gain_, self._gain_error())}"),
             ("votes", self.voters_),
+            ("all held-out rows together", f"{words}, {gain_in_words(self.gain_, self._gain_error())}"),
         ]
-        caption = f"{words}, gain {percent_of(self.left_out_gain_)} expected"
-        return Answer(caption, self.verdict_, (*facts, size_of_fit(self)))
+        if isfinite(self.left_out_gain_):
+            expected = gain_in_words(self.left_out_gain_, self.left_out_gain_error_)
+            facts.insert(0, ("to expect of new rows", expected))
+            words = f"{words}, gain {percent_of(self.left_out_gain_)} expected"
+        return Answer(words, self.verdict_, (*facts, size_of_fit(self)))
 
     def _gain_error(self) -> float:
         """Return the standard error of ``gain_``."""
@@ -462,14 +530,6 @@ class CorrectedPCACV(CrossValidated):
             folds[:, 0].mean() or 1.0
         )
         return float(gain_error(differences, self.held_out_ratio_))
-
-
-def _electorate(data: FitData) -> tuple[Splits, Voters]:
-    """Return the splits of the rows, and who votes: rows where they are few and at hand, or whole splits."""
-    if data.reweighter is None or not data.reweighter.has_few_rows:
-        return data.moments, Voters.of_splits(data.moments.n_splits)
-    few = data.reweighter.in_memory()
-    return few.splits.keep_held_out_rows(), Voters.of_rows(few.splits.held_out_rows, few.groups)
 
 
 def _needed(name: str) -> str:

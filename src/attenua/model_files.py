@@ -37,7 +37,7 @@ from attenua._select.steps import Steps
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.corrected import CorrectedPCA, CorrectedPCACV
 
-FORMAT, VERSION = "attenua-model", 4
+FORMAT, VERSION = "attenua-model", 5
 _CLASSES: dict[str, Any] = {
     cls.__name__: cls for cls in (AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV)
 }
@@ -64,7 +64,8 @@ def save_model(estimator: Any, path: str | os.PathLike[str], *, force: bool = Fa
     estimator : AttenuatedPCA, AttenuatedPCACV, CorrectedPCA or CorrectedPCACV
         Fitted. Parameters that are not plain data (a splitter given as ``cv``, a RandomState) are stored as
         their text: the loaded model transforms as before, and refuses to be fitted again. Tuples come back as
-        lists, sparse matrices as sparse arrays in compressed rows.
+        lists, sparse matrices as sparse arrays in compressed rows. A reference is stored as its covariance,
+        or above 4,000 columns as the factors of one, never as its rows.
     path : path
         Where to write, usually ``model.npz``. Written whole or not at all.
     force : bool, default=False
@@ -106,7 +107,8 @@ def model_bytes(estimator: Any) -> bytes:
     check_is_fitted(estimator)
     plain, as_arrays, as_text, table = {}, {}, {}, estimator._fitted
     arrays = {key: np.asarray(to_host(getattr(estimator, key))) for key in keys_of(table, *ARRAY_KINDS)}
-    for key, value in estimator.get_params(deep=False).items():
+    given = estimator.get_params(deep=False)
+    for key, value in _stored_parameters(given, estimator.n_features_in_).items():
         parts = _array_parts(value)
         if parts:
             as_arrays[key] = list(parts)
@@ -127,6 +129,16 @@ def model_bytes(estimator: Any) -> bytes:
     except (TypeError, ValueError) as error:
         raise ValueError(f"this {name} cannot be saved: {error}.") from None
     return content
+
+
+def _stored_parameters(parameters: dict[str, Any], n_features: int) -> dict[str, Any]:
+    """Return the parameters as they are stored: rows of a reference are not."""
+    stored = {
+        correction.parameter: correction.stored(parameters[correction.parameter], n_features)
+        for correction in CORRECTIONS.values()
+        if parameters.get(correction.parameter) is not None
+    }
+    return parameters | stored
 
 
 def _array_parts(value: Any) -> dict[str, NDArray[Any]]:
@@ -215,9 +227,9 @@ def _plain(value: Any) -> Any:
 
 
 def _as_json(value: Any) -> Any:
-    """Return a fitted attribute that is not an array, as JSON can hold it; an error of NaN is null there."""
+    """Return a fitted attribute that is not an array, as JSON can hold it; NaN is null there."""
     if not isinstance(value, Steps):
-        return value
+        return None if isinstance(value, float) and math.isnan(value) else value
     return [
         record | ({"standard_error": None} if math.isnan(record["standard_error"]) else {})
         for record in value.to_records()
@@ -258,7 +270,9 @@ def _read(npz: Npz) -> Any:
     named = isinstance(names, list) and len(names) == p and all(isinstance(name, str) for name in names)
     require(names is None or named, f"feature_names must name each of the {p} columns")
     check_numbers(table, fitted, arrays)
-    estimator = cls(**_checked_parameters(npz, header))
+    parameters = _checked_parameters(npz, header)
+    _stored_parameters(parameters, p)  # what is loaded can be saved
+    estimator = cls(**parameters)
     for key, array in arrays.items():
         setattr(estimator, key, array if array.ndim else array[()])
     for key, value in fitted.items():
@@ -334,7 +348,7 @@ def _from_json(kind: Kind, value: Any) -> Any:
             record | ({"standard_error": math.nan} if record["standard_error"] is None else {})
             for record in value
         )
-    return value
+    return math.nan if kind is Kind.MEASURED and value is None else value
 
 
 def _brief(value: Any) -> str:

@@ -3,13 +3,9 @@
 import numpy as np
 import pytest
 
-from attenua._correct.damping import (
-    DampedMoments,
-    _lower_bound,
-    damped,
-    damped_matrix,
-    differential,
-)
+from attenua._correct.correlations import lower_bound
+from attenua._correct.damping import DampedMoments, damped, damped_matrix, differential
+from attenua._data.moments import ScatterMoments
 from attenua._data.rows import HostRows
 from tests._correct.bases import BASES, TALL, check_moments, kept
 from tests.helpers import covariance, in_turn, spiked_rows, uneven_rows, within
@@ -134,4 +130,5 @@ def test_moments_in_every_array_library(backend):
 
 def test_the_margin_of_the_floor():
     """A tenth of the smallest eigenvalue and 3e-4 of the largest are subtracted; here Lanczos is exact."""
-    assert _lower_bound(np.diag([1.0, 1000.0])) == pytest.approx(1 - 0.1 - 0.3)
+    moments = ScatterMoments(1.0, np.zeros(2), np.diag([1.0, 1000.0]), np.zeros(2))
+    assert lower_bound(moments) == pytest.approx(1 - 0.1 - 0.3)

@@ -5,10 +5,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from attenua._correct import attenuation, damping, smoothing, tempering
+from attenua._correct import attenuation, borrowing, damping, smoothing, tempering
 from attenua._correct.attenuation import attenuated_matrix
+from attenua._correct.borrowing import borrowed_matrix
 from attenua._correct.columns import column_smoother
 from attenua._correct.damping import damped_matrix
+from attenua._correct.reference import as_reference
 from attenua._correct.smoothing import smoothed_matrix
 from attenua._correct.tempering import tempered_matrix
 from tests.helpers import covariance, uneven_rows
@@ -17,8 +19,14 @@ P = 12
 T = covariance(uneven_rows(40, P))
 LABELS = np.arange(P) // 5
 GRID = {"smoother": column_smoother((3, 4), P)}
+OTHERS = {"reference": as_reference(uneven_rows(30, P, seed=1), P)}
 # Each map with its derivative and a few strengths.
 MAPS = {
+    "borrowing": (
+        partial(borrowed_matrix, **OTHERS),
+        partial(borrowing.differential, **OTHERS),
+        (0.3, 1.0),
+    ),
     "tempering": (tempered_matrix, tempering.differential, (0.3, 1.0)),
     "damping": (damped_matrix, damping.differential, (0.1, 0.25, 0.5, 1.0, 1.7, 2.0)),
     "attenuation": (attenuated_matrix, attenuation.differential, (0.49, 1.0)),
@@ -77,14 +85,14 @@ def test_a_column_without_variance_is_finite_and_stays_out(name, strength):
     F, dF = function(matrix, strength), differential(matrix, strength, E)
     assert np.isfinite(F).all()
     assert np.isfinite(dF).all()
-    if name != "smoothing":  # which gives it some of what its neighbours have
+    if name not in ("smoothing", "borrowing"):  # which give it what its neighbours or the reference have
         for result in (F, dF):
             np.testing.assert_array_equal(result[4], 0)
             np.testing.assert_array_equal(result[:, 4], 0)
 
 
 def test_the_chain_rule_holds_for_all_maps_in_a_row():
-    strengths = {"tempering": 0.4, "damping": 0.5, "attenuation": 0.3, "smoothing": 0.8}
+    strengths = {"borrowing": 0.3, "tempering": 0.4, "damping": 0.5, "attenuation": 0.3, "smoothing": 0.8}
 
     def composed(matrix):
         for name, strength in strengths.items():

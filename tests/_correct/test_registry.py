@@ -21,8 +21,8 @@ PARTS = [name for name, correction in CORRECTIONS.items() if correction.largest 
 
 def test_the_names_and_the_order_of_the_search():
     assert sorted(SEARCH_ORDER) == sorted(CORRECTIONS)
-    searched = ["smoothing", "row_tempering", "tempering", "attenuation", "damping"]
-    applied = ["row_tempering", "tempering", "damping", "attenuation", "smoothing"]
+    searched = ["borrowing", "smoothing", "row_tempering", "tempering", "attenuation", "damping", "pooling"]
+    applied = ["row_tempering", "borrowing", "tempering", "damping", "pooling", "attenuation", "smoothing"]
     assert [name for name in SEARCH_ORDER if name in searched] == searched
     assert [name for name in CORRECTIONS if name in applied] == applied
     for name, correction in CORRECTIONS.items():
@@ -109,7 +109,7 @@ def test_what_is_no_list_of_corrections(corrections):
 @pytest.mark.parametrize("corrections", [["damping", "Damping"], {"Damping": [1]}, [["damping"]], [None]])
 def test_unknown_names(corrections):
     with pytest.raises(
-        ValueError, match=r"^corrections names .*; the corrections are row_tempering, tempering"
+        ValueError, match=r"^corrections names .*; the corrections are row_tempering, borrowing"
     ):
         checked_grids(corrections)
 
@@ -140,12 +140,13 @@ def test_an_iterator_of_names_is_refused():
 def test_a_fit_applies_the_corrections_in_the_order_of_the_registry(feature_groups):
     """Their matrices, one after another, against the moments and the family that the solver is given."""
     X = spiked_rows(40, 8)
-    parameters = {"neighbours": "line", "feature_groups": feature_groups}
+    reference = spiked_rows(30, 8, seed=1)
+    parameters = {"neighbours": "line", "feature_groups": feature_groups, "reference": reference}
     ready = prepared(parameters, 8)
     T, strengths = np.cov(X.T, bias=True), {}
     for name, correction in CORRECTIONS.items():
         if correction.matrix is not None:
-            strengths[name] = 0.6 * correction.strengths[-1]
+            strengths[name] = 0.3 * correction.strengths[-1]
             T = correction.matrix(T, strengths[name], ready.get(name))
     model = CorrectedPCA(3, **parameters, **strengths).fit(X)
     assert sine(model.components_, leading(T, 3)) < 1e-9

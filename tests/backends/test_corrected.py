@@ -23,9 +23,17 @@ GIVEN = {
     "tempering": CorrectedPCA(3, tempering=0.5),
     "attenuation": CorrectedPCA(3, attenuation=0.5, feature_groups=np.arange(8) // 2),
     "damping": CorrectedPCA(3, damping=0.25),
+    "pooling": CorrectedPCA(3, pooling=1.0, attenuation=0.5, feature_groups=np.arange(8) // 2),
     "smoothing": CorrectedPCA(3, smoothing=0.8, neighbours=(2, 4), whiten=True),
     "all": CorrectedPCA(
-        2, attenuation=0.6, tempering=0.5, row_tempering=0.5, damping=0.25, smoothing=0.7, neighbours="line"
+        2,
+        attenuation=0.6,
+        tempering=0.5,
+        row_tempering=0.5,
+        damping=0.25,
+        smoothing=0.7,
+        pooling=0.5,
+        neighbours="line",
     ),
 }
 
@@ -109,6 +117,7 @@ def test_subspaces_that_are_iterated(backend, few_rows, shape):
         "attenuation": [0.6],
         "damping": [0.25],
         "smoothing": [2],
+        "pooling": [1],
     }
     model = CorrectedPCACV(2, corrections=few, neighbours="line", cv=3, guard=0)
     # A candidate is known to a hundredth of what it differs from the one it began from: here from 37 to 22.

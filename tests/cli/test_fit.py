@@ -137,9 +137,34 @@ def test_the_record_of_a_search(frame):
 
 def test_a_step_that_was_left_out_has_no_error_in_the_record(frame):
     record = json.loads(run("fit", "data.csv", "-k", 1, "--json").stdout)
-    smoothing = record["steps"][0]
-    assert (smoothing["correction"], smoothing["strengths"]) == ("smoothing", [])
-    assert smoothing["standard_error"] is None
+    left_out = [step for step in record["steps"] if not step["strengths"]]
+    assert [step["correction"] for step in left_out] == ["borrowing", "smoothing"]
+    assert all(step["standard_error"] is None for step in left_out)
+
+
+def test_a_reference_is_read_like_the_rows_by_the_names_of_their_columns(frame):
+    """Its columns may be in another order, with others beside them; the model holds none of its rows."""
+    frame[:15].assign(subject="a").to_csv("few.csv", index=False)
+    frame[15:].iloc[:, ::-1].assign(site=7).to_csv("more.csv", index=False)
+    result = run(
+        "fit", "few.csv", "-k", 1, "--drop", "subject", "--reference", "more.csv", "--guard", 0, "--json"
+    )
+    assert result.exit_code == 0, result.output
+    rows, others = frame[:15].to_numpy(), frame[15:].to_numpy()
+    expected = CorrectedPCACV(1, reference=others, guard=0, random_state=0).fit(rows)
+    assert json.loads(result.stdout)["corrections"] == expected.corrections_
+    assert expected.corrections_["borrowing"] > 0
+    assert load_model("attenua-fit/model.npz").reference.shape == (8, 8)
+
+
+def test_a_reference_without_names_has_the_columns_that_the_options_choose(frame):
+    np.save("few.npy", frame[:15])
+    np.save("more.npy", frame[15:])
+    result = run("fit", "few.npy", "-k", 1, "--columns", "2:5", "--reference", "more.npy", "--json")
+    assert result.exit_code == 0, result.output
+    rows, others = frame.iloc[:15, 1:5].to_numpy(), frame.iloc[15:, 1:5].to_numpy()
+    expected = CorrectedPCACV(1, reference=others, random_state=0).fit(rows)
+    assert json.loads(result.stdout)["steps"][0]["risks"] == list(expected.steps_["borrowing"].risks)
 
 
 def test_pca_says_what_it_explains(frame):
@@ -234,6 +259,7 @@ def test_an_output_folder_that_cannot_be_made(frame):
 
 def test_data_problems_end_with_1_and_a_sentence(frame):
     frame.astype(object).map(str).mask(frame.index.to_series().eq(16), "low").to_csv("bad.csv", index=False)
+    frame.drop(columns="x3").to_csv("other.csv", index=False)
     for arguments, sentence in (
         (["bad.csv"], "bad.csv: row 17 (line 18), column 'x0' holds 'low'"),
         (["none.csv"], "none.csv does not exist."),
@@ -242,6 +268,10 @@ def test_data_problems_end_with_1_and_a_sentence(frame):
         (["data.csv", "-k", "9"], "data.csv: --components 9 must be between 1 and"),
         (["data.csv", "--neighbours", "3x3"], "data.csv: --neighbours (3, 3) is a grid of 9 columns"),
         (["data.csv", "--corrections", "smoothing"], "smoothing, which needs --neighbours"),
+        (["data.csv", "--reference", "none.csv"], "--reference: none.csv does not exist."),
+        (["data.csv", "--reference", "bad.csv"], "--reference: bad.csv: row 17 (line 18), column 'x0' holds"),
+        (["data.csv", "--reference", "other.csv"], "--reference: other.csv has no column 'x3', which the"),
+        (["data.csv", "--reference", "data.csv"], "data.csv: 40 rows of X are in --reference too, the first"),
         (
             ["data.csv", "-k", "2", "--cv", "41"],
             "--cv 41 folds need at least as many rows; got 40 rows.",
@@ -266,6 +296,7 @@ def test_data_problems_end_with_1_and_a_sentence(frame):
         (["--neighbours", "28"], "'28' is neither 'line' nor the shape of a grid"),
         (["--neighbours", "0x8"], "'0x8' is neither 'line'"),
         (["--guard", "-1"], "Invalid value for '--guard'"),
+        (["--method", "pca", "--reference", "data.csv"], "belongs to --method corrected"),
         (["--alphas", "mask"], "belongs to --method attenuated, but this is --method corrected"),
         (["--method", "pca", "--cv", "3"], "belongs to --method corrected or attenuated"),
         (["--alphas", "0,2"], "'0,2' is neither 'direct' nor 'mask'"),

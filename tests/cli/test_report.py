@@ -90,6 +90,21 @@ def test_the_code_of_a_corrected_page_makes_it_again(frame, options, expected):
     assert Path("report.html").exists()
 
 
+def test_the_code_of_a_page_with_a_reference_makes_it_again(frame):
+    frame[:20].to_csv("few.csv", index=False)
+    frame[20:].to_csv("more.csv", index=False)
+    options = ["-k", 2, "--group-column", "subject", "--reference", "more.csv"]
+    assert run("report", "few.csv", *options).exit_code == 0
+    page = Path("report.html").read_text()
+    shell, python = code_of("report.html").split("# or, in Python:\n")
+    assert run(*shlex.split(shell)[1:], "--out", "again.html").exit_code == 0
+    assert Path("again.html").read_text() == page
+    os.remove("report.html")
+    names = {}
+    exec(python, names)
+    np.testing.assert_array_equal(names["model"].reference, frame[20:].drop(columns="subject"))
+
+
 def test_fit_writes_the_same_page(frame):
     options = ["my data.csv", "-k", 2, "--columns", "x1:x5"]
     assert run("fit", *options, "--report").exit_code == 0

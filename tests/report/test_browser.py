@@ -239,7 +239,8 @@ def test_the_page_of_a_search_fits_and_its_steps_react(
     expect(plot(tab, "step-smoothing").locator(".role-best.mark")).to_have_count(1)
     expect(plot(tab, "step-smoothing").locator(".role-best.line")).to_have_count(1)
     plot(tab, "step-smoothing").focus()
-    for _ in range(1 + corrected_model.steps_[0].strengths.index(corrected_model.steps_[0].best)):
+    step = corrected_model.steps_["smoothing"]
+    for _ in range(1 + step.strengths.index(step.best)):
         tab.keyboard.press("ArrowRight")
     tip = tab.locator("figure[data-chart=step-smoothing] .tip")
     expect(tip).to_contain_text("± standard error: −")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import orthogonal_procrustes, subspace_angles
 from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
 
 from attenua import CorrectedPCA, CorrectedPCACV
 from attenua._correct.registry import CORRECTIONS
@@ -85,7 +86,7 @@ def test_every_step_is_explained(corrected_page, corrected_model):
 
 def test_the_chart_of_a_step_holds_its_risks_and_marks_the_choice(found, corrected_model):
     charts = all_charts(found, in_order=True)
-    for step in corrected_model.steps_:
+    for step in (step for step in corrected_model.steps_ if step.strengths):
         view = charts[f"step-{step.correction}"].views[0]
         drawn = {series["name"].split(":")[0]: series for series in view["series"]}
         change = 100 * (np.array(step.risks) / corrected_model.cv_risk_[0] - 1)
@@ -120,8 +121,20 @@ def test_pca_as_the_answer_is_said_plainly(pca_rows):
     assert "Left out: neighbours is not given." in said
     assert "To try it, give neighbours" in said
     assert "compares it with" in said
-    assert "To try it, give" not in text_of(
-        report(CorrectedPCACV(5, neighbours=(8, 8)).fit(pca_rows), pca_rows)
+    model = CorrectedPCACV(5, neighbours=(8, 8), reference=np.eye(64)).fit(pca_rows)
+    assert "To try it, give" not in text_of(report(model, pca_rows))
+
+
+def test_the_page_says_how_much_was_borrowed():
+    rows, others = np.split(spiked_rows(80, 10), [20])
+    model = CorrectedPCACV(2, corrections={"borrowing": [0.6]}, reference=others, guard=0).fit(rows)
+    assert model.corrections_["borrowing"] == 0.6
+    said = text_of(report(model, rows))
+    assert "60% of the corrected matrix is borrowed from the reference, 60 other rows, and 40% from" in said
+    assert "reference=reference" in said
+    given = CorrectedPCA(2, borrowing=0.3, reference=PCA(2).fit(others)).fit(rows)
+    assert "30% of the corrected matrix is borrowed from the reference, a fitted PCA" in text_of(
+        report(given, rows)
     )
 
 

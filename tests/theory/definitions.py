@@ -22,9 +22,23 @@ def kernel(weights, width):
     return expm(-(width**2) / 2 * (np.diag(weights.sum(axis=0)) - weights))
 
 
-def corrected(S, *, attenuation=0.0, tempering=0.0, damping=0.0, smoothing=0.0, groups=None, weights=None):
-    """T of one or many S by correlations r and t = s^(1 - g)."""
+def corrected(
+    S,
+    *,
+    attenuation=0.0,
+    tempering=0.0,
+    damping=0.0,
+    smoothing=0.0,
+    borrowing=0.0,
+    groups=None,
+    weights=None,
+    other=None,
+):
+    """T of one or many S by correlations r and t = s^(1 - g), after borrowing from another matrix."""
     p = S.shape[-1]
+    if borrowing:
+        traces = np.trace(S, axis1=-2, axis2=-1)[..., None, None]
+        S = traces * ((1 - borrowing) * S / traces + borrowing * other / np.trace(other))
     s = np.sqrt(np.diagonal(S, axis1=-2, axis2=-1))
     r, t = S / (s[..., :, None] * s[..., None, :]), s ** (1 - tempering)
     T = np.sign(r) * np.abs(r) ** (1 + damping) * t[..., :, None] * t[..., None, :]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from attenua._correct.columns import column_smoother
+from attenua._correct.reference import as_reference
 from attenua.theory import CorrectionMap, Population, RowNoise, Strengths, corrected_map, when
 from attenua.theory.laws import Gaussian
 from attenua.theory.samples import fitted_risks
@@ -16,6 +17,7 @@ from tests.theory.designs import gaussian_cubature, moving
 GROUPS = np.array([0, 1, 1, 0, 2])
 GRAPH = line(5)
 GRAPH[0, 3] = GRAPH[3, 0] = 0.5
+OTHER = moving(3)
 ALL = {"attenuation": 0.4, "tempering": 0.6, "damping": 0.5, "smoothing": 0.8}
 # Each map alone, some pairs, and all together; attenuation of columns and of groups.
 COMBINATIONS = [
@@ -186,6 +188,30 @@ def test_what_the_theory_does_not_cover_is_refused(monkeypatch):
     # All corrections that it does cover.
     names = [e.correction for e in when(moving(8), 2, 30, n_simulations=0)]
     assert names == ["attenuation", "tempering", "row_tempering", "together"]
+
+
+@pytest.mark.parametrize("strengths", [{"borrowing": 0.3}, ALL | {"borrowing": 0.7}])
+def test_borrowing_comes_first(strengths):
+    S, E, h = moving(8), symmetric(0), 1e-3
+    reference = as_reference(7 * OTHER, 5)
+    of_map = CorrectionMap(Strengths(**strengths), GROUPS, column_smoother(GRAPH, 5), reference)
+    how = {"groups": GROUPS, "weights": GRAPH, "other": OTHER, **strengths}
+    np.testing.assert_allclose(of_map.value(S), corrected(S, **how), atol=1e-13)
+    weights = np.array([-1, 9, -45, 0, 45, -9, 1]) / 60
+    expected = np.tensordot(weights, corrected(S + h * STEPS[:, None, None] * E, **how), 1) / h
+    np.testing.assert_allclose(of_map.differential(S, E), expected, atol=1e-9)
+    with pytest.raises(ValueError, match="borrowing is in S and its noise"):
+        of_map.at(S, Gaussian().noise(S))
+
+
+def test_borrowing_without_a_reference_is_refused():
+    for ask in (
+        lambda: CorrectionMap(Strengths(borrowing=1.0)),
+        lambda: Population(moving(8), 2).excess_risk(50, borrowing=0.5),
+        lambda: when(moving(8), 2, 30, corrections=["borrowing"], n_simulations=0),
+    ):
+        with pytest.raises(ValueError, match="borrowing needs a reference"):
+            ask()
 
 
 def test_smoothing_without_neighbours_is_refused():

@@ -52,7 +52,7 @@ from tests.theory.designs import (
 )
 
 DESIGNS = {"balanced": (balanced(0), 2), "preserving": (preserving(1), 2), "moving": (moving(8), 2)}
-STRENGTHS = {"attenuation": 0.4, "tempering": 0.6, "damping": 0.5, "smoothing": 0.6}
+STRENGTHS = {"attenuation": 0.4, "tempering": 0.6, "damping": 0.5, "smoothing": 0.6, "borrowing": 0.3}
 ALONE_AND_ALL = [{}, *({name: strength} for name, strength in STRENGTHS.items()), STRENGTHS]
 THREE = np.array([[4.0, 1.5, 0.6], [1.5, 2.0, 0.9], [0.6, 0.9, 1.5]])
 # With strong, unequal correlations, whose sample values shrink unequally.
@@ -63,14 +63,19 @@ def groups_of(p, grouped=True):
     return np.array([0, 0, 1, 1, 1])[:p] if grouped else None
 
 
+def other(p):
+    """A covariance to borrow from."""
+    return moving(3, p, np.linspace(50, 10, p))
+
+
 def population_of(S, d, grouped=False):
-    return Population(S, d, neighbours="line", feature_groups=groups_of(len(S), grouped))
+    p = len(S)
+    return Population(S, d, neighbours="line", reference=other(p), feature_groups=groups_of(p, grouped))
 
 
 def by_differences(S, d, centre, fourth, grouped=False, **strengths):
-    return coefficient(
-        S, centre, fourth, d, groups=groups_of(len(S), grouped), weights=line(len(S)), **strengths
-    )
+    how = {"groups": groups_of(len(S), grouped), "weights": line(len(S)), "other": other(len(S))}
+    return coefficient(S, centre, fourth, d, **how, **strengths)
 
 
 # --- the formula --------------------------------------------------------------------------------------------
@@ -203,7 +208,7 @@ def test_factors_of_one_change_nothing(law, row_tempering):
 
 COMBINATIONS = [
     {name: STRENGTHS[name] for name in names}
-    for size in range(1, 5)
+    for size in range(1, 6)
     for names in itertools.combinations(STRENGTHS, size)
 ]
 
@@ -282,7 +287,7 @@ def test_cost_of_the_moved_target(design):
     S, d = DESIGNS[design]
     P, population = leading_projector(S, d), population_of(S, d)
     for strengths in COMBINATIONS:
-        T = corrected(S, weights=line(len(S)), **strengths)
+        T = corrected(S, weights=line(len(S)), other=other(len(S)), **strengths)
         moved = leading_projector(T, d)
         np.testing.assert_allclose(population.moved_projector(**strengths), moved, atol=1e-11)
         assert population.bias(**strengths) == pytest.approx(np.sum(S * (P - moved)), abs=1e-12)
@@ -298,9 +303,10 @@ def test_cost_of_the_moved_target(design):
     [
         (moving(8), 2, {"attenuation": 0.6, "tempering": 0.4}),
         (balanced(0), 2, {"damping": 0.5}),
-        (moving(8), 2, STRENGTHS | {"groups": groups_of(5), "weights": line(5)}),
+        (moving(8), 2, {"borrowing": 0.6, "other": other(5)}),
+        (moving(8), 2, STRENGTHS | {"groups": groups_of(5), "weights": line(5), "other": other(5)}),
     ],
-    ids=["two", "damping", "all"],
+    ids=["two", "damping", "borrowing", "all"],
 )
 def test_coefficient_against_monte_carlo(S, d, how):
     samples = sample_covariances(S, 20_000, 20_000, np.random.default_rng(1))
@@ -403,9 +409,12 @@ def test_best_strength_of_the_unequal_design():
 
 def test_adjacency_and_line_are_the_same_neighbours_and_single_columns_are_groups():
     S, d = DESIGNS["moving"]
-    one, other = population_of(S, d), Population(S, d, neighbours=line(5), feature_groups=range(5))
+    one, two = (
+        population_of(S, d),
+        Population(S, d, neighbours=line(5), reference=other(5), feature_groups=range(5)),
+    )
     for strengths in ({"smoothing": 0.8}, {"attenuation": 0.5}, STRENGTHS):
-        found, expected = (each.excess_risk(30, **strengths) for each in (one, other))
+        found, expected = (each.excess_risk(30, **strengths) for each in (one, two))
         assert found == pytest.approx(expected, rel=1e-10)
 
 

@@ -59,10 +59,11 @@ def test_parts_are_those_of_the_population(found, population):
 
 
 @pytest.mark.filterwarnings("ignore:.* of the correlations are smaller")
-@pytest.mark.parametrize("name", ["attenuation", "damping", "smoothing"])
+@pytest.mark.parametrize("name", ["attenuation", "damping", "smoothing", "borrowing"])
 def test_the_best_strength_is_the_oracle_to_the_accuracy_of_the_grid(name):
-    population = Population(MOVING, 2, neighbours="line")
-    e = when(MOVING, 2, N, neighbours="line", corrections=[name], n_simulations=0)[name]
+    given = {"neighbours": "line", "reference": MOVING + np.eye(5)}
+    population = Population(MOVING, 2, **given)
+    e = when(MOVING, 2, N, **given, corrections=[name], n_simulations=0)[name]
     oracle = population.oracle(N, [name])
     least = population.excess_risk(N, **oracle)
     assert least <= (e.bias + e.sampling) * (1 + 1e-9)

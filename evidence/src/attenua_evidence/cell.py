@@ -11,6 +11,7 @@ from attenua_evidence.draws import Draw, draw, ranks_allowed
 from attenua_evidence.methods import METHODS, Order, Rows, fit_method, same_by_definition
 from attenua_evidence.outcome import Array, Outcome
 from attenua_evidence.rivals import fit_rival
+from attenua_evidence.strengths import CORRECTIONS
 from attenua_paper.studies.gain import excess_risk_removed
 from attenua_paper.studies.hindsight import HeldMoments
 
@@ -100,7 +101,7 @@ def _judged(outcome: Outcome, drawn: Draw) -> Line:
         "risk": risk_around(centre, components, drawn.X_test),
         "own_risk": risk_around(mean, components, drawn.X_test),
     }
-    line |= strengths
+    line |= {name: strength for name, strength in strengths.items() if name in CORRECTIONS}
     if drawn.labels is not None:
         train, test = ((X - centre) @ components.T for X in (drawn.X, drawn.X_test))
         line |= accuracies(train, drawn.labels, test, drawn.labels_test)

@@ -2,7 +2,10 @@
 
 import pandas as pd
 
-from attenua._correct.registry import CORRECTIONS
+from attenua._correct import registry
+
+# No data set of the collection has another one to borrow from.
+CORRECTIONS = {name: each for name, each in registry.CORRECTIONS.items() if each.parameter != "reference"}
 
 
 def with_all_strengths(lines: pd.DataFrame) -> pd.DataFrame:

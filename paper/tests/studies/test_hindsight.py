@@ -5,7 +5,7 @@ import pytest
 from tests.helpers import correlated_rows, each
 
 from attenua import AttenuatedPCA, CorrectedPCA
-from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER
+from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, parameter_is_missing
 from attenua_paper.studies.gain import best_affine_risk
 from attenua_paper.studies.hindsight import ALPHAS, CorrectedInHindsight, HeldMoments, risks_on_test
 
@@ -28,7 +28,8 @@ def greedy_by_hand(X, X_test, rank, neighbours):
         model = CorrectedPCA(rank, neighbours=neighbours, **(chosen | strengths)).fit(X)
         return -model.score(X_test)
 
-    for name in SEARCH_ORDER if neighbours else SEARCH_ORDER[1:]:
+    given = {"neighbours": neighbours}
+    for name in (name for name in SEARCH_ORDER if not parameter_is_missing(name, given)):
         risks = [risk()]
         for strength in CORRECTIONS[name].strengths[1:]:
             risks.append(risk(**{name: strength}))

@@ -83,17 +83,21 @@ class GraphSmoother(Smoother):
         e^{-t L} = e^{-z} \Bigl\{ I_0(z) + 2 \sum_{k \ge 1} I_k(z) T_k(I - 2 L / \rho) \Bigr\}.
 
     All coefficients are positive and sum to one, so nothing cancels. About :math:`4 h \rho^{1/2}`
-    products with L are needed.
+    products with L are needed. Weights may be negative: degrees are sums of their sizes, so that L has no
+    negative eigenvalues, and the two ends of such an edge are smoothed towards opposite numbers.
     """
 
     def __init__(self, adjacency: Any):
-        degrees = np.asarray(adjacency.sum(axis=1)).ravel()
-        ends = adjacency.tocoo()
-        # Anderson and Morley (1985): no eigenvalue is above the largest sum of the degrees of two neighbours.
+        ends, p = adjacency.tocoo(), adjacency.shape[0]
+        degrees = np.bincount(ends.row, np.abs(ends.data), minlength=p)
+        # Anderson and Morley (1985): no eigenvalue is above the largest sum of the degrees of two neighbours,
+        # whatever the signs of the weights.
         self._bound = float(np.max(degrees[ends.row] + degrees[ends.col], initial=0.0))
         if self._bound:
-            scaled = (sp.diags_array(degrees) - adjacency) * (4 / self._bound)
-            self._twice = sp.csr_array(2 * sp.eye_array(len(degrees)) - scaled)  # 2 (I - 2 L / rho)
+            every, factor = np.arange(p), 4 / self._bound
+            weights = np.concatenate([factor * ends.data, 2 - factor * degrees])
+            places = np.concatenate([ends.row, every]), np.concatenate([ends.col, every])
+            self._twice = sp.csr_array((weights, places), shape=(p, p))  # 2 (I - 2 L / rho)
 
     def _smoothed(self, V: Array, time: float) -> Array:
         if not self._bound:

@@ -46,11 +46,19 @@ class Correction:
     prepare : callable
         ``prepare(value, n_features)`` checks the value of `parameter`, if it is not None, and returns what
         is `prepared` above.
+    check_names : callable
+        ``check_names(prepared, names)`` raises if `prepared` has names of columns that are not those of the
+        fitted data.
+    stored : callable
+        ``stored(value, n_features)`` returns what a model file holds for the value of `parameter`.
     limit : callable
         ``limit(strength, data, names)`` returns why a strength cannot be used on some rows, or None.
     of_variances : bool
         Whether it moves the target only where variances differ for a reason; then the search requires less
         gain where sampling noise explains why they differ.
+    about : callable
+        ``about(strength, value)`` returns a sentence about a fit at a strength with a value of `parameter`,
+        or "".
     weakens, how, price : str
         In words: what it weakens, how, and what that costs where it is wrong.
     colour : str
@@ -67,8 +75,11 @@ class Correction:
     parameter: str = ""
     needs: str = ""
     prepare: Callable[[Any, int], Any] = lambda value, n_features: None
+    check_names: Callable[[Any, Any], None] = lambda prepared, names: None
+    stored: Callable[[Any, int], Any] = lambda value, n_features: value
     limit: Callable[[float, FitData, Any], Limit | None] = lambda strength, data, names: None
     of_variances: bool = False
+    about: Callable[[float, Any], str] = lambda strength, value: ""
     weakens: str = ""
     how: str = ""
     price: str = ""

@@ -6,21 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh_tridiagonal
 
-from attenua._correct.correction import Correction, Limit
+from attenua._correct.correction import Correction
+from attenua._correct.correlations import column_limit, lower_bound
 from attenua._correct.tempering import powers, relative_changes
 from attenua._data.moments import Moments, with_diagonal, within_groups
-from attenua._data.namespace import array_namespace, asarray_like, spans
-from attenua._data.opening import FitData
+from attenua._data.namespace import array_namespace, spans
 
-# Damping needs every entry of the covariance; for more columns than this it is not offered.
-LARGEST_DAMPED = 4_000
 # On the host a matrix is damped in tiles that stay in cache.
 _TILE = 256
-# A bound of the eigenvalues takes this many products. They may miss the smallest eigenvalue, so the bound is
-# lowered by parts of the smallest and of the largest value that they found.
-_STEPS, _OF_SMALLEST, _OF_LARGEST = 24, 0.1, 3e-4
 
 
 def damped(moments: Moments, strength: float, prepared: None = None) -> Moments:
@@ -97,7 +91,7 @@ class DampedMoments(Moments):
         """A lower bound of the eigenvalues, at most 0; it holds with high probability."""
         if self._strength % 2 == 0:
             return 0.0  # correlations multiplied by themselves
-        return min(_lower_bound(self.covariance), 0.0)
+        return min(lower_bound(self), 0.0)
 
     def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
         """Return a function that multiplies by the within-group blocks of the covariance."""
@@ -132,42 +126,6 @@ def _power(sizes: Any, exponent: float) -> Any:
     return sizes if exponent == 1 else sizes**exponent
 
 
-def _lower_bound(matrix: Any) -> float:
-    """Return a lower bound of the eigenvalues of a symmetric matrix, by Lanczos from a random start.
-
-    The smallest Ritz value is never below the smallest eigenvalue, so the norm of its residual and a
-    margin are subtracted.
-    """
-    xp, p = array_namespace(matrix), matrix.shape[0]
-    steps = min(_STEPS, p)
-    start = np.random.default_rng(0).standard_normal(p)
-    Q = asarray_like(matrix, np.zeros((steps, p)))
-    following = asarray_like(matrix, start / np.linalg.norm(start))
-    diagonal, beyond = [], []
-    for k in range(steps):
-        Q[k, :] = following
-        product = matrix @ following
-        diagonal.append(float(following @ product))
-        for _ in range(2):  # twice is enough to be orthogonal to rounding
-            product = product - Q[: k + 1, :].T @ (Q[: k + 1, :] @ product)
-        beyond.append(float(xp.linalg.vector_norm(product)))
-        if beyond[-1] <= 1e-12 * max(map(abs, diagonal)):
-            break
-        following = product / beyond[-1]
-    values, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beyond[:-1]))
-    residual = beyond[-1] * abs(vectors[-1, 0])
-    return float(values[0] - residual - _OF_SMALLEST * abs(values[0]) - _OF_LARGEST * abs(values[-1]))
-
-
-def _limit(strength: float, data: FitData, names: Any) -> Limit | None:
-    if data.moments.n_features <= LARGEST_DAMPED:
-        return None
-    return Limit(
-        f"it needs every correlation, which is formed for up to {LARGEST_DAMPED:,} columns; X has "
-        f"{data.moments.n_features:,}"
-    )
-
-
 DAMPING = Correction(
     name="damping",
     kind="moments",
@@ -176,7 +134,7 @@ DAMPING = Correction(
     apply=damped,
     matrix=damped_matrix,
     differential=differential,
-    limit=_limit,
+    limit=column_limit,
     weakens="small correlations",
     how="At strength b a correlation r becomes r times |r| to the power b: small ones lose the largest part.",
     price="It trusts that most small correlations are noise. It costs where many small effects add up.",

@@ -12,18 +12,22 @@ from typing import Any
 import numpy as np
 
 from attenua._correct.attenuation import ATTENUATION
+from attenua._correct.borrowing import BORROWING
 from attenua._correct.correction import Correction
 from attenua._correct.damping import DAMPING
+from attenua._correct.pooling import POOLING
 from attenua._correct.row_tempering import ROW_TEMPERING
 from attenua._correct.smoothing import SMOOTHING
 from attenua._correct.tempering import TEMPERING
 
-# In the order they are applied. The number is the place in the search: neighbours tell most where they are
-# given, so smoothing comes first.
+# In the order they are applied. The number is the place in the search: other rows and neighbours tell most
+# where they are given, so borrowing and smoothing come first.
 _TABLE = (
     (2, ROW_TEMPERING),
+    (0, BORROWING),
     (3, TEMPERING),
     (5, DAMPING),
+    (6, POOLING),
     (4, ATTENUATION),
     (1, SMOOTHING),
 )
@@ -97,12 +101,18 @@ class Strengths(Mapping[str, float]):
 
 
 def prepared(parameters: Mapping[str, Any], n_features: int) -> dict[str, Any]:
-    """Return what the corrections make of the parameters of an estimator, by the name of the correction."""
-    return {
+    """Return what the corrections make of the parameters of an estimator, by the name of the correction.
+
+    Where the estimator has noted ``feature_names_in_``, names of columns in its parameters must be the same.
+    """
+    ready = {
         name: correction.prepare(parameters[correction.parameter], n_features)
         for name, correction in CORRECTIONS.items()
         if parameters.get(correction.parameter) is not None
     }
+    for name, value in ready.items():
+        CORRECTIONS[name].check_names(value, parameters.get("feature_names_in_"))
+    return ready
 
 
 def parameter_is_missing(name: str, parameters: Mapping[str, Any]) -> bool:

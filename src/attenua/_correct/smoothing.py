@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 _BLOCK_BYTES = 32 * 2**20
 # Vectors of random signs that a trace is estimated from.
 _SIGNS = 8
+# Of so few columns, K S K costs no more than the estimate of its trace.
+_FEW_COLUMNS = 128
 # Inner products of more smoothed rows than this cost more than they save.
 _FEW_ROWS = 600
 
@@ -97,7 +99,8 @@ class SmoothedMoments(Moments):
 
         The trace of K S K is the mean of :math:`z^\top K S K z` over random signs z (Hutchinson, 1990).
         """
-        if "covariance" in vars(self):
+        is_small = self.forms_covariance and self.n_features <= _FEW_COLUMNS
+        if is_small or "covariance" in vars(self):
             return self.variances
         signs = asarray_like(
             self.mean, np.random.default_rng(0).choice([-1.0, 1.0], (self.n_features, _SIGNS))

@@ -24,6 +24,7 @@ from attenua._data.checks import (
     naming_text_columns,
     refusal_of_text,
 )
+from attenua._data.known_rows import KnownRows, known_to
 from attenua._data.namespace import is_dask, refuse_other_kinds
 from attenua._data.reweighting import Gathered, factored
 from attenua._data.streams import RowStream
@@ -60,13 +61,14 @@ class DaskRows:
         self._parts = list(zip(partitions, labels, weights, strict=True))
         self._n_folds = n_folds
         self._names = getattr(estimator, "feature_names_in_", None)
+        self._known = known_to(estimator)
 
     def streams(self, factors: Sequence[Callable[[Any], Any] | None] = (None,)) -> list[RowStream]:
         """Read the rows once, and return their sums for each of some factors of the weights."""
         import dask
 
-        read, combine = dask.delayed(_partition), dask.delayed(_combine)
-        parts = [read(*part, self._n_folds, self._names, factors) for part in self._parts]
+        read, combine, known = dask.delayed(_partition), dask.delayed(_combine), dask.delayed(self._known)
+        parts = [read(*part, self._n_folds, self._names, factors, known) for part in self._parts]
         while len(parts) > 1:
             parts = [combine(parts[i : i + _SPLIT_EVERY]) for i in range(0, len(parts), _SPLIT_EVERY)]
         (streams,) = dask.compute(parts[0])
@@ -95,9 +97,12 @@ def _partition(
     n_folds: int,
     names: Any,
     factors: Sequence[Callable[[Any], Any] | None],
+    known: KnownRows | None,
 ) -> list[RowStream]:
     """Return the sums of one partition; runs on a worker."""
     rows = _checked(rows)
+    if known is not None:
+        known.refuse(rows, " of its partition")
     streams = []
     for factor in factors:
         stream = RowStream(n_folds, names)

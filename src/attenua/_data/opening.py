@@ -30,6 +30,7 @@ from attenua._data.folds import (
     make_splits,
     resolve_cv,
 )
+from attenua._data.known_rows import known_to
 from attenua._data.namespace import (
     array_namespace,
     asarray_like,
@@ -103,6 +104,9 @@ def open_rows(estimator: Any, X: Any, sample_weight: ArrayLike | None = None) ->
         X = as_numbers(validate_data(estimator, X, **matrix_requirements()))
     if names is not None:
         check_names(estimator, names, reset=True)
+    known = known_to(estimator)
+    if known is not None:
+        known.refuse(X)
     if xp is None:
         weights = checked_weights(sample_weight, X.shape[0])
         return HostRows(X, weights, _feature_names(estimator))
@@ -245,6 +249,9 @@ def with_batch(
     rows = _checked_batch(estimator, batch, stream is None, min_samples)
     if rows.shape[0] == 0:
         return stream
+    known = known_to(estimator)
+    if known is not None:
+        known.refuse(rows, " of its batch")
     weights = checked_batch_weights(to_host(sample_weight), rows.shape[0])
     stream = RowStream(n_folds, _feature_names(estimator)) if stream is None else copy(stream)
     stream.add(rows, groups=to_host(groups), sample_weight=weights)

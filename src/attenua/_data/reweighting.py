@@ -19,7 +19,7 @@ from attenua._data.moments import Moments
 from attenua._data.namespace import asarray_like, to_host
 from attenua._data.row_moments import RowMoments
 from attenua._data.rows import HostRows
-from attenua._data.splits import SplitMoments, SplitPair, Splits
+from attenua._data.splits import SplitMoments, SplitPair, SplitRows, Splits
 from attenua._data.streams import RowStream
 from attenua._data.sums import squared_lengths
 
@@ -157,6 +157,11 @@ class Reweighting(ABC):
         out moves it by one part in as many as there are rows, and they are many.
         """
 
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether the rows are in memory, or few enough to be gathered there."""
+        return self.has_few_rows
+
     @abstractmethod
     def in_memory(self) -> "RowsInMemory":
         """Return the rows in memory with their splits, where they are few."""
@@ -189,9 +194,20 @@ class RowsInMemory(Reweighting):
         self.rows, self.splits = rows, splits
         self.groups = None if groups is None else _numbered(groups)
 
+    @property
+    def is_at_hand(self) -> bool:
+        """Rows in memory are."""
+        return True
+
     def in_memory(self) -> "RowsInMemory":
         """Return the same."""
         return self
+
+    def some(self, rows: NDArray[np.intp], splits: Sequence[SplitRows]) -> "RowsInMemory":
+        """Return some of the rows, with splits of their own."""
+        chosen = self.rows.some(rows)
+        groups = None if self.groups is None else self.groups[rows]
+        return RowsInMemory(chosen, SplitMoments(chosen, splits), groups)
 
     def with_row_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
         """Return, for each weighing, the splits with weights on the rows."""

@@ -139,6 +139,10 @@ class HostRows:
             return self._weights if factors is None else factors
         return self._weights * factors
 
+    def some(self, rows: NDArray[np.intp]) -> "HostRows":
+        """Return some of the rows, in a frame of their own."""
+        return HostRows(self._X[rows], None if self._weights is None else self._weights[rows])
+
     def squared_lengths(self, moments: Moments) -> Array:
         """Return the squared distance of every row from a mean, in the unit of the moments."""
         return squared_lengths(self._X, moments.mean, moments.unit)
@@ -247,6 +251,12 @@ class DeviceRows:
         some = xp.astype(xp.take(self._X, place, axis=0), xp.float64) / self._unit - self._origin
         weights = xp.ones_like(some[:, 0]) if self._weights is None else xp.take(self._weights, place)
         return RowMoments(some, weights, self._origin, self._unit)
+
+    def some(self, rows: NDArray[np.intp]) -> "DeviceRows":
+        """Return some of the rows, in a frame of their own."""
+        place = asarray_like(self._X, rows)
+        weights = None if self._weights is None else self.xp.take(self._weights, place)
+        return DeviceRows(self.xp, self.xp.take(self._X, place, axis=0), weights)
 
     def squared_lengths(self, moments: Moments) -> np.ndarray:
         """Return the squared distance of every row from a mean, in the unit of the moments, on the host."""

@@ -31,6 +31,7 @@ class Kind(Enum):
     GRID = "array of doubles, of the library and device of the data"
     NUMBER = "float"
     NUMBERS = "list of floats"
+    MEASURED = "float, NaN where it was not measured"
     COUNT = "int"
     TEXT = "str"
     STRENGTHS = "dict of the strength of each correction"
@@ -96,6 +97,7 @@ def _as_kind(kind: Kind, value: Any, like: Any, dtype: type) -> Any:
     convert: dict[Kind, Callable[[Any], Any]] = {
         Kind.SCALAR: dtype,
         Kind.NUMBER: float,
+        Kind.MEASURED: float,
         Kind.NUMBERS: lambda values: [float(value) for value in values],
         Kind.COUNT: int,
         Kind.TEXT: str,

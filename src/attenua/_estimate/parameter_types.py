@@ -27,6 +27,14 @@ class IsSparse(Protocol):
         ...
 
 
+class HasFit(Protocol):
+    """A model of scikit-learn or attenua, such as ``PCA``."""
+
+    def fit(self, X: Any) -> Any:
+        """Fit it."""
+        ...
+
+
 class Splitter(Protocol):
     """A splitter of scikit-learn, such as ``KFold(5)``."""
 
@@ -36,11 +44,14 @@ class Splitter(Protocol):
 
 
 Numbers: TypeAlias = Sequence[float] | NDArray[Any] | HasArray
-CorrectionName: TypeAlias = Literal["attenuation", "tempering", "row_tempering", "damping", "smoothing"]
+CorrectionName: TypeAlias = Literal[
+    "attenuation", "tempering", "row_tempering", "damping", "smoothing", "pooling", "borrowing"
+]
 
 Alphas: TypeAlias = Literal["direct", "mask"] | Numbers
 Corrections: TypeAlias = Literal["auto"] | Sequence[CorrectionName] | Mapping[CorrectionName, Numbers]
 Neighbours: TypeAlias = Literal["line"] | Sequence[int] | NDArray[Any] | IsSparse | None
+Reference: TypeAlias = Sequence[Sequence[float]] | NDArray[Any] | HasArray | IsSparse | HasFit | None
 FeatureGroups: TypeAlias = ArrayLike | Sequence[Sequence[int]] | None
 Folds: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]] | None
 RandomState: TypeAlias = int | np.random.RandomState | None

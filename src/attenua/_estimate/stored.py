@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ Arrays = Mapping[str, NDArray[Any]]
 ARRAY_KINDS = (Kind.DATA, Kind.SCALAR, Kind.GRID)
 JSON_TYPES = {
     Kind.NUMBER: float,
+    Kind.NUMBERS: list,
+    Kind.MEASURED: (float, NoneType),
     Kind.COUNT: int,
     Kind.TEXT: str,
     Kind.STRENGTHS: dict,
@@ -92,14 +95,18 @@ def check_numbers(table: Mapping[str, Kind], fitted: Mapping[str, Any], arrays: 
     wanted = keys_of(table, *JSON_TYPES)
     require(sorted(fitted) == sorted(wanted), f"the fitted numbers must be {', '.join(wanted)}")
     for key in wanted:
-        expected = JSON_TYPES[table[key]]
-        require(type(fitted[key]) is expected, f"{key} must be of type {expected.__name__}")
+        types = JSON_TYPES[table[key]]
+        types = types if isinstance(types, tuple) else (types,)
+        names = " or ".join("null" if one is NoneType else one.__name__ for one in types)
+        require(type(fitted[key]) in types, f"{key} must be of type {names}")
     require(1 <= fitted["n_samples_"] <= _MOST_ROWS, "n_samples_ must be an integer of at least 1")
     require(0 <= fitted["shortfall_"] <= 1, "shortfall_ must be a part, from 0 to 1")
     if "alphas_" in arrays:
         require(fitted["alpha_"] in arrays["alphas_"], "alpha_ must be one of alphas_")
     for key in ("gain_", "left_out_gain_"):
-        require(-math.inf < fitted.get(key, 0.0) <= 1, f"{key} must be a number of at most 1")
+        require(-math.inf < (fitted.get(key) or 0.0) <= 1, f"{key} must be a number of at most 1")
+    error = fitted.get("left_out_gain_error_") or 0.0
+    require(0 <= error < math.inf, "left_out_gain_error_ must be a number of at least 0")
     require(0 < fitted.get("held_out_ratio_", 1.0) < math.inf, "held_out_ratio_ must be above 0")
     if "candidates_" in fitted:
         _check_search(fitted, arrays)
@@ -120,9 +127,15 @@ def _check_search(fitted: Mapping[str, Any], arrays: Arrays) -> None:
         return _are_strengths(choice) and all_by_name(choice) in all_strengths
 
     require(is_candidate(fitted["corrections_"]), "corrections_ must be one of candidates_, by names")
-    n_splits = len(arrays["cv_risk_folds_"])
-    fits = len(choices) == (n_splits if n_splits > 2 else 1) and all(map(is_candidate, choices))
-    require(fits, "choices_ must be one of candidates_ for every split, by names")
+    weights = fitted["choice_weights_"]
+    require(
+        bool(choices) and all(map(is_candidate, choices)), "choices_ must be some of candidates_, by names"
+    )
+    are_weights = len(weights) == len(choices) and all(_is_float(w) and 0 < w <= 1 for w in weights)
+    require(
+        are_weights and math.isclose(sum(weights), 1, rel_tol=1e-9),
+        "choice_weights_ must hold a weight for each of choices_, and sum to 1",
+    )
     for number, step in enumerate(fitted["steps_"]):
         require(_is_step(step), f"steps_[{number}] is not a step of a search")
 
@@ -146,9 +159,9 @@ def _is_step(step: Any) -> bool:
     correction, strengths, risks = step["correction"], step["strengths"], step["risks"]
     named = isinstance(correction, str) and correction in CORRECTIONS and isinstance(step["why"], str)
     listed = isinstance(strengths, list) and isinstance(risks, list) and len(strengths) == len(risks)
-    if not (named and listed and isinstance(step["taken"], bool)):
+    if not (named and listed):
         return False
-    error, numbers = step["standard_error"], (step["best"], step["gain"], step["needed"])
+    error, numbers = step["standard_error"], (step["best"], step["gain"], step["weight"])
     if not all(map(_is_float, (*numbers, *strengths))):
         return False
     increases = all(a < b for a, b in zip([-1.0, *strengths], strengths, strict=False))
@@ -159,7 +172,7 @@ def _is_step(step: Any) -> bool:
         and all(_is_float(risk) and risk >= 0 for risk in risks)
         and step["best"] in (strengths or [0.0])
         and step["gain"] <= 1
-        and step["needed"] >= 0
+        and 0 <= step["weight"] <= 1 + 1e-9
         and (error is None or (_is_float(error) and error >= 0))
     )
 

@@ -96,16 +96,17 @@ def clear_over_splits(n_splits: int) -> float:
 def verdict(
     choices: Sequence[Mapping[str, float]],
     weights: Sequence[float],
-    gain: float,
-    error: float,
+    expected: tuple[float, float],
     *,
     gives_pca: bool = False,
+    nested: bool = True,
     times: float = CLEAR,
 ) -> str:
-    """Return what came out of a search, in two sentences: what to expect of new rows, and what is fitted.
+    """Return what came out of a search, in two sentences: what to expect of new rows, and what the fit is.
 
-    The subspaces of `choices` are averaged by `weights`; new rows are expected to gain `gain`, with a
-    standard error (NaN where there is none). More than `times` standard errors are claimed as a gain.
+    The subspaces of `choices` are averaged by `weights`. `expected` are the gain to expect of new rows and
+    its standard error, NaN where there is none; `nested` says whether they were measured. More than `times`
+    standard errors are claimed as a gain.
     """
     if not any(strength for choice in choices for strength in choice.values()):
         return "The fit is ordinary PCA: no correction reconstructs held-out rows clearly better."
@@ -114,14 +115,21 @@ def verdict(
             "The fit is ordinary PCA: some strengths reconstruct held-out rows better, but on all rows they "
             "give PCA's subspace (as attenuation does where all columns have the same variance)."
         )
-    noise = f"standard error {percent_of(error)}"
+    fit = f"The fit is not PCA's subspace: {_averaged(choices, weights)}."
+    return f"{expected_in_words(*expected, times)} {fit}" if nested else f"{fit} {_NOT_MEASURED}"
+
+
+_NOT_MEASURED = "What new rows gain was not measured; nested=True measures it."
+
+
+def expected_in_words(gain: float, error: float, times: float = CLEAR) -> str:
+    """Return what to expect of new rows, in a sentence."""
     if not isfinite(error):
-        expected = "Too few parts were held out to say what to expect of new rows."
-    elif is_clear(gain, error, times):
-        expected = f"Expect {percent_of(gain)} less risk than PCA's on new rows ({noise})."
-    else:
-        expected = f"Expect no gain over PCA on new rows ({percent_of(gain)}, {noise})."
-    return f"{expected} The fit is not PCA's subspace: {_averaged(choices, weights)}."
+        return "The rows are too few to say what to expect of new ones."
+    noise = f"standard error {percent_of(error)}"
+    if is_clear(gain, error, times):
+        return f"Expect {percent_of(gain)} less risk than PCA's on new rows ({noise})."
+    return f"Expect no gain over PCA on new rows ({percent_of(gain)}, {noise})."
 
 
 def _averaged(choices: Sequence[Mapping[str, float]], weights: Sequence[float]) -> str:

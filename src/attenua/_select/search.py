@@ -83,7 +83,13 @@ class StepSearch:
         self._present = [PCA] * len(judges)
 
     def take_steps(
-        self, data: FitData, grids: Mapping[str, Sequence[float]], parameters: Mapping[str, Any], names: Any
+        self,
+        data: FitData,
+        grids: Mapping[str, Sequence[float]],
+        parameters: Mapping[str, Any],
+        names: Any = None,
+        *,
+        warn: bool = True,
     ) -> None:
         """Take one step for each correction of `grids`, or note why it is left out.
 
@@ -95,7 +101,7 @@ class StepSearch:
             if parameter_is_missing(name, parameters):
                 self._leave_out(name, f"{correction.parameter} is not given")
                 continue
-            strengths = self._usable(name, grids[name], data, names)
+            strengths = self._usable(name, grids[name], data, names, warn)
             if correction.kind == "rows" and len(strengths) > 1:
                 assert correction.apply is not None
                 reweighted = correction.apply(data.reweighter, strengths[1:])
@@ -103,7 +109,9 @@ class StepSearch:
             elif len(strengths) > 1 or len(grids[name]) == 1:
                 self.step(name, strengths)
 
-    def _usable(self, name: str, strengths: Sequence[float], data: FitData, names: Any) -> Sequence[float]:
+    def _usable(
+        self, name: str, strengths: Sequence[float], data: FitData, names: Any, warn: bool
+    ) -> Sequence[float]:
         """Return the strengths below the first that cannot be used on these rows, and note why."""
         for place, strength in enumerate(strengths[1:], start=1):
             limit = CORRECTIONS[name].limit(strength, data, names)
@@ -111,7 +119,7 @@ class StepSearch:
                 continue
             if place == 1:
                 self._leave_out(name, limit.why)
-            if limit.warn:
+            if limit.warn and warn:
                 reach = "left out" if place == 1 else f"tried up to {strengths[place - 1]:g} only"
                 warnings.warn(f"{name} is {reach}: {limit.why}.", stacklevel=caller_level())
             return strengths[:place]

@@ -1,4 +1,4 @@
-r"""Votes: which candidates of a search are averaged, with what weights, and what new rows gain by that.
+r"""Votes: which candidates of a search are averaged, and with what weights.
 
 A vote is a bootstrap sample of the held-out rows, or of whole groups where rows have groups. It chooses the
 candidate that loses least on the rows it drew. The rows it did not draw must confirm the choice: with the
@@ -16,8 +16,6 @@ every vote leaves out one split, which must confirm its choice.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,17 +29,6 @@ Indices = NDArray[np.intp]
 N_VOTES = 100
 # A choice must gain more than this many standard errors on the rows that its vote did not draw.
 _CONFIRMED = 0.75
-# Rows are divided into this many blocks, to judge votes that were made without them.
-_BLOCKS = 5
-# Part of the optimism of a choice that rows left out share with those that made it, by their training sets.
-_SHARED = 0.5
-
-
-class Expected(NamedTuple):
-    """Part of PCA's risk that is removed on new rows, with its standard error."""
-
-    gain: float
-    standard_error: float
 
 
 @dataclass(frozen=True)
@@ -52,14 +39,14 @@ class Voters:
     ----------
     numbers : sequence of ndarray
         For every split, the voter of each line of its losses.
-    blocks : ndarray of shape (n_voters,)
-        Block of each voter. Those of one block are held out together, as far as the splits allow.
+    n_voters : int
+        How many there are.
     are_splits : bool
         Whether the voters are whole splits.
     """
 
     numbers: Sequence[Indices]
-    blocks: Indices
+    n_voters: int
     are_splits: bool
 
     @property
@@ -75,25 +62,20 @@ class Voters:
         labels = [rows if groups is None else groups[rows] for rows in held_out]
         every, numbers = np.unique(np.concatenate(labels), return_inverse=True)
         by_split = np.split(numbers, np.cumsum([len(some) for some in labels])[:-1])
-        if len(labels) == 1:
-            return cls(by_split, np.arange(len(every)) % _BLOCKS, False)
-        first = np.full(len(every), len(labels))
-        for split, some in reversed(list(enumerate(by_split))):
-            first[some] = split
-        return cls(by_split, first % _BLOCKS, False)
+        return cls(by_split, len(every), False)
 
     @classmethod
     def of_splits(cls, n_splits: int) -> "Voters":
         """Return splits that vote as a whole."""
-        return cls([np.array([split]) for split in range(n_splits)], np.arange(n_splits), True)
+        return cls([np.array([split]) for split in range(n_splits)], n_splits, True)
 
     def added(self, losses: Sequence[Array]) -> Array:
         """Return the sum of what each voter loses, from the losses of the lines of every split."""
-        return np.bincount(np.concatenate(self.numbers), np.concatenate(losses), len(self.blocks))
+        return np.bincount(np.concatenate(self.numbers), np.concatenate(losses), self.n_voters)
 
-    def ballots(self, n_voters: int | None = None) -> Array:
-        """Return how often each vote (line) draws each of the voters (columns), or of some of them."""
-        n = len(self.blocks) if n_voters is None else n_voters
+    def ballots(self) -> Array:
+        """Return how often each vote (line) draws each voter (column)."""
+        n = self.n_voters
         if self.are_splits:
             return 1.0 - np.eye(n) if n > 1 else np.ones((1, 1))
         # The numbers of this generator are the same in every version of numpy.
@@ -106,11 +88,11 @@ class Voters:
         Parameters
         ----------
         losses : ndarray of shape (n_voters, n_candidates)
-            What each voter, or each of some of them, loses by each candidate; the first is PCA.
+            What each voter loses by each candidate; the first is PCA.
         pca_share : float
             Share of the votes that PCA has in any case.
         """
-        ballots = self.ballots(len(losses))
+        ballots = self.ballots()
         risks = ballots @ losses
         negligible = ROUNDING * ballots.sum(axis=1) * losses[:, 0].mean()
         choices = np.argmax(risks <= (risks.min(axis=1) + negligible)[:, None], axis=1)
@@ -118,32 +100,6 @@ class Voters:
         weights = np.bincount(choices, minlength=losses.shape[1]) * ((1 - pca_share) / len(ballots))
         weights[0] += pca_share
         return weights
-
-    def expected_gain(self, losses: Array, pca_share: float, held_out_ratio: float) -> Expected:
-        r"""Return the part of PCA's risk that new rows are spared.
-
-        Each block of voters is judged by the weights that the others elect, with the candidates' gains
-        averaged as the weights say. That is not yet what new rows gain, for two reasons. Rows of the block
-        are in the training sets by which the others choose; so part of what the choice gains on those that
-        made it beyond what it gains on the block is taken off. And training sets are smaller than all rows,
-        while gains fall in proportion to the number of rows.
-        """
-        differences, of_pca = losses[:, :1] - losses, losses[:, 0].sum()
-        names = np.unique(self.blocks)
-        if len(names) == 1 or of_pca <= 0:
-            return Expected(0.0, float("nan"))
-        left_out, own = np.empty(len(losses)), 0.0
-        for block in names:
-            is_out = self.blocks == block
-            gains = differences @ self.elect(losses[~is_out], pca_share)
-            left_out[is_out] = gains[is_out]
-            own += gains[~is_out].sum() / losses[~is_out, 0].sum() * losses[is_out, 0].sum() / of_pca
-        gain = left_out.sum() / of_pca
-        gain -= _SHARED * (own - gain)
-        size = 1 / (1 + held_out_ratio)
-        # As that of Nadeau and Bengio (2003) from rows: folds whose training sets overlap vary together.
-        error = left_out.std(ddof=1) * sqrt(len(losses) * (2 + held_out_ratio)) / of_pca
-        return Expected(float(size * gain), float(size * error))
 
 
 def _are_confirmed(is_left: NDArray[np.bool_], gains: Array, choices: Indices) -> NDArray[np.bool_]:

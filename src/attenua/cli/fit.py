@@ -39,6 +39,8 @@ def fit(
 
     - `attenua fit faces.npy -k 10 --neighbours 64x64`
 
+    - `attenua fit patients.csv -k 5 --reference earlier_patients.csv`
+
     - `attenua fit data.csv --method attenuated --alphas mask`
 
     - `attenua fit samples.csv.gz -k 5 --id-column sample --drop batch,age --missing mean`

@@ -55,7 +55,7 @@ def _search_record(model: CorrectedPCACV) -> dict[str, Any]:
         "voters": model.voters_,
         "steps": steps,
         "gain": model.gain_,
-        "left_out_gain": model.left_out_gain_,
+        "left_out_gain": _number(model.left_out_gain_),
         "left_out_gain_error": _number(model.left_out_gain_error_),
         "verdict": model.verdict_,
         "folds": model.folds_,

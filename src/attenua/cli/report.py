@@ -17,6 +17,7 @@ from attenua.cli.request import (
     fit_rows,
     in_options,
     load_rows,
+    reading_of_reference,
     refuse_options_of_a_fit,
     refuse_options_of_other_methods,
 )
@@ -48,6 +49,8 @@ def report(
     - `attenua report data.csv -k 5`
 
     - `attenua report faces.npy -k 10 --neighbours 64x64 --out faces.html`
+
+    - `attenua report patients.csv -k 5 --reference earlier_patients.csv`
 
     - `attenua report data.csv -k 5 --method attenuated`
 
@@ -94,7 +97,7 @@ def page_of(
                 colour_name=request.reading.colour_by,
                 row_names=table.ids,
                 source=table.source if request.file in (None, "-") else Path(request.file).name,
-                code=_code(request, image_shape, model),
+                code=_code(request, table, image_shape, model),
             )
     except ImportError as error:
         fail(str(error))
@@ -103,7 +106,7 @@ def page_of(
     return page.html.encode()
 
 
-def _code(request: Request, image_shape: Any, model: Path | None) -> str:
+def _code(request: Request, table: Table, image_shape: Any, model: Path | None) -> str:
     """Return the command that makes the page again and, where the rows are in a file, the same in Python."""
     command = ["attenua", "report", *([request.file] if request.file else [])]
     command += request.reading.as_options()
@@ -118,6 +121,11 @@ def _code(request: Request, image_shape: Any, model: Path | None) -> str:
     parameters = "".join(f", {key}={value!r}" for key, value in request.parameters.items())
     groups = "" if request.method is Method.PCA else ", groups=table.groups"
     colour = request.reading.colour_by
+    reads_reference = borrows = ""
+    if request.reference is not None:
+        reading = reading_of_reference(request, table).as_code()
+        reads_reference = f"reference = read_table({request.reference!r}{reading}, names=table.names).X\n"
+        borrows = ", reference=reference"
     coloured = f", colour_by=table.colours, colour_name={colour!r}" if colour else ""
     return (
         f"{shell}\n"
@@ -126,7 +134,7 @@ def _code(request: Request, image_shape: Any, model: Path | None) -> str:
         "from attenua.cli.readers import read_table\n"
         "from attenua.report import report\n\n"
         f"table = read_table({request.file!r}{request.reading.as_code()})\n"
-        f"model = {name}({request.k}{parameters})\n"
+        f"{reads_reference}model = {name}({request.k}{parameters}{borrows})\n"
         f"model.fit(table.X{groups})\n"
         'report(model, table.X, "report.html", feature_names=table.names, groups=table.groups, '
         f"row_names=table.ids{coloured}{shape})\n"

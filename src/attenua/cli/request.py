@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -28,12 +28,15 @@ from attenua.cli.readers.source import shortened
 from attenua.cli.writing import column_names
 
 _NEED_NEIGHBOURS = [each.label for each in CORRECTIONS.values() if each.parameter == "neighbours"]
+_NEED_REFERENCE = [each.label for each in CORRECTIONS.values() if each.parameter == "reference"]
 _SEARCHES = (Method.CORRECTED, Method.ATTENUATED)
 # Options that belong to some methods only.
 METHODS_OF_OPTIONS = {
     "corrections": (Method.CORRECTED,),
     "neighbours": (Method.CORRECTED,),
+    "reference": (Method.CORRECTED,),
     "pca_share": (Method.CORRECTED,),
+    "nested": (Method.CORRECTED,),
     "alphas": (Method.ATTENUATED,),
     "cv": _SEARCHES,
     "repeats": _SEARCHES,
@@ -45,7 +48,9 @@ _OPTIONS = {
     "n_repeats": "--repeats",
     "cv": "--cv",
     "neighbours": "--neighbours",
+    "reference": "--reference",
     "pca_share": "--pca-share",
+    "nested": "--nested",
     "image_shape": "--image-shape",
 }
 
@@ -100,6 +105,18 @@ class Request:
             "times), or the shape of a grid such as 28x28 (pixels).",
         ),
     ] = None
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"Other rows with the same columns, for {' and '.join(_NEED_REFERENCE)}, in a file that is "
+            "read like the first one.",
+        ),
+    ] = None
+    nested: Annotated[
+        bool,
+        typer.Option(help="Measure what to expect of new rows: five times the cost."),
+    ] = True
     pca_share: Annotated[
         float,
         typer.Option(min=0, max=1, help="Share of the votes that ordinary PCA has in any case: caution."),
@@ -132,12 +149,13 @@ class Request:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters of the estimator, except the number of components."""
+        """Parameters of the estimator, except the number of components and the reference."""
         common = {"cv": self.cv, "n_repeats": self.repeats, "random_state": self.seed}
         search = {
             "corrections": self.corrections,
             "neighbours": self.neighbours,
             "pca_share": self.pca_share,
+            "nested": self.nested,
         }
         return {
             Method.CORRECTED: search | common,
@@ -200,9 +218,30 @@ def load_rows(request: Request, names: Sequence[str] | None = None) -> Table:
     return Table(digits.data, list(digits.feature_names), None, "the built-in digits")
 
 
+def reading_of_reference(request: Request, table: Table) -> Reading:
+    """Return how the reference is read: like the rows, or by the names of their columns if they have names.
+
+    With names, options about columns are not needed, and may name none of this file.
+    """
+    about_columns = ("columns", "drop", "group_column", "id_column", "colour_by")
+    return (
+        request.reading if table.names is None else replace(request.reading, **dict.fromkeys(about_columns))
+    )
+
+
+def _load_reference(file: str, request: Request, table: Table) -> Any:
+    """Read the reference of a request, with the columns of its rows, or fail with a sentence."""
+    try:
+        return reading_of_reference(request, table).read(file, names=table.names).X
+    except TableError as error:
+        fail(f"--reference: {error}")
+
+
 def fit_rows(table: Table, request: Request) -> Any:
     """Fit the rows, or fail with a sentence; warnings of the fit are printed as notes."""
     model = request.estimator_class(request.k, **request.parameters)
+    if request.reference is not None:
+        model.reference = _load_reference(request.reference, request, table)
     # PCA holds no rows out, so groups make no difference.
     groups = {} if request.method is Method.PCA else {"groups": table.groups}
     with working("Fitting"), warnings.catch_warnings(record=True) as caught:

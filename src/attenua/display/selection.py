@@ -197,7 +197,7 @@ class StepsDisplay:
     >>> model = CorrectedPCACV(3).fit(load_digits().data[:100])
     >>> display = StepsDisplay.from_estimator(model)
     >>> [ax.get_xlabel() for ax in display.axes_]
-    ['row tempering', 'tempering', 'attenuation', 'damping']
+    ['row tempering', 'tempering', 'attenuation', 'damping', 'pooling']
     """
 
     def __init__(self, *, steps: Steps, pca_risk: float) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, paired_gain
 from attenua._correct.attenuation import NAMED_ALPHAS
@@ -84,6 +85,9 @@ def search_of(estimator: Any, X: Any, groups: Any) -> Search:
     if isinstance(estimator, AttenuatedPCACV):
         return _search_of_one_step(estimator)
     if isinstance(estimator, CorrectedPCACV):
+        if not estimator.nested:
+            # The same fit, and what to expect of new rows.
+            estimator = clone(estimator).set_params(nested=True).fit(X, groups=groups)
         return _search_of_steps(estimator)
     rank, shared = int(estimator.n_components_), shared_parameters(estimator)
     if isinstance(estimator, AttenuatedPCA):
@@ -91,7 +95,7 @@ def search_of(estimator: Any, X: Any, groups: Any) -> Search:
         model = AttenuatedPCACV(rank, alphas=alphas, **shared).fit(X, groups=groups)
         # A strength above 0 that was given is judged itself.
         return _search_of_one_step(model, estimator.alpha or None)
-    return _search_of_steps(CorrectedPCACV(rank, **shared).fit(X, groups=groups))
+    return _search_of_steps(CorrectedPCACV(rank, nested=True, **shared).fit(X, groups=groups))
 
 
 def _search_of_steps(model: CorrectedPCACV) -> Search:
@@ -147,7 +151,7 @@ def _of_every_search(model: Any) -> dict[str, Any]:
 
 def _verdict_of_given(judged: Strengths, paired: PairedGain) -> str:
     expected = paired.crossed_gain, paired.crossed_error
-    return verdict([judged], [1.0], *expected, times=clear_over_splits(paired.n_splits))
+    return verdict([judged], [1.0], expected, times=clear_over_splits(paired.n_splits))
 
 
 def _only_step(model: AttenuatedPCACV, paired: PairedGain) -> Step:

@@ -152,6 +152,7 @@ def report(
         corrections=CORRECTIONS,
         pictures=pictures_of(found, image_shape_of(image_shape, found.names, neighbours)),
         source=source,
+        about=_about(estimator, found),
         settings=_settings(estimator, found),
         versions=_versions(),
         code=_code(estimator, found, given) if code is None else code,
@@ -222,6 +223,14 @@ def _asset(name: str) -> str:
     return (files("attenua.report") / "assets" / name).read_text(encoding="utf-8")
 
 
+def _about(estimator: Any, found: Findings) -> list[str]:
+    """Return what the corrections have to say about the strengths of this fit."""
+    given = estimator.get_params(deep=False)
+    used = [(CORRECTIONS[name], strength) for name, strength in found.strengths.items() if strength]
+    sentences = [each.about(strength, given.get(each.parameter)) for each, strength in used]
+    return [sentence for sentence in sentences if sentence]
+
+
 def _settings(estimator: Any, found: Findings) -> list[tuple[str, str]]:
     texts = {key: repr(value) for key, value in _parameters(estimator).items()}
     return [
@@ -263,7 +272,17 @@ def _arguments(estimator: Any) -> str:
 
 
 def _parameters(estimator: Any) -> dict[str, Any]:
+    given = estimator.get_params(deep=False)
+    if given.get("reference") is not None:
+        given["reference"] = _Reference()
     return {
         key: value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-        for key, value in estimator.get_params(deep=False).items()
+        for key, value in given.items()
     }
+
+
+class _Reference:
+    """Stands for a reference, which may have many rows: in code it is a variable, as X is."""
+
+    def __repr__(self) -> str:
+        return "reference"

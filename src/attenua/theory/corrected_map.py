@@ -9,8 +9,10 @@ and its two variances,
 
 with :math:`\alpha_{ij} = \alpha` where i and j are in one group (on the diagonal, without groups) and 0
 elsewhere; on the diagonal that is :math:`(1 - \alpha) S_{ii}^{1 - \gamma}`. Smoothing is
-:math:`T = K_h F K_h`. Row tempering is not a map of S; the laws of the rows cover it. The formulas hold for
-these corrections only, so that a nonzero strength of any other is refused.
+:math:`T = K_h F K_h`. Borrowing comes before them and is linear, so that it changes S and its noise, and
+nothing else (:meth:`attenua.theory.RowNoise.borrowed`). Row tempering is not a map of S; the laws of the rows
+cover it. The formulas hold for these corrections only, so that a nonzero strength of any other is refused: of
+pooling, whose graph depends on the rows.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua._correct.columns import Smoother
+from attenua._correct.reference import Reference
 from attenua._correct.registry import CORRECTIONS, Strengths, checked_grids, checked_strength
 from attenua._correct.tempering import powers
 from attenua._data.checks import real_numbers
@@ -29,10 +32,11 @@ from attenua.theory._checks import as_answer
 from attenua.theory.cutoff import Array
 from attenua.theory.noise import RowNoise
 
-# What the formulas cover: maps of single entries, congruences of the whole matrix, and weights of rows. The
-# registry has the order in which they are applied.
+# What the formulas cover: maps of single entries, congruences of the whole matrix, a linear map before them,
+# and weights of rows. The registry has the order in which they are applied.
 ENTRYWISE, CONGRUENCES = ("tempering", "damping", "attenuation"), ("smoothing",)
-COVERED = {*ENTRYWISE, *CONGRUENCES, "row_tempering"}
+BEFORE = ("borrowing",)
+COVERED = {*BEFORE, *ENTRYWISE, *CONGRUENCES, "row_tempering"}
 
 
 # --- strengths by name --------------------------------------------------------------------------------------
@@ -83,7 +87,7 @@ def over_candidates(
 
 
 def offered_strengths(
-    corrections: Any, *, has_neighbours: bool, can_temper_rows: bool
+    corrections: Any, *, has_neighbours: bool, has_reference: bool, can_temper_rows: bool
 ) -> dict[str, tuple[float, ...]]:
     """Return the strengths to compare of "auto", of some names, or of a mapping with strengths.
 
@@ -92,8 +96,8 @@ def offered_strengths(
     grids = checked_grids(corrections)
     if not isinstance(corrections, str):
         check_covered(name for name, grid in grids.items() if any(grid))
-        has_neighbours = can_temper_rows = True  # errors name what is missing
-    applies = {"smoothing": has_neighbours, "row_tempering": can_temper_rows}
+        has_neighbours = has_reference = can_temper_rows = True  # errors name what is missing
+    applies = {"smoothing": has_neighbours, "borrowing": has_reference, "row_tempering": can_temper_rows}
     return {name: grid for name, grid in grids.items() if name in COVERED and applies.get(name, True)}
 
 
@@ -161,17 +165,25 @@ class CorrectionMap:
         Group of every column, for attenuation; each column is its own group if not given.
     smoother : Smoother, optional
         Multiplies by the kernel of the neighbours; needed where smoothing is not 0.
+    reference : Reference, optional
+        What is borrowed from; needed where borrowing is not 0.
     """
 
     strengths: Strengths
     labels: NDArray[np.intp] | None = None
     smoother: Smoother | None = None
+    reference: Reference | None = None
 
     def __post_init__(self) -> None:
         check_covered(self._used)
         if self.strengths.smoothing and self.smoother is None:
             raise ValueError(
                 "smoothing needs neighbours: say which columns are, as in Population(neighbours=...)."
+            )
+        if self.strengths.borrowing and self.reference is None:
+            raise ValueError(
+                "borrowing needs a reference: give other rows or their covariance, as in "
+                "Population(reference=...)."
             )
 
     @cached_property
@@ -185,19 +197,21 @@ class CorrectionMap:
 
     def value(self, S: Array) -> Array:
         r"""Return :math:`\varphi(S)`."""
-        return self._smoothed(self._through(ENTRYWISE, S)[0])
+        return self._smoothed(self._through((*BEFORE, *ENTRYWISE), S)[0])
 
     def differential(self, S: Array, E: Array) -> Array:
         r"""Return :math:`D\varphi(S)[E]`, the derivative in the direction of a symmetric E."""
-        return self._through((*ENTRYWISE, *CONGRUENCES), S, E)[1]
+        return self._through((*BEFORE, *ENTRYWISE, *CONGRUENCES), S, E)[1]
 
     def at(self, S: Array, noise: RowNoise) -> SmoothCorrection:
         r"""Return the derivatives at S; `noise` gives the mean of the quadratic part.
 
         Two values of the differential of the entries determine it. At a matrix of ones with a zero diagonal
         it gives every entry's response to itself; at the variances, its response to both of its variances,
-        which have the same relative effect.
+        which have the same relative effect. Borrowing must be in S and in the noise already.
         """
+        if self.strengths.borrowing:
+            raise ValueError("borrowing is in S and its noise (RowNoise.borrowed); set it to 0 here.")
         variances, unit = np.diag(S), np.eye(len(S))
         target, to_variances = self._through(ENTRYWISE, S, np.diag(variances))
         scales = powers(variances, -self.strengths.tempering / 2)
@@ -219,7 +233,11 @@ class CorrectionMap:
 
     def _through(self, names: Sequence[str], S: Array, E: Any = None) -> tuple[Array, Any]:
         """Return S after some of the corrections, and its derivative in the direction of E."""
-        prepared = {"attenuation": self.labels, "smoothing": self.smoother}
+        prepared = {
+            "attenuation": self.labels,
+            "smoothing": self.smoother,
+            "borrowing": self.reference,
+        }
         for name, strength in self._used.items():
             correction = CORRECTIONS[name]
             if name in names and correction.matrix is not None and correction.differential is not None:

@@ -15,6 +15,7 @@ from scipy.optimize import minimize_scalar
 
 from attenua._correct.attenuation import NAMED_ALPHAS
 from attenua._correct.columns import column_labels, column_smoother
+from attenua._correct.reference import as_reference
 from attenua._correct.registry import Strengths
 from attenua.theory._checks import (
     INPUT_TOLERANCE,
@@ -161,6 +162,7 @@ class Geometry:
         n_components: int,
         *,
         neighbours: Any = None,
+        reference: Any = None,
         feature_groups: Any = None,
         row_pairs: bool = False,
     ) -> None:
@@ -172,6 +174,7 @@ class Geometry:
         self.cutoff = cut(self.scaled, self.n_components)
         self.path = CovariancePath(self.scaled, self.n_components)
         self._smoother = column_smoother(neighbours, self.n_features)
+        self._reference = None if reference is None else as_reference(reference, self.n_features)
         self._labels = column_labels(feature_groups, self.n_features)
         self._row_pairs = bool(row_pairs)
         self._noises: dict[tuple[Law, float], RowNoise] = {}
@@ -258,8 +261,14 @@ class Geometry:
             return over_candidates(strengths, lambda candidate: function(candidate, law), dtype)
 
     def _noise_and_map(self, candidate: Strengths, law: Law) -> tuple[RowNoise, CorrectionMap]:
-        correction = CorrectionMap(candidate, self._labels, self._smoother)
-        return self._noise(law, candidate.row_tempering), correction
+        correction, noise = self._map(candidate), self._noise(law, candidate.row_tempering)
+        if not candidate.borrowing or correction.reference is None:
+            return noise, correction
+        R = correction.reference.matrix(self.scaled)
+        return noise.borrowed(candidate.borrowing, R), self._map(candidate.replace(borrowing=0))
+
+    def _map(self, candidate: Strengths) -> CorrectionMap:
+        return CorrectionMap(candidate, self._labels, self._smoother, self._reference)
 
     def _noise(self, law: Law, row_tempering: float) -> RowNoise:
         """Return the noise of the rows; the last few are kept, since many maps may follow one of them."""

@@ -9,14 +9,15 @@ row have second moments of the form
     E[E_{ab} E_{cd}] = \sum_r c_r (C^r_{ac} C^r_{bd} + C^r_{ad} C^r_{bc}) + \sum_m c_m M^m_{ab} M^m_{cd}
     + \sum_i c_i (x_i x_i^\top - M)_{ab} (x_i x_i^\top - M)_{cd} :
 
-crossed products, as Gaussian rows have them; products of matrices; and products of single rows.
+crossed products, as Gaussian rows have them; products of matrices; and products of single rows. Borrowing is
+linear, so the noise after it has this form too.
 
 Row tempering by :math:`\kappa` replaces the row x by :math:`y = |x|^{-\kappa} x`, or weighs pairs of rows.
 For *elliptical* rows, :math:`x = \sqrt\tau\, g` with Gaussian g and an independent :math:`\tau \ge 0`, it
 keeps the eigenvectors of the covariance, and the moments in that basis are one-dimensional integrals.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -110,6 +111,43 @@ class RowNoise:
             for total, some in zip((entry, mixed, variances), self._moments_of_rows(self.rows), strict=True):
                 total += some
         return EntryMoments(entry, mixed, variances)
+
+    def with_trace(self) -> Array:
+        r"""Return :math:`E[E\, \mathrm{tr} E]`, a p x p matrix; its trace is :math:`E[(\mathrm{tr} E)^2]`."""
+        total = np.zeros_like(self.covariance)
+        for weight, C in self.crossed:
+            total += 2 * weight * C @ C
+        for weight, M in self.matrices:
+            total += weight * np.trace(M) * M
+        if self.rows is not None:
+            x, M = self.rows.rows, self.rows.centre
+            traces = np.sum(x**2, axis=1) - np.trace(M)
+            total += self.rows.weight * ((x.T * traces) @ x - traces.sum() * M)
+        return total
+
+    def borrowed(self, strength: float, R: Array) -> "RowNoise":
+        r"""Return the noise of :math:`(1 - w) S + w\, \mathrm{tr}(S) R`, with R of trace one.
+
+        Its errors are :math:`(1 - w) E + w\, \mathrm{tr}(E) R`. With :math:`M = E[E\, \mathrm{tr} E]` the
+        products of both parts are :math:`w (1 - w) (M_{ab} R_{cd} + R_{ab} M_{cd})`, which is half of
+        :math:`w (1 - w)` times the difference between the squares of :math:`M + R` and of :math:`M - R`. The
+        square of R has the weight :math:`w^2\, \mathrm{tr} M`.
+        """
+        own, M = (1 - strength) ** 2, self.with_trace()
+        size = float(np.linalg.norm(M)) or 1.0  # of the same size as R, so that no digits are lost
+        mixed = size * strength * (1 - strength) / 2
+        return replace(
+            self,
+            covariance=(1 - strength) * self.covariance + strength * np.trace(self.covariance) * R,
+            crossed=tuple((own * weight, C) for weight, C in self.crossed),
+            matrices=(
+                *((own * weight, some) for weight, some in self.matrices),
+                (mixed, M / size + R),
+                (-mixed, M / size - R),
+                (strength**2 * float(np.trace(M)), R),
+            ),
+            rows=None if self.rows is None else replace(self.rows, weight=own * self.rows.weight),
+        )
 
     @staticmethod
     def _moments_of_rows(terms: RowTerms) -> tuple[Array, Array, Array]:

@@ -42,11 +42,11 @@ class Population(Geometry):
     paper's Theorem target-moving-risk and its :math:`K_{move}`; the guide derives it for all corrections
     ("The theory of all corrections").
 
-    All methods take strengths by name: ``attenuation``, ``tempering``, ``damping``, ``smoothing`` and
-    ``row_tempering``; those that are not given are 0. They are numbers or arrays that broadcast against each
-    other, and the answer has the shape they broadcast to. Matrices and gaps of a corrected population are in
-    units of variance to the power 1 - tempering; risks are in units of variance. The theory refuses other
-    corrections unless their strength is 0.
+    All methods take strengths by name: ``attenuation``, ``tempering``, ``damping``, ``smoothing``,
+    ``borrowing`` and ``row_tempering``; those that are not given are 0. They are numbers or arrays that
+    broadcast against each other, and the answer has the shape they broadcast to. Matrices and gaps of a
+    corrected population are in units of variance to the power 1 - tempering; risks are in units of variance.
+    The theory refuses other corrections unless their strength is 0.
 
     Parameters
     ----------
@@ -57,6 +57,8 @@ class Population(Geometry):
         Rank `d` of the target, ``1 <= d < p``.
     neighbours : None, "line", tuple of int, or adjacency matrix, default=None
         Which columns are neighbours, for smoothing, as in `CorrectedPCA`.
+    reference : None, rows, fitted model, or covariance matrix, default=None
+        What is borrowed from, as in `CorrectedPCA`. It does not change with the sample.
     feature_groups : None or array-like, default=None
         Groups of columns, for attenuation, as in `CorrectedPCA`.
     row_pairs : bool, default=False
@@ -249,8 +251,8 @@ class Population(Geometry):
             All corrections, or some by name: each is searched between 0 and the largest strength that the
             estimators compare, one after another until none gains any more; with several this may find a
             local minimum. Or some with their own strengths: all combinations are compared, and ties go to the
-            smallest. "auto" leaves out smoothing without neighbours, row tempering for a law without moments
-            of it, and corrections that the theory does not cover.
+            smallest. "auto" leaves out smoothing without neighbours, borrowing without a reference, row
+            tempering for a law without moments of it, and corrections that the theory does not cover.
         law : str, law or array-like, default="gaussian"
             Law of the rows.
 
@@ -301,6 +303,7 @@ class Population(Geometry):
         return offered_strengths(
             corrections,
             has_neighbours=self._smoother is not None,
+            has_reference=self._reference is not None,
             can_temper_rows=law.can_temper_rows(self._row_pairs),
         )
 

@@ -14,7 +14,6 @@ from scipy.special import polygamma
 from attenua._correct.registry import Strengths
 from attenua._correct.row_tempering import pair_weights, row_weights
 from attenua._data.reweighting import laplacian
-from attenua.theory.corrected_map import CorrectionMap
 from attenua.theory.cutoff import Array, excess_risk
 from attenua.theory.laws import Gaussian, Law, StudentT
 from attenua.theory.population import Population
@@ -118,7 +117,7 @@ def fitted_risks(population: Population, rows: Array, candidates: Sequence[Stren
         if kappa not in covariances:
             tempered = _of_pairs if kappa and population._row_pairs else _of_rows
             covariances[kappa] = tempered(rows, kappa)
-        T = CorrectionMap(candidate, population._labels, population._smoother).value(covariances[kappa])
+        T = population._map(candidate).value(covariances[kappa])
         p, d = len(T), population.n_components
         frame = eigh(T, subset_by_index=[p - d, p - 1], check_finite=False)[1]
         risks.append(excess_risk(population.cutoff, frame) * population.unit)

@@ -21,7 +21,7 @@ from attenua.theory.population import Population
 from attenua.theory.samples import blended_covariance, fitted_risks, simulated_gain, tail_law
 
 # Order of the table.
-ORDER = ("attenuation", "tempering", "damping", "row_tempering", "smoothing")
+ORDER = ("attenuation", "tempering", "damping", "row_tempering", "smoothing", "borrowing")
 # Part of the largest strength, denser near 0, where the best strength of a large sample is.
 _FINE = np.round(np.linspace(0, 1, 41) ** 1.5, 3)
 # Sample sizes, as multiples of n, at which combinations are searched, and most sweeps over the corrections.
@@ -43,6 +43,7 @@ def when(
     *,
     law: Any = None,
     neighbours: Any = None,
+    reference: Any = None,
     feature_groups: Any = None,
     corrections: Any = "auto",
     n_simulations: int = 100,
@@ -73,10 +74,13 @@ def when(
         tails of the sample. By default Gaussian for a covariance and "sample" for a sample.
     neighbours : None, "line", tuple of int, or adjacency matrix, default=None
         Which columns are neighbours, for smoothing.
+    reference : None, rows, fitted model, or covariance matrix, default=None
+        What to borrow from, as in `CorrectedPCA`.
     feature_groups : None or array-like, default=None
         Groups of columns, for attenuation.
     corrections : "auto", sequence of str, or mapping of str to sequence of float, default="auto"
-        All corrections that the law and the neighbours allow, some by name, or some with their strengths.
+        All corrections that the law and the other arguments allow, some by name, or some with their
+        strengths.
     n_simulations : int, default=100
         Samples of this size drawn from the population (or its estimate) to check the expansion; 0 for none.
         Laws that cannot be drawn from, such as rows, are not simulated, nor are samples of more than ten
@@ -132,7 +136,12 @@ def when(
     n = as_sample_size(n)
     law = tail_law(rows) if estimates_tails else as_law("gaussian" if law is None else law)
     row_pairs = n <= MOST_PAIRED_ROWS and law.can_temper_rows(row_pairs=True)
-    options = {"neighbours": neighbours, "feature_groups": feature_groups, "row_pairs": row_pairs}
+    options = {
+        "neighbours": neighbours,
+        "reference": reference,
+        "feature_groups": feature_groups,
+        "row_pairs": row_pairs,
+    }
     if is_sample:
         population = _estimated(rows, n_components, n, options)
     else:

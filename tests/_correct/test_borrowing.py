@@ -1,0 +1,254 @@
+"""Borrowing: moments of all kinds, with references of all kinds, against dense matrices; and fits with it."""
+
+import pickle
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.model_selection import GridSearchCV
+
+from attenua import CorrectedPCA, CorrectedPCACV, load_model, save_model
+from attenua._correct import reference as module
+from attenua._correct.borrowing import BorrowedRows, borrowed
+from attenua._correct.columns import column_smoother
+from attenua._correct.damping import damped
+from attenua._correct.reference import as_reference, reference_rows
+from attenua._correct.smoothing import smoothed
+from attenua._correct.tempering import tempered
+from attenua._data.row_moments import RowMoments
+from attenua._solve.family import MatrixFamily
+from attenua._solve.leading import leading_subspaces
+from tests._correct.bases import BASES, WIDE, check_moments, kept, sparse_rows
+from tests.helpers import (
+    covariance,
+    in_turn,
+    interleaved_splits,
+    leading,
+    sine,
+    spiked_rows,
+    uneven_rows,
+    within,
+)
+from tests.literal import GRIDS, Search
+
+
+def references(p):
+    """References that are formed, kept as rows, and kept as sparse rows."""
+    rows, sparse = uneven_rows(30, p, seed=1), sparse_rows(30, p)
+    formed = as_reference(rows, p)
+    return {
+        "formed": (formed, covariance(rows)),
+        "rows": (with_rows(formed, rows), covariance(rows)),
+        "sparse rows": (with_rows(formed, sparse), covariance(sparse.toarray())),
+    }
+
+
+def with_rows(reference, rows):
+    return type(reference)(kept(rows))
+
+
+@pytest.mark.parametrize(
+    ("kind", "of_reference", "w"), in_turn(BASES, ["formed", "rows", "sparse rows"], [0.1, 0.6, 1.0], times=2)
+)
+def test_moments_of_any_kind(kind, of_reference, w):
+    base = BASES[kind]()
+    S, p = base.covariance, base.n_features
+    reference, R = references(p)[of_reference]
+    moments = borrowed(base, w, reference)
+    T = np.trace(S) * ((1 - w) * S / np.trace(S) + w * R / np.trace(R))
+    check_moments(moments, T, lambda labels: within(T, labels), base.mean)
+    np.testing.assert_allclose(moments.rough_variances, np.diag(T), rtol=1e-9, atol=1e-12)
+    assert moments.forms_covariance == (base.forms_covariance or of_reference == "formed")
+    assert (moments.weight, moments.unit) == (base.weight, base.unit)
+    assert borrowed(base, 0.0, reference) is base
+
+
+def test_the_size_of_the_reference_does_not_matter():
+    base, rows = kept(WIDE), uneven_rows(30, 40, seed=1)
+    one, other = (borrowed(base, 0.6, as_reference(rows * size, 40)).covariance for size in (1, 1e-80))
+    np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12 * np.abs(one).max())
+
+
+def test_a_column_varies_where_the_rows_or_the_reference_vary():
+    X, others = uneven_rows(20, 6), uneven_rows(20, 6, seed=1)
+    X[:, [0, 1]], others[:, [0, 2]] = 0.3, 0.7
+    base, reference = kept(X), as_reference(others, 6)
+    assert borrowed(base, 0.5, reference).varies.tolist() == [False, True, True, True, True, True]
+    assert borrowed(base, 1.0, reference).varies.tolist() == [False, True, False, True, True, True]
+
+
+@pytest.mark.parametrize(("sparse", "rank"), in_turn([False, True], [3, 20]))
+def test_leading_subspaces_without_a_matrix(sparse, rank):
+    X, others = uneven_rows(40, 530), uneven_rows(25, 530, seed=1)
+    others = sp.csr_array(others) if sparse else others
+    moments = borrowed(kept(X), 0.4, as_reference(others, 530))
+    assert isinstance(moments, BorrowedRows)
+    (subspace,) = leading_subspaces(MatrixFamily(moments, np.zeros(1)), rank)
+    assert sine(subspace.basis.T, leading(moments.covariance, rank)) < 1e-6
+
+
+@pytest.mark.parametrize("of_reference", ["formed", "rows"])
+@pytest.mark.parametrize(
+    "base", [kept, lambda rows: kept(rows).mixed(np.eye(9) / 2, 1.0)], ids=["plain", "mixed"]
+)
+def test_other_corrections_go_on_from_it(base, of_reference):
+    """Products of what comes after are those of its matrix; rough variances of mixed rows are rough."""
+    reference, _ = references(40)[of_reference]
+    moments = borrowed(base(WIDE), 0.3, reference)
+    T, V = moments.covariance, np.random.default_rng(0).standard_normal((40, 3))
+    later = [
+        tempered(moments, 0.5),
+        damped(moments, 0.25),
+        smoothed(moments, 0.8, column_smoother("line", 40)),
+    ]
+    for some in later:
+        np.testing.assert_allclose(some.apply(V), some.covariance @ V, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(some.variances, np.diag(some.covariance), rtol=1e-8)
+    g = np.diag(T) ** -0.25
+    np.testing.assert_allclose(later[0].covariance, T * np.outer(g, g), rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("of_reference", ["formed", "rows", "sparse rows"])
+def test_moments_in_every_array_library(of_reference, backend):
+    reference = references(40)[of_reference][0]
+    here, there = (borrowed(base, 0.6, reference) for base in (kept(WIDE), kept(WIDE, backend.array)))
+    V, labels = np.random.default_rng(0).standard_normal((40, 3)), np.arange(40) // 4
+    asked = [
+        lambda m, V: m.apply(V),
+        lambda m, V: m.compress(V),
+        lambda m, V: m.within(labels)(V),
+        lambda m, V: m.covariance,
+        lambda m, V: m.variances,
+    ]
+    for ask in asked:
+        found = ask(there, backend.array(V))
+        assert backend.holds(found)
+        np.testing.assert_allclose(backend.numpy(found), ask(here, V), rtol=1e-9, atol=1e-9)
+
+
+def test_rows_of_every_array_library_are_found_in_the_reference(backend):
+    with pytest.raises(ValueError, match=r"^9 rows of X are in reference too, the first is row 0\."):
+        reference_rows(WIDE).refuse(backend.array(WIDE))
+    reference_rows(WIDE).refuse(backend.array(WIDE + 1))
+
+
+# --- fits ---------------------------------------------------------------------------------------------------
+
+
+def alike(n, p, seed=0):
+    """Rows, and 60 others with the same leading directions."""
+    return np.split(spiked_rows(n + 60, p, seed=seed), [n])
+
+
+X, OTHERS = alike(20, 10)
+NAMES = [f"x{i}" for i in range(10)]
+
+
+def frame(rows, names=NAMES):
+    return pd.DataFrame(rows, columns=names)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_the_search_by_its_definitions(wide):
+    p = 530 if wide else 10
+    rows, others = alike(24, p, seed=1)
+    grids = {"borrowing": GRIDS["borrowing"], "tempering": (0.0, 0.5)}
+    expected = Search(rows, interleaved_splits(24, 4), 2, grids, 0.0, reference=others).run()
+    model = CorrectedPCACV(2, corrections=grids, reference=others, cv=4, guard=0).fit(rows)
+    assert expected.chosen["borrowing"] > 0
+    assert {name: strength for name, strength in model.corrections_.items() if strength} == expected.chosen
+    np.testing.assert_allclose(model.steps_["borrowing"].risks, expected.steps[0]["risks"], rtol=1e-5)
+    assert sine(model.components_, expected.components) < 1e-4
+
+
+def test_at_strength_1_the_subspace_is_that_of_the_reference():
+    model = CorrectedPCA(3, borrowing=1, reference=OTHERS).fit(X)
+    assert sine(model.components_, PCA(3).fit(OTHERS).components_) < 1e-9
+    np.testing.assert_allclose(model.mean_, X.mean(axis=0))
+
+
+WAYS = {
+    "array": lambda model: model.fit(X),
+    "sparse": lambda model: model.fit(sp.csr_array(X)),
+    "batches": lambda model: model.fit([X[:7], X[7:]]),
+    "one by one": lambda model: model.partial_fit(X[:7]).partial_fit(X[7:]),
+    "Dask": lambda model: model.fit(da.from_array(X, chunks=(7, 10))),
+}
+
+
+@pytest.mark.parametrize(
+    "estimator", [CorrectedPCA(2), CorrectedPCACV(2)], ids=["CorrectedPCA", "CorrectedPCACV"]
+)
+@pytest.mark.parametrize("way", WAYS)
+def test_rows_of_x_in_the_reference_are_refused(way, estimator):
+    model = clone(estimator).set_params(reference=np.vstack([OTHERS, X[12:15]]))
+    with pytest.raises(ValueError, match=r"rows? of X (is|are) in reference too, the first is row "):
+        WAYS[way](model)
+    WAYS[way](model.set_params(reference=OTHERS))
+
+
+def test_names_must_match():
+    swapped = [NAMES[1], NAMES[0], *NAMES[2:]]
+    model = CorrectedPCACV(2, reference=frame(OTHERS, swapped))
+    model.fit(X)  # without names there is nothing to compare
+    with pytest.raises(
+        ValueError, match="reference must have the columns of X in the same order; column 0 is"
+    ):
+        model.fit(frame(X))
+    for given in (frame(OTHERS), PCA(3).fit(frame(OTHERS)), OTHERS):
+        model.set_params(reference=given).fit(frame(X))
+    with pytest.raises(ValueError, match="reference has 9 columns, but X has 10"):
+        model.set_params(reference=OTHERS[:, 1:]).fit(X)
+
+
+def test_clones_keep_a_fitted_reference():
+    fitted = PCA(3).fit(OTHERS)
+    model = CorrectedPCACV(2, reference=fitted)
+    assert clone(model).reference is model.reference is model.get_params()["reference"] is fitted
+    assert pickle.loads(pickle.dumps(model)).fit(X).corrections_ == model.fit(X).corrections_
+    search = GridSearchCV(CorrectedPCA(2, reference=fitted), {"borrowing": [0.0, 0.5]}, cv=3).fit(X)
+    assert search.best_params_["borrowing"] in (0.0, 0.5)
+
+
+GIVEN = {
+    "rows": lambda: OTHERS,
+    "frame": lambda: frame(OTHERS),
+    "sparse": lambda: sp.csr_array(OTHERS),
+    "model": lambda: PCA(3).fit(OTHERS),
+    "covariance": lambda: covariance(OTHERS),
+}
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_a_loaded_model_refits_to_the_same_without_the_rows(given, tmp_path):
+    model = CorrectedPCACV(2, reference=GIVEN[given](), guard=0).fit(frame(X))
+    assert model.corrections_["borrowing"] > 0
+    save_model(model, tmp_path / "model.npz")
+    loaded = load_model(tmp_path / "model.npz")
+    assert loaded.corrections_ == model.corrections_
+    assert loaded.reference.shape == (10, 10)
+    again = clone(loaded).fit(frame(X))
+    assert again.corrections_ == model.corrections_
+    assert sine(again.components_, model.components_) < 1e-9
+
+
+def test_a_loaded_model_of_many_columns_refits_to_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_LARGEST_FORMED", 529)
+    rows, others = alike(24, 530)
+    model = CorrectedPCA(2, borrowing=0.6, reference=others).fit(rows)
+    save_model(model, tmp_path / "model.npz")
+    loaded = load_model(tmp_path / "model.npz")
+    assert loaded.reference.shape == (2 * 59, 530)
+    assert sine(loaded.fit(rows).components_, model.components_) < 1e-9
+
+
+def test_no_matrix_of_all_columns_is_formed(monkeypatch):
+    """Neither of the rows nor of the reference: 20,000 columns would take 3 GB."""
+    monkeypatch.setattr(RowMoments, "covariance", property(lambda self: pytest.fail("S was formed")))
+    rows, others = alike(12, 20_000)
+    model = CorrectedPCACV(2, reference=others, cv=3, corrections=["borrowing", "tempering"]).fit(rows)
+    assert model.steps_["borrowing"].strengths[:2] == (0.0, 0.1)
