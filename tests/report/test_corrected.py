@@ -127,7 +127,7 @@ def test_pca_as_the_answer_is_said_plainly(pca_rows):
 
 def test_the_page_says_how_much_was_borrowed():
     rows, others = np.split(spiked_rows(80, 10), [20])
-    model = CorrectedPCACV(2, corrections={"borrowing": [0.6]}, reference=others, guard=0).fit(rows)
+    model = CorrectedPCACV(2, corrections={"borrowing": [0.6]}, reference=others).fit(rows)
     assert model.corrections_["borrowing"] == 0.6
     said = text_of(report(model, rows))
     assert "60% of the corrected matrix is borrowed from the reference, 60 other rows, and 40% from" in said
@@ -168,14 +168,20 @@ def test_given_strengths_are_judged_by_those_that_rows_choose(unequal_frame, cor
     assert "What PCA as the answer means" not in text_of(asked)
     chosen = {name: value for name, value in corrected_model.corrections_.items() if value}
     same = CorrectedPCA(1, neighbours="line", **chosen).fit(unequal_frame)
-    assert word_of(report(same, unequal_frame)) in ("Yes", "Perhaps")
+    assert word_of(report(same, unequal_frame)) == word_of(report(corrected_model, unequal_frame))
+
+
+def test_the_page_measures_what_a_fit_did_not(corrected_model, corrected_page, unequal_frame):
+    plain = CorrectedPCACV(1, neighbours="line").fit(unequal_frame)
+    assert np.isnan(plain.left_out_gain_)
+    assert corrected_model.verdict_ in text_of(report(plain, unequal_frame))
 
 
 def test_a_page_without_an_error_of_what_to_expect(corrected_model, unequal_frame, monkeypatch):
     monkeypatch.setattr(corrected_model, "left_out_gain_error_", float("nan"))
     page = report(corrected_model, unequal_frame)
     assert word_of(page) == "Perhaps"
-    assert "too few parts to say" in text_of(page)
+    assert "too little was held out" in text_of(page)
     assert "nan" not in text_of(page)
 
 
