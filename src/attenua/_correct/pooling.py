@@ -103,8 +103,8 @@ class PooledMoments(ScaledMoments):
 
     @property
     def rough_variances(self) -> Any:
-        """Numbers of the size of the variances."""
-        return self._factors**2 * self._base.rough_variances
+        """Numbers of the size of the variances: those before pooling, which lowers them by a small factor."""
+        return self._unpooled.rough_variances
 
     @cached_property
     def floor(self) -> float:

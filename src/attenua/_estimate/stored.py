@@ -128,9 +128,8 @@ def _check_search(fitted: Mapping[str, Any], arrays: Arrays) -> None:
 
     require(is_candidate(fitted["corrections_"]), "corrections_ must be one of candidates_, by names")
     weights = fitted["choice_weights_"]
-    require(
-        bool(choices) and all(map(is_candidate, choices)), "choices_ must be some of candidates_, by names"
-    )
+    are_choices = bool(choices) and all(map(is_candidate, choices))
+    require(are_choices, "choices_ must be some of candidates_, by names")
     are_weights = len(weights) == len(choices) and all(_is_float(w) and 0 < w <= 1 for w in weights)
     require(
         are_weights and math.isclose(sum(weights), 1, rel_tol=1e-9),

@@ -16,6 +16,7 @@ every vote leaves out one split, which must confirm its choice.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +72,8 @@ class Voters:
 
     def added(self, losses: Sequence[Array]) -> Array:
         """Return the sum of what each voter loses, from the losses of the lines of every split."""
-        return np.bincount(np.concatenate(self.numbers), np.concatenate(losses), self.n_voters)
+        total: Any = np.bincount(np.concatenate(self.numbers), np.concatenate(losses), self.n_voters)
+        return total
 
     def ballots(self) -> Array:
         """Return how often each vote (line) draws each voter (column)."""
@@ -97,7 +99,8 @@ class Voters:
         negligible = ROUNDING * ballots.sum(axis=1) * losses[:, 0].mean()
         choices = np.argmax(risks <= (risks.min(axis=1) + negligible)[:, None], axis=1)
         choices[~_are_confirmed(ballots == 0, losses[:, :1] - losses, choices)] = 0
-        weights = np.bincount(choices, minlength=losses.shape[1]) * ((1 - pca_share) / len(ballots))
+        votes = np.bincount(choices, minlength=losses.shape[1])
+        weights: Any = votes * ((1 - pca_share) / len(ballots))
         weights[0] += pca_share
         return weights
 
