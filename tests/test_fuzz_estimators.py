@@ -48,7 +48,7 @@ SPLITS = interleaved_splits(20, 4)
 OPTIONS = {
     "AttenuatedPCA": {"alpha": 0.5},
     "AttenuatedPCACV": {"alphas": [0.3, 0.8], "cv": 4},
-    "CorrectedPCACV": {"corrections": ["attenuation"], "neighbours": None, "guard": 1.0, "cv": 4},
+    "CorrectedPCACV": {"corrections": ["attenuation"], "neighbours": None, "pca_share": 0.15, "cv": 4},
 }
 
 

@@ -158,7 +158,7 @@ def test_the_search_by_its_definitions(wide):
     rows, others = alike(24, p, seed=1)
     grids = {"borrowing": GRIDS["borrowing"], "tempering": (0.0, 0.5)}
     expected = Search(rows, interleaved_splits(24, 4), 2, grids, 0.0, reference=others).run()
-    model = CorrectedPCACV(2, corrections=grids, reference=others, cv=4, guard=0).fit(rows)
+    model = CorrectedPCACV(2, corrections=grids, reference=others, cv=4, pca_share=0).fit(rows)
     assert expected.chosen["borrowing"] > 0
     assert {name: strength for name, strength in model.corrections_.items() if strength} == expected.chosen
     np.testing.assert_allclose(model.steps_["borrowing"].risks, expected.steps[0]["risks"], rtol=1e-5)
@@ -225,7 +225,7 @@ GIVEN = {
 
 @pytest.mark.parametrize("given", GIVEN)
 def test_a_loaded_model_refits_to_the_same_without_the_rows(given, tmp_path):
-    model = CorrectedPCACV(2, reference=GIVEN[given](), guard=0).fit(frame(X))
+    model = CorrectedPCACV(2, reference=GIVEN[given](), pca_share=0).fit(frame(X))
     assert model.corrections_["borrowing"] > 0
     save_model(model, tmp_path / "model.npz")
     loaded = load_model(tmp_path / "model.npz")

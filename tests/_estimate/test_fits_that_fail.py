@@ -102,7 +102,7 @@ BAD_PARAMETERS = [
     (AttenuatedPCA(2), {"alpha": 2}),
     (AttenuatedPCACV(2), {"alphas": "x"}),
     (CorrectedPCA(2), {"damping": -1}),
-    (CorrectedPCACV(2), {"guard": -1}),
+    (CorrectedPCACV(2), {"pca_share": -1}),
 ]
 
 
