@@ -19,6 +19,7 @@ from attenua._correct.damping import damped
 from attenua._correct.reference import as_reference, reference_rows
 from attenua._correct.smoothing import smoothed
 from attenua._correct.tempering import tempered
+from attenua._data.dask_rows import _light
 from attenua._data.row_moments import RowMoments
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
@@ -189,6 +190,14 @@ def test_rows_of_x_in_the_reference_are_refused(way, estimator):
     with pytest.raises(ValueError, match=r"rows? of X (is|are) in reference too, the first is row "):
         WAYS[way](model)
     WAYS[way](model.set_params(reference=OTHERS))
+
+
+def test_workers_that_transform_are_not_sent_the_reference():
+    model = CorrectedPCA(2, borrowing=0.5, reference=OTHERS).fit(X)
+    lazy = model.transform(da.from_array(X, chunks=(7, 10)))
+    assert _light(model).reference is None
+    assert model.reference is OTHERS
+    np.testing.assert_allclose(lazy.compute(), model.transform(X))
 
 
 def test_names_must_match():
