@@ -45,11 +45,10 @@ def measure(kind, n, p, rank, repeats, seed=0):
 
 
 def describe(model):
-    """Return how many candidates were compared, and what was taken."""
-    taken = [f"{name} {strength:g}" for name, strength in model.corrections_.items() if strength]
-    differing = len({tuple(choice.values()) for choice in model.choices_})
-    words = ", ".join(taken) or "PCA"
-    return f"{len(model.candidates_)} candidates, {differing} choices, {words}"
+    """Return how many candidates were compared, and what was chosen."""
+    chosen = [f"{name} {strength:g}" for name, strength in model.corrections_.items() if strength]
+    words = ", ".join(chosen) or "PCA"
+    return f"{len(model.candidates_)} candidates, {len(model.choices_)} choices, {words}"
 
 
 def main(arguments=None):

@@ -26,14 +26,14 @@ def divided(seed):
     return images[rows[:64]], images[rows[64:]]
 
 
-corrected = CorrectedPCACV(20, neighbours=(8, 8)).fit(divided(0)[0])
+corrected = CorrectedPCACV(20, neighbours=(8, 8), nested=True).fit(divided(0)[0])
 print(corrected.verdict_)
 print(corrected.steps_)
 
 # %%
 # The table has one line for each correction: the strengths compared, the best of them, the part of PCA's
-# held-out error that it removes beyond the lines above it, and the standard error of that part. A step is
-# taken if the gain exceeds the guard, by default about one standard error. The same as a picture:
+# held-out error that it removes beyond the lines above it, the standard error of that part, and the part of
+# the fit that has this correction: held-out rows vote, and their choices are averaged. The same as a picture:
 
 StepsDisplay.from_estimator(corrected)
 

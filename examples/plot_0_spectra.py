@@ -66,15 +66,16 @@ cases = {
 methods = {"attenuation (the paper's)": ("#1d5a86", -0.12), "all corrections": ("#b5541c", 0.12)}
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for place, (name, (heavy, neighbours)) in enumerate(cases.items()):
-    removed, taken = np.empty((2, 8)), []
+    removed, weights = np.empty((2, 8)), []
     for seed in range(8):
         X, covariance = spectra(np.random.default_rng(seed), heavy)
         pca = excess(AttenuatedPCA(4).fit(X), covariance)
         models = AttenuatedPCACV(4), CorrectedPCACV(4, neighbours=neighbours)
         removed[:, seed] = [100 * (1 - excess(model.fit(X), covariance) / pca) for model in models]
-        taken += [step.correction for step in models[1].steps_ if step.taken]
-    counts = ", ".join(f"{each} {taken.count(each)} times" for each in dict.fromkeys(taken))
-    print(f"{' '.join(name.split())}, 8 samples: {counts}")
+        weights.append({step.correction: step.weight for step in models[1].steps_})
+    means = {correction: np.mean([each[correction] for each in weights]) for correction in weights[0]}
+    words = ", ".join(f"{correction} {mean:.0%}" for correction, mean in means.items() if mean)
+    print(f"{' '.join(name.split())}, mean weights: {words}")
     for found, (method, (colour, shift)) in zip(removed, methods.items(), strict=True):
         middle, half = found.mean(), 1.96 * found.std(ddof=1) / 8**0.5
         ax.plot(place + shift + np.linspace(-0.05, 0.05, 8), found, "o", color=colour, ms=3.5, alpha=0.35)
@@ -87,5 +88,5 @@ ax.set(ylabel="PCA's excess error removed, %")
 ax.legend(frameon=False, loc="center right")
 
 # %%
-# With smooth bands and ``neighbours="line"``, nearly all of the excess is removed. Row tempering is taken
-# where the tails are heavy.
+# With smooth bands and ``neighbours="line"``, nearly all of the excess is removed. Row tempering has
+# most weight where the tails are heavy.

@@ -121,7 +121,7 @@ def excess(model, covariance):
 settings = {
     "attenuation\n(the paper's)": AttenuatedPCACV(3),
     "all corrections": CorrectedPCACV(3),
-    "all corrections,\nguard=0": CorrectedPCACV(3, guard=0),
+    "all corrections,\npca_share=0": CorrectedPCACV(3, pca_share=0),
 }
 removed = np.empty((len(settings), 30))
 for seed in range(30):

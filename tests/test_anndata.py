@@ -157,8 +157,8 @@ def test_backed_data_give_the_results_of_data_in_memory(tmp_path, monkeypatch, f
     adata = annotated(form)
     adata.write_h5ad(tmp_path / "cells.h5ad")
     backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
-    for some in (adata, backed):  # without a guard something is taken, or the comparison would say little
-        estimator = CorrectedPCACV(3, cv=4, guard=0)
+    for some in (adata, backed):
+        estimator = CorrectedPCACV(3, cv=4)
         pca(some, groups=groups, mask_var=mask_var, estimator=estimator)
     assert any(estimator.corrections_.values())
     assert_same(results(backed), results(adata), 1e-6)
@@ -239,7 +239,7 @@ def test_what_was_found_is_stored_and_survives_a_file(tmp_path):
     import anndata
 
     adata = annotated()
-    estimator = CorrectedPCACV()
+    estimator = CorrectedPCACV(nested=True)
     pca(adata, 3, estimator=estimator, layer="log", mask_var="some")
     path = tmp_path / "cells.h5ad"
     adata.write_h5ad(path)
@@ -248,12 +248,16 @@ def test_what_was_found_is_stored_and_survives_a_file(tmp_path):
     assert found["corrections"] == estimator.corrections_
     assert found["gain"] == estimator.gain_
     assert found["left_out_gain"] == estimator.left_out_gain_
+    assert found["left_out_gain_error"] == estimator.left_out_gain_error_
+    choices = found["choices"]
+    assert list(choices["weight"]) == estimator.choice_weights_
+    assert choices.drop(columns="weight").to_dict("records") == estimator.choices_
     assert found["verdict"] == estimator.verdict_
     assert found["params"]["layer"] == "log"
-    assert found["params"]["estimator"] == "CorrectedPCACV(n_components=3)"
+    assert found["params"]["estimator"] == "CorrectedPCACV(n_components=3, nested=True)"
     steps = found["steps"]
     assert list(steps["correction"]) == [step.correction for step in estimator.steps_]
-    assert list(steps["taken"]) == [step.taken for step in estimator.steps_]
+    assert list(steps["weight"]) == [step.weight for step in estimator.steps_]
     np.testing.assert_array_equal(steps["gain"], [step.gain for step in estimator.steps_])
     for text, step in zip(steps["strengths"], estimator.steps_, strict=True):
         assert tuple(map(float, filter(None, text.split(", ")))) == step.strengths

@@ -42,9 +42,9 @@ COVARIANCE = np.array([[3.35, 2.0, 0.3], [2.0, 2.65, 0.1], [0.3, 0.1, 1.0]])
 SIX_COLUMNS = 1 + np.diag([0.5, 0.7, 1.0, 1.4, 2.0, 1.0])
 STEPS = Steps(
     [
-        Step("tempering", (0.0, 0.5, 1.0), (2.0, 1.8, 1.9), 0.5, 0.1, 0.04, 0.04, True, "the gain is clear"),
-        Step("damping", (0.0, 0.5), (1.8, 1.79), 0.5, 0.005, 0.02, 0.02, False, "within 1 standard errors"),
-        Step("attenuation", (0.0, 1.0), (1.8, 1.9), 0.0, 0.0, 0.0, 0.0, False, "no strength is better"),
+        Step("tempering", (0.0, 0.5, 1.0), (2.0, 1.8, 1.9), 0.5, 0.1, 0.04, 0.62),
+        Step("damping", (0.0, 0.5), (1.8, 1.79), 0.5, 0.005, 0.02),
+        Step("attenuation", (0.0, 1.0), (1.8, 1.9), 0.0, 0.0, 0.0),
         Step("smoothing", why="left out: neighbours is not given"),
     ]
 )
@@ -184,7 +184,7 @@ def test_displays_of_one_strength_refuse_a_search():
 def test_every_step_that_compared_strengths_has_a_panel():
     display = StepsDisplay(steps=STEPS, pca_risk=2.0).plot()
     assert [ax.get_xlabel() for ax in display.axes_] == ["tempering", "damping", "attenuation"]
-    assert [ax.get_title() for ax in display.axes_] == ["taken at 0.5", "not taken", "not taken"]
+    assert [ax.get_title() for ax in display.axes_] == ["weight 62%", "weight 0%", "weight 0%"]
     assert display.figure_ is display.axes_[0].figure
     np.testing.assert_allclose(display.lines_[0].get_ydata(), [0, -10, -5])
     np.testing.assert_allclose(display.lines_[1].get_ydata(), [-10, -10.5])
@@ -216,7 +216,7 @@ def test_axes_without_a_place_in_a_grid_cannot_be_divided():
 
 
 def test_steps_of_one_split_have_no_error_bars():
-    single = CorrectedPCACV(2, cv=[(np.arange(30), np.arange(30, 40))], guard=0).fit(FEW)
+    single = CorrectedPCACV(2, cv=[(np.arange(30), np.arange(30, 40))]).fit(FEW)
     assert set(StepsDisplay.from_estimator(single).error_bars_) == {None}
 
 

@@ -52,10 +52,10 @@ def rows():
 
 def test_it_is_searched_fitted_and_printed(toy, rows):
     assert CorrectedPCACV(2).fit(rows).steps_["toy_ridge"].strengths[0] == 0.0
-    model = CorrectedPCACV(2, corrections=["toy_ridge"], pca_share=0).fit(rows)
+    model = CorrectedPCACV(2, corrections=["toy_ridge"]).fit(rows)
     assert model.corrections_["toy_ridge"] == 1.0
-    assert model.steps_["toy_ridge"].taken
-    assert "Toy ridge 1 removes" in model.verdict_
+    assert model.steps_["toy_ridge"].weight
+    assert "it averages toy ridge 1 (" in model.verdict_
     assert "toy_ridge" in repr(model.steps_)
     assert "toy ridge 1" in model._repr_mimebundle_()["text/html"]
     np.testing.assert_allclose(model.components_[:, 2:], 0, atol=1e-9)
@@ -83,7 +83,7 @@ def test_a_file_of_before_is_read(rows, tmp_path):
 
 
 def test_it_is_reported_and_drawn(toy, rows):
-    model = CorrectedPCACV(2, corrections=["toy_ridge"], pca_share=0).fit(rows)
+    model = CorrectedPCACV(2, corrections=["toy_ridge"]).fit(rows)
     page = report(model, rows)
     assert "Toy ridge" in page.html
     assert "everything but the truth" in page.html

@@ -28,7 +28,7 @@ GAINS = {
     "default": DEFAULT,
     "recommended": RECOMMENDED,
     "repeated folds": [(11, 21), (6, 6), (-3, 1), (2, 4)],
-    "guard 0": RECOMMENDED,
+    "no share": RECOMMENDED,
     **dict.fromkeys(WITHOUT, RECOMMENDED),
     "without attenuation": [(9, 19), (4, 4), (-2, 2), (1, 3)],
     "without smoothing": [(6, 6), (6, 6), ("", ""), ("", "")],

@@ -96,6 +96,11 @@ def test_what_corrections_do(final, lines):
     assert rows["without smoothing"] == ("1", "4.00", "1", "0")
     assert rows["without damping"] == ("2", "0.00 [0.00, 0.00]", "0", "0")
     assert rows["repeated folds"][1].startswith("-1.00 [-1.00, -1.00")
+    # A store from before votes has another way to search.
+    assert "guard 0" not in rows
+    old = final.assign(method=final["method"].replace("no share", "guard 0"))
+    assert {"guard 0", "no share"} & set(rows_of(left_out_table(old))) == {"guard 0"}
+    assert set(compared(old)) == set(compared(final)) - {"no share"} | {"guard 0"}
     # How often a correction is taken.
     table = strengths_table(lines)
     shares = dict(zip(table.heading[2:], rows_of(table)["final"][1:], strict=True))

@@ -39,7 +39,7 @@ def shown(estimator):
 
 
 def test_a_search_shows_its_strengths_and_how_sure_the_gain_is():
-    model = CorrectedPCACV(1).fit(NOISY)
+    model = CorrectedPCACV(1, nested=True).fit(NOISY)
     assert model.gain_ > 0, "the rows are made so that a correction is taken"
     title, facts = shown(model)
     assert title == model.verdict_
@@ -55,6 +55,12 @@ def test_a_search_shows_its_strengths_and_how_sure_the_gain_is():
     assert facts["to expect of new rows"] == expected
     assert facts["votes"] == model.voters_
     assert facts["fitted"].endswith("40 rows, 8 columns")
+
+
+def test_what_to_expect_is_shown_only_where_it_was_measured():
+    model = CorrectedPCACV(1).fit(NOISY)
+    assert model.verdict_.endswith("What new rows gain was not measured; nested=True measures it.")
+    assert "to expect of new rows" not in shown(model)[1]
 
 
 def test_one_step_has_the_standard_error_of_its_step():
@@ -100,7 +106,7 @@ def test_one_split_says_that_it_has_no_error_and_expects_nothing():
     model = AttenuatedPCACV(1, cv=cv).fit(NOISY)
     assert model.gain_ > 0
     _, facts = shown(model)
-    assert model.verdict_.startswith("Too few parts were held out to say what to expect of new rows.")
+    assert model.verdict_.startswith("Too little was held out to say what to expect of new rows.")
     assert facts["all held-out rows together"].endswith("one split has no standard error")
     assert "to expect of new rows" not in facts
 

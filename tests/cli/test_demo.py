@@ -7,6 +7,7 @@ from sklearn.datasets import load_sample_images
 from sklearn.decomposition import PCA
 
 from attenua import AttenuatedPCACV, CorrectedPCACV
+from attenua._correct.registry import CORRECTIONS
 from attenua.cli.demo import save_demo_figure
 from attenua.cli.demo_runs import (
     ALL,
@@ -20,10 +21,12 @@ from attenua.cli.demo_runs import (
 )
 from tests.cli.shell import run
 
+NOTHING = dict.fromkeys(CORRECTIONS, 0.0)
 
-def line(corrected, paper=(0.0, 0.0), taken=((), ()), data="Made up"):
+
+def line(corrected, paper=(0.0, 0.0), weights=(NOTHING, NOTHING), data="Made up"):
     removed = {PAPER: np.array(paper), ALL: np.array(corrected)}
-    return DemoLine(data, 32, 5, np.array([10.0, 12.0]), removed, taken)
+    return DemoLine(data, 32, 5, np.array([10.0, 12.0]), removed, weights)
 
 
 @pytest.fixture(scope="module")
@@ -85,12 +88,12 @@ def test_seed_decides_everything(data, wine):
         assert (before.excess != different.excess).all()
 
 
-def test_where_nothing_was_taken_the_fit_is_pca(data):
-    found = run_demo([data["Wine"]], 6)[0]
-    stayed = np.array([not names for names in found.taken])
-    assert 0 < stayed.sum() < 6
-    np.testing.assert_allclose(found.removed[ALL][stayed], 0, atol=1e-6)
-    assert (np.abs(found.removed[ALL][~stayed]) > 1e-6).all()
+def test_the_weights_are_those_of_the_fit(data):
+    rows = np.random.default_rng([0, 0]).permutation(data["Diabetes"].X)[: N_ROWS[0]]
+    steps = CorrectedPCACV(5).fit(rows).steps_
+    (weights,) = run_demo([data["Diabetes"]], 1)[0].weights
+    assert weights == {step.correction: step.weight for step in steps}
+    assert any(weights.values())
 
 
 def test_rounding_is_not_a_loss():
@@ -99,8 +102,8 @@ def test_rounding_is_not_a_loss():
 
 def test_words_for_what_was_taken():
     assert line([0.0, 0.0]).most_taken() == "none"
-    rows = [["damping", "smoothing"], ["damping"]]
-    assert line([0.0, 0.0], taken=rows).most_taken() == "damping (2)"
+    weights = [NOTHING | {"damping": 0.6, "smoothing": 0.7}, NOTHING | {"damping": 0.2}]
+    assert line([0.0, 0.0], weights=weights).most_taken() == "damping (40%)"
 
 
 def test_closing_sentence_counts_gains_losses_and_the_rest():

@@ -76,9 +76,9 @@ def test_fit_says_which_strength_how_much_and_how_sure(frame):
     assert model.alpha_ > 0
     said, share = words(result.output), model.explained_variance_ratio_.sum()
     assert f"data.csv: 1 component, {share:.1%} of the variance of 40 rows, 8 columns." in said
-    assert f"{model.verdict_} Strength: {model.alpha_:g}, of 22 compared" in said
-    assert f"Gain: {paired.gain:.2%} of PCA's held-out risk" in said
-    assert f"standard error {paired.standard_error:.2%}" in said
+    assert said.startswith(f"{model.verdict_} data.csv: ")
+    measured = f"{paired.gain:.2%} of PCA's held-out risk, standard error {paired.standard_error:.2%}"
+    assert f"All held-out rows together: attenuation {model.alpha_:g}, {measured}" in said
     assert f"To expect of new rows: {paired.crossed_gain:.2%}" in said
     assert paired.advice in said
     assert "attenua-fit/model.npz" in said
@@ -94,7 +94,9 @@ def test_json_is_one_object_on_standard_output(frame):
     assert record["alphas"] == [0, 0.3, 0.6]
     assert record["cv_risk"] == model.cv_risk_.tolist()
     assert record["n_splits"] == 8
-    assert record["verdict"] == paired_gain(model).verdict
+    assert record["verdict"] == model.verdict_
+    assert record["left_out_gain"] == paired_gain(model).crossed_gain
+    assert record["left_out_gain_error"] == paired_gain(model).crossed_error
     assert record["files"] == [
         f"folder/deep/{name}" for name in ("components.csv", "scores.csv", "model.npz")
     ]
@@ -104,24 +106,25 @@ def test_json_is_one_object_on_standard_output(frame):
 def test_fit_says_the_verdict_the_steps_and_the_gain(frame):
     result = run("fit", "data.csv", "-k", 1, "--neighbours", "line")
     assert result.exit_code == 0, result.output
-    model = CorrectedPCACV(1, neighbours="line", random_state=0).fit(frame.to_numpy())
+    model = CorrectedPCACV(1, neighbours="line", nested=True, random_state=0).fit(frame.to_numpy())
     assert any(model.corrections_.values())
-    assert result.stdout.startswith("data.csv: 1 component, ")
-    assert f" 40 rows, 8 columns.\n{model.verdict_}\n" in result.stdout
+    assert result.stdout.startswith(f"{model.verdict_}\ndata.csv: 1 component, ")
+    assert " 40 rows, 8 columns.\n" in result.stdout
     assert repr(model.steps_) in result.stdout
-    assert f"Gain: {model.gain_:.2%} of PCA's held-out risk, standard error" in result.stdout
+    assert f"{model.gain_:.2%} of PCA's held-out risk, standard error" in result.stdout
     assert f"To expect of new rows: {model.left_out_gain_:.2%} of" in result.stdout
 
 
 def test_the_record_of_a_search(frame):
     result = run("fit", "data.csv", "-k", 1, "--neighbours", "2x4", "--corrections", "damping, smoothing",
-                 "--guard", 0.5, "--cv", 4, "--repeats", 2, "--seed", 3, "--json")  # fmt: skip
+                 "--pca-share", 0.5, "--cv", 4, "--repeats", 2, "--seed", 3, "--json")  # fmt: skip
     record = json.loads(result.stdout)
     model = CorrectedPCACV(
         1,
         corrections=["damping", "smoothing"],
         neighbours=(2, 4),
-        guard=0.5,
+        pca_share=0.5,
+        nested=True,
         cv=4,
         n_repeats=2,
         random_state=3,
@@ -129,8 +132,11 @@ def test_the_record_of_a_search(frame):
     assert record["estimator"] == "CorrectedPCACV"
     assert record["corrections"] == model.corrections_
     assert record["choices"] == model.choices_
+    assert record["choice_weights"] == model.choice_weights_
+    assert record["voters"] == model.voters_
     assert Steps.from_records(record["steps"]) == model.steps_
     assert (record["gain"], record["left_out_gain"]) == (model.gain_, model.left_out_gain_)
+    assert record["left_out_gain_error"] == model.left_out_gain_error_
     assert record["verdict"] == model.verdict_
     assert record["settings"] == {"cv": 4, "repeats": 2, "seed": 3, "grouped": False}
 
@@ -147,11 +153,11 @@ def test_a_reference_is_read_like_the_rows_by_the_names_of_their_columns(frame):
     frame[:15].assign(subject="a").to_csv("few.csv", index=False)
     frame[15:].iloc[:, ::-1].assign(site=7).to_csv("more.csv", index=False)
     result = run(
-        "fit", "few.csv", "-k", 1, "--drop", "subject", "--reference", "more.csv", "--guard", 0, "--json"
+        "fit", "few.csv", "-k", 1, "--drop", "subject", "--reference", "more.csv", "--pca-share", 0, "--json"
     )
     assert result.exit_code == 0, result.output
     rows, others = frame[:15].to_numpy(), frame[15:].to_numpy()
-    expected = CorrectedPCACV(1, reference=others, guard=0, random_state=0).fit(rows)
+    expected = CorrectedPCACV(1, reference=others, random_state=0).fit(rows)
     assert json.loads(result.stdout)["corrections"] == expected.corrections_
     assert expected.corrections_["borrowing"] > 0
     assert load_model("attenua-fit/model.npz").reference.shape == (8, 8)
@@ -295,7 +301,9 @@ def test_data_problems_end_with_1_and_a_sentence(frame):
         (["--corrections", "damping,sorting"], "'sorting' is not a correction; choose from"),
         (["--neighbours", "28"], "'28' is neither 'line' nor the shape of a grid"),
         (["--neighbours", "0x8"], "'0x8' is neither 'line'"),
-        (["--guard", "-1"], "Invalid value for '--guard'"),
+        (["--pca-share", "1.1"], "Invalid value for '--pca-share'"),
+        (["--pca-share", "nan"], "Invalid value for '--pca-share'"),
+        (["--method", "pca", "--pca-share", "0.5"], "Invalid value for --pca-share: it belongs to"),
         (["--method", "pca", "--reference", "data.csv"], "belongs to --method corrected"),
         (["--alphas", "mask"], "belongs to --method attenuated, but this is --method corrected"),
         (["--method", "pca", "--cv", "3"], "belongs to --method corrected or attenuated"),

@@ -60,14 +60,24 @@ def test_the_page_is_written_and_its_code_makes_it_again(frame, tmp_path, monkey
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ([], CorrectedPCACV(2, random_state=0)),
+        ([], CorrectedPCACV(2, nested=True, random_state=0)),
         (
-            ["--corrections", "damping,smoothing", "--neighbours", "2x3", "--guard", 0.5, "--cv", 4],
+            [
+                "--corrections",
+                "damping,smoothing",
+                "--neighbours",
+                "2x3",
+                "--pca-share",
+                0.5,
+                "--cv",
+                4,
+                "--no-nested",
+            ],
             CorrectedPCACV(
                 2,
                 corrections=["damping", "smoothing"],
                 neighbours=(2, 3),
-                guard=0.5,
+                pca_share=0.5,
                 cv=4,
                 random_state=0,
             ),
@@ -164,7 +174,10 @@ def test_problems_are_sentences(frame):
         ),
         (["my data.csv", "--model", "none.npz"], "none.npz cannot be read"),
         (["my data.csv", "--model", "attenua-fit/model.npz", "-k", "3"], "-k has no effect with --model"),
-        (["my data.csv", "--model", "attenua-fit/model.npz", "--guard", "2"], "--guard has no effect"),
+        (
+            ["my data.csv", "--model", "attenua-fit/model.npz", "--pca-share", "1"],
+            "--pca-share has no effect",
+        ),
         (["less.csv", "--model", "attenua-fit/model.npz"], "less.csv: X must be the rows"),
     ):
         result = run("report", *arguments)

@@ -141,7 +141,6 @@ def test_arguments_in_messages_become_options(message, in_shell):
     ("arguments", "sentence"),
     [
         (("fit", "--corrections", "smoothing"), "--corrections names smoothing, which needs --neighbours:"),
-        (("fit", "--guard", "inf"), "--guard must be a finite number"),
         (("report", "--method", "pca", "--image-shape", "3x3"), "--image-shape 3 x 3 does not fit"),
     ],
 )

@@ -57,7 +57,7 @@ def unequal_frame(frame):
 
 @pytest.fixture(scope="session")
 def corrected_model(unequal_frame):
-    return CorrectedPCACV(1, neighbours="line").fit(unequal_frame)
+    return CorrectedPCACV(1, neighbours="line", nested=True).fit(unequal_frame)
 
 
 @pytest.fixture(scope="session")

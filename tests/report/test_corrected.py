@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 
 from attenua import CorrectedPCA, CorrectedPCACV
 from attenua._correct.registry import CORRECTIONS
+from attenua._estimate.words import strengths_in_words
 from attenua._select.steps import Step, Steps
 from attenua.report import report
 from attenua.report.charts import all_charts
@@ -38,7 +39,7 @@ def test_moves_are_those_between_the_subspaces_of_the_accepted_steps(found, corr
     taken = {name: strength for name, strength in corrected_model.corrections_.items() if strength}
     assert len(taken) > 1
     assert {move.correction: move.strength for move in found.moves} == taken
-    gains = [step.gain for step in corrected_model.steps_ if step.taken]
+    gains = [step.gain for step in corrected_model.steps_ if step.best]
     np.testing.assert_allclose([move.gain for move in found.moves], np.cumsum(gains))
     assert found.moves[-1].gain == pytest.approx(corrected_model.gain_)
     X, so_far, before = unequal_frame.to_numpy(), {}, CorrectedPCA(1).fit(unequal_frame).components_
@@ -51,14 +52,22 @@ def test_moves_are_those_between_the_subspaces_of_the_accepted_steps(found, corr
         before = after
 
 
-def test_the_error_of_what_to_expect_is_that_of_the_choices_made_elsewhere(found, corrected_model):
-    candidates = corrected_model.candidates_
-    places = [candidates.index(choice) for choice in corrected_model.choices_]
-    folds = corrected_model.cv_risk_folds_
-    differences = folds[range(5), places] - folds[:, 0]
-    expected = np.sqrt(1 / 5 + 1 / 4) * differences.std(ddof=1) / folds[:, 0].mean()
-    assert found.search.expected_error == pytest.approx(expected)
-    assert corrected_model.left_out_gain_ == pytest.approx(-differences.mean() / folds[:, 0].mean())
+def test_the_page_leads_with_what_to_expect_of_new_rows(corrected_page, corrected_model):
+    first = re.search(r"<dt>([^<]+)</dt><dd>([^<]+)</dd><dd class=\"sub\">([^<]+)<", corrected_page.html)
+    gain, error = corrected_model.left_out_gain_, corrected_model.left_out_gain_error_
+    assert first[1] == "to expect of new rows"
+    assert first[2] == f"{100 * gain:.2f}%".replace("-", "−")
+    assert first[3] == f"± {100 * error:.2g} standard error"
+
+
+def test_the_choices_have_their_weights_and_voters(corrected_page, corrected_model):
+    said = text_of(corrected_page).partition("Do the rows agree?")[2]
+    assert len(corrected_model.choices_) > 2
+    assert f"come to {len(corrected_model.choices_)} different choices" in said
+    for choice, weight in zip(corrected_model.choices_, corrected_model.choice_weights_, strict=True):
+        assert f"{strengths_in_words(choice)} {100 * weight:.0f}%" in said
+    assert f"Who votes: {corrected_model.voters_}." in said
+    assert "PCA has 15% of the weight in any case" in said
 
 
 def test_every_step_is_explained(corrected_page, corrected_model):
@@ -67,8 +76,8 @@ def test_every_step_is_explained(corrected_page, corrected_model):
         assert f"It weakens {CORRECTIONS[step.correction].weakens}." in said
         if step.best:
             assert f"Strength {step.best:g} removes {100 * step.gain:.2f}%" in said
-            assert f"had to remove more than {100 * step.needed:.2f}%" in said
-            assert f"aken: {step.why}." in said
+        if step.weight:
+            assert f"Taken with weight {100 * step.weight:.0f}%." in said
     assert corrected_model.verdict_ in said
     for choice in corrected_model.choices_:
         for name, strength in choice.items():
@@ -82,15 +91,12 @@ def test_the_chart_of_a_step_holds_its_risks_and_marks_the_choice(found, correct
         drawn = {series["name"].split(":")[0]: series for series in view["series"]}
         change = 100 * (np.array(step.risks) / corrected_model.cv_risk_[0] - 1)
         np.testing.assert_allclose(drawn["held-out risk"]["y"], change, rtol=1e-4, atol=1e-9)
-        assert ("taken" in drawn) == step.taken
-        if step.taken:
-            best = step.strengths.index(step.best)
-            assert drawn["taken"]["x"] == [step.best]
+        assert drawn["best"]["x"] == [step.best]
+        assert drawn["best"]["role"] == ("best" if step.weight else "pca")
+        if step.best:
             (low,), (high,) = (drawn["± standard error"][end] for end in ("lo", "hi"))
             # Both ends are drawn to five figures.
             assert high - low == pytest.approx(200 * step.standard_error, abs=1e-4 * abs(low))
-            assert drawn["taken if below"]["y"][0] == pytest.approx(change[0] - 100 * step.needed, rel=1e-4)
-            assert change[best] < drawn["taken if below"]["y"][0]
 
 
 def test_texts_from_the_data_are_inert(corrected_page):
@@ -121,7 +127,7 @@ def test_pca_as_the_answer_is_said_plainly(pca_rows):
 
 def test_the_page_says_how_much_was_borrowed():
     rows, others = np.split(spiked_rows(80, 10), [20])
-    model = CorrectedPCACV(2, corrections={"borrowing": [0.6]}, reference=others, guard=0).fit(rows)
+    model = CorrectedPCACV(2, corrections={"borrowing": [0.6]}, reference=others).fit(rows)
     assert model.corrections_["borrowing"] == 0.6
     said = text_of(report(model, rows))
     assert "60% of the corrected matrix is borrowed from the reference, 60 other rows, and 40% from" in said
@@ -132,20 +138,18 @@ def test_the_page_says_how_much_was_borrowed():
     )
 
 
-def test_an_average_of_choices_is_not_called_pca(pca_rows):
-    rows = pca_rows[:200]
-    model = CorrectedPCACV(5, neighbours=(8, 8)).fit(rows)
-    different = {tuple(choice.values()) for choice in model.choices_}
-    assert len(different) > 1
-    assert not any(model.corrections_.values())
-    page = report(model, rows)
-    assert word_of(page) == "Perhaps not"
-    assert f"{len(different)} different ones came out" in text_of(page)
-    assert f"{100 * model.left_out_gain_:.2f}%".replace("-", "−") in text_of(page)
-    assert "by all parts; choices that are averaged differ" in text_of(page)
+def test_an_average_of_choices_is_not_called_pca(corrected_model, unequal_frame, monkeypatch):
+    """All held-out rows together may choose PCA where some votes do not."""
+    monkeypatch.setattr(corrected_model, "corrections_", dict.fromkeys(corrected_model.corrections_, 0.0))
+    monkeypatch.setattr(corrected_model, "gain_", 0.0)
+    page = report(corrected_model, unequal_frame)
+    assert word_of(page) != "No: use ordinary PCA"
+    assert "they choose PCA together" in text_of(page)
+    first = next(choice for choice in corrected_model.choices_ if any(choice.values()))
+    assert f"{strengths_in_words(first)}, the choice of the largest weight" in text_of(page)
 
 
-@pytest.mark.parametrize(("expected", "word"), [(0.5, "Yes"), (1e-6, "Perhaps"), (-0.01, "Perhaps not")])
+@pytest.mark.parametrize(("expected", "word"), [(0.5, "Yes"), (1e-6, "Perhaps"), (-0.01, "No")])
 def test_the_answer_follows_what_to_expect(corrected_model, unequal_frame, monkeypatch, expected, word):
     monkeypatch.setattr(corrected_model, "left_out_gain_", expected)
     assert word_of(report(corrected_model, unequal_frame)) == word
@@ -164,15 +168,20 @@ def test_given_strengths_are_judged_by_those_that_rows_choose(unequal_frame, cor
     assert "What PCA as the answer means" not in text_of(asked)
     chosen = {name: value for name, value in corrected_model.corrections_.items() if value}
     same = CorrectedPCA(1, neighbours="line", **chosen).fit(unequal_frame)
-    assert word_of(report(same, unequal_frame)) in ("Yes", "Perhaps")
+    assert word_of(report(same, unequal_frame)) == word_of(report(corrected_model, unequal_frame))
 
 
-def test_two_parts_are_too_few_to_leave_one_out(unequal_frame):
-    page = report(CorrectedPCACV(1, cv=2).fit(unequal_frame), unequal_frame)
-    assert "With 2 held-out parts there is no choice without one of them" in text_of(page)
-    one = [(np.arange(30), np.arange(30, 40))]
-    page = report(CorrectedPCACV(1, cv=one, guard=0).fit(unequal_frame), unequal_frame)
-    assert "With 1 held-out part there is no choice" in text_of(page)
+def test_the_page_measures_what_a_fit_did_not(corrected_model, corrected_page, unequal_frame):
+    plain = CorrectedPCACV(1, neighbours="line").fit(unequal_frame)
+    assert np.isnan(plain.left_out_gain_)
+    assert corrected_model.verdict_ in text_of(report(plain, unequal_frame))
+
+
+def test_a_page_without_an_error_of_what_to_expect(corrected_model, unequal_frame, monkeypatch):
+    monkeypatch.setattr(corrected_model, "left_out_gain_error_", float("nan"))
+    page = report(corrected_model, unequal_frame)
+    assert word_of(page) == "Perhaps"
+    assert "too little was held out" in text_of(page)
     assert "nan" not in text_of(page)
 
 
@@ -184,9 +193,8 @@ def test_a_grid_of_neighbours_gives_pictures():
 
 def test_the_code_on_the_page_makes_the_page_again(tmp_path, monkeypatch):
     rows = spiked_rows(40, 12)
-    model = CorrectedPCACV(2, corrections=["damping", "smoothing"], neighbours=(3, 4), guard=0.5, cv=4).fit(
-        rows
-    )
+    model = CorrectedPCACV(2, corrections=["damping", "smoothing"], neighbours=(3, 4), pca_share=0.5, cv=4)
+    model.fit(rows)
     page = report(model, rows)
     monkeypatch.chdir(tmp_path)
     names = {"X": rows}

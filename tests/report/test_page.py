@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCACV
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCACV, paired_gain
 from attenua.report import Report, report
 from attenua.report.images import grey_image, shape_from_names, signed_image
 from attenua.report.page import script_safe_json
@@ -59,7 +59,9 @@ def test_it_answers_in_order(page):
 
 def test_the_numbers_on_the_page_are_those_of_the_fit(page, model, elements):
     assert f'<dd>1 of 1</dd><dd class="sub">attenuation {model.alpha_:g}</dd>' in page.html
-    assert f"<dt>held-out risk removed</dt><dd>{100 * model.gain_:.2f}%</dd>" in page.html
+    assert f"<dt>by the rows that chose</dt><dd>{100 * model.gain_:.2f}%</dd>" in page.html
+    expected = f"{100 * paired_gain(model).crossed_gain:.2f}%".replace("-", "−")
+    assert f"<dt>to expect of new rows</dt><dd>{expected}</dd>" in page.html
     for risk in model.cv_risk_:
         assert f"{risk:.5g}" in page.html
     data = json.loads(elements.scripts[0])["charts"]
@@ -270,7 +272,7 @@ def test_pca_as_the_only_candidate_and_rows_without_variance_left():
     page = report(AttenuatedPCACV(2, alphas=[0]).fit(rows), rows)
     assert "PCA was the only candidate" in page.html
     flat = np.column_stack([rows[:, 0], 2 * rows[:, 0], -rows[:, 0]])
-    assert "held-out risk removed" in report(AttenuatedPCACV(1).fit(flat), flat).html
+    assert "nothing to gain or lose" in report(AttenuatedPCACV(1).fit(flat), flat).html
 
 
 @pytest.mark.parametrize("shape", [(1, 2, 3), (2.0, 3.0), 6])

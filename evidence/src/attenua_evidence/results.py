@@ -17,7 +17,9 @@ from attenua_evidence.strengths import CORRECTIONS
 PARTS = PARTS_IN_ORDER[::-1]  # the final part comes first in tables
 PCA, PAPER, DEFAULT, RECOMMENDED = "PCA", "paper's strength", "default", "recommended"
 WITHOUT = {f"without {name}": name for name in CORRECTIONS}
-SETTINGS = (PAPER, DEFAULT, RECOMMENDED, "repeated folds", "guard 0")
+# Other ways to search; the last is one of stores that are older than votes.
+SEARCHES = ("repeated folds", "no share", "guard 0")
+SETTINGS = (PAPER, DEFAULT, RECOMMENDED, *SEARCHES)
 OURS = (PCA, *SETTINGS, *WITHOUT)
 
 CELL = ["data", "rows", "rank"]
@@ -69,6 +71,11 @@ def judged_part(lines: pd.DataFrame) -> str:
 def rivals_of(lines: pd.DataFrame) -> list[str]:
     """Return the methods that are not ours, in the order of the store."""
     return [method for method in lines["method"].unique() if method not in OURS]
+
+
+def settings_of(lines: pd.DataFrame) -> list[str]:
+    """Return our settings, the other ways to search only where they were run."""
+    return [method for method in SETTINGS if method not in SEARCHES or (lines["method"] == method).any()]
 
 
 def left_out_of(lines: pd.DataFrame) -> list[str]:

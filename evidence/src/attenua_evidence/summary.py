@@ -12,7 +12,6 @@ from attenua_evidence.results import (
     CELL,
     PCA,
     RECOMMENDED,
-    SETTINGS,
     at_cell,
     cell_means,
     data_means,
@@ -21,6 +20,7 @@ from attenua_evidence.results import (
     pair,
     parts_of,
     rivals_of,
+    settings_of,
 )
 
 
@@ -108,14 +108,14 @@ def extreme(lines: pd.DataFrame, column: str, find: Callable[[pd.Series], tuple]
 
 def compared(lines: pd.DataFrame) -> dict[str, Summary]:
     """Sum up the settings of ours and all rivals."""
-    return {method: summary(lines, method) for method in (*SETTINGS, *rivals_of(lines))}
+    return {method: summary(lines, method) for method in (*settings_of(lines), *rivals_of(lines))}
 
 
 def method_frame(lines: pd.DataFrame) -> pd.DataFrame:
     """Return the summary of every method in every part, as it is published."""
     rows = []
     for part, own in parts_of(lines).items():
-        for method in (*SETTINGS, *left_out_of(lines), *rivals_of(lines)):
+        for method in (*settings_of(lines), *left_out_of(lines), *rivals_of(lines)):
             row: dict[str, object] = {"part": part, "method": method}
             for name, value in summary(own, method)._asdict().items():
                 if isinstance(value, Mean):

@@ -10,11 +10,13 @@ from attenua_evidence.results import (
     DEFAULT,
     PAPER,
     RECOMMENDED,
+    SEARCHES,
     data_means,
     fitted,
     left_out_of,
     pair,
     parts_of,
+    settings_of,
 )
 from attenua_evidence.rivals import Rival
 from attenua_evidence.strengths import CORRECTIONS
@@ -140,7 +142,8 @@ def lost_without(lines: pd.DataFrame, method: str) -> pd.Series:
 def left_out_table(lines: pd.DataFrame) -> Table:
     """Differences to the recommended setting where a correction is left out, or the search is another."""
     rows = []
-    for method in (*left_out_of(lines), "repeated folds", "guard 0", PAPER):
+    searches = [method for method in settings_of(lines) if method in SEARCHES]
+    for method in (*left_out_of(lines), *searches, PAPER):
         lost = lost_without(lines, method)
         mean = mean_of(lost)
         rows.append((method, str(mean.count), str(mean), f"{(lost > 0).sum()}", f"{(lost < 0).sum()}"))

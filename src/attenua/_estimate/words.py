@@ -125,7 +125,7 @@ _NOT_MEASURED = "What new rows gain was not measured; nested=True measures it."
 def expected_in_words(gain: float, error: float, times: float = CLEAR) -> str:
     """Return what to expect of new rows, in a sentence."""
     if not isfinite(error):
-        return "The rows are too few to say what to expect of new ones."
+        return "Too little was held out to say what to expect of new rows."
     noise = f"standard error {percent_of(error)}"
     if is_clear(gain, error, times):
         return f"Expect {percent_of(gain)} less risk than PCA's on new rows ({noise})."

@@ -56,7 +56,7 @@ def _table(lines: Sequence[DemoLine]) -> Table:
     table.add_column("data")
     for heading in ("rank", "rows", "PCA's\nexcess", "paper's\nstrength", "all cor-\nrections", "worse"):
         table.add_column(heading, justify="right")
-    table.add_column("taken")
+    table.add_column("largest\nweight")
     for line in lines:
         table.add_row(
             line.data,

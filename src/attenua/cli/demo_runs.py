@@ -46,7 +46,7 @@ class DemoLine:
     n_components: int
     excess: Array  # PCA's excess risk in percent of its risk: what the best subspace of the test rows saves
     removed: dict[str, Array]  # percent of PCA's excess risk that each method removes; below 0 is worse
-    taken: list[list[str]]  # corrections in each fit of CorrectedPCACV; an empty list is PCA
+    weights: list[dict[str, float]]  # of each correction in each fit of CorrectedPCACV; all 0 is PCA
 
     def mean_and_interval(self, method: str) -> tuple[float, float, float]:
         """Return the mean that a method removes, and its 95% normal interval."""
@@ -59,10 +59,10 @@ class DemoLine:
         return int(np.sum(self.removed[method] < -_ROUNDING))
 
     def most_taken(self) -> str:
-        """Return the correction that was taken most often, and how often."""
-        often = {name: sum(name in names for names in self.taken) for name in CORRECTIONS}
-        name = max(often, key=lambda name: often[name])
-        return f"{CORRECTIONS[name].label} ({often[name]})" if often[name] else "none"
+        """Return the correction of the largest weight, in the mean over subsamples."""
+        means = {name: float(np.mean([each[name] for each in self.weights])) for name in CORRECTIONS}
+        name = max(means, key=lambda name: means[name])
+        return f"{CORRECTIONS[name].label} ({means[name]:.0%})" if means[name] else "none"
 
 
 def demo_data() -> list[DemoData]:
@@ -103,7 +103,7 @@ class _Gains(NamedTuple):
     excess: float
     paper: float
     corrected: float
-    taken: list[str]
+    weights: dict[str, float]
 
 
 def _one_subsample(data: DemoData, seed: Sequence[int]) -> dict[tuple[str, int, int], _Gains]:
@@ -126,15 +126,14 @@ def _gains(rows: Array, test: Array, rank: int, neighbours: tuple[int, int] | No
     corrected = CorrectedPCACV(rank, neighbours=neighbours).fit(rows)
     pca_risk, best = -pca.score(test), -AttenuatedPCA(rank).fit(test).score(test)
     removed = (100 * (pca_risk + model.score(test)) / (pca_risk - best) for model in (paper, corrected))
-    # The fit averages several choices; a correction counts if it is in any of them.
-    taken = [name for name in CORRECTIONS if any(choice[name] for choice in corrected.choices_)]
-    return _Gains(100 * (1 - best / pca_risk), *removed, taken)
+    weights = {step.correction: step.weight for step in corrected.steps_}
+    return _Gains(100 * (1 - best / pca_risk), *removed, weights)
 
 
 def _line(data: str, n_rows: int, n_components: int, gains: list[_Gains]) -> DemoLine:
-    excess, paper, corrected, taken = zip(*gains, strict=True)
+    excess, paper, corrected, weights = zip(*gains, strict=True)
     removed = {PAPER: np.array(paper), ALL: np.array(corrected)}
-    return DemoLine(data, n_rows, n_components, np.array(excess), removed, list(taken))
+    return DemoLine(data, n_rows, n_components, np.array(excess), removed, list(weights))
 
 
 def what_was_seen(lines: Sequence[DemoLine]) -> str:

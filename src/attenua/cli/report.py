@@ -15,6 +15,7 @@ from attenua.cli.request import (
     METHODS_OF_OPTIONS,
     Request,
     fit_rows,
+    flag_of,
     in_options,
     load_rows,
     reading_of_reference,
@@ -146,7 +147,11 @@ def _fit_options(request: Request) -> list[str]:
     options = ["-k", str(request.k), "--method", request.method]
     for name, methods in METHODS_OF_OPTIONS.items():
         value, separator = getattr(request, name), "x" if name == "neighbours" else ","
-        if request.method in methods and value is not None:
+        if request.method not in methods or value is None:
+            continue
+        if isinstance(value, bool):
+            options.append(flag_of(name if value else f"no_{name}"))
+        else:
             several = isinstance(value, list | tuple)
-            options += [f"--{name}", separator.join(map(str, value)) if several else str(value)]
+            options += [flag_of(name), separator.join(map(str, value)) if several else str(value)]
     return options

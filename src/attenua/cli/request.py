@@ -49,7 +49,6 @@ _OPTIONS = {
     "cv": "--cv",
     "neighbours": "--neighbours",
     "reference": "--reference",
-    "pca_share": "--pca-share",
     "nested": "--nested",
     "image_shape": "--image-shape",
 }
@@ -184,7 +183,7 @@ def refuse_options_of_other_methods(context: typer.Context, method: Method) -> N
         if _is_given(context, name) and method not in methods:
             raise typer.BadParameter(
                 f"it belongs to --method {' or '.join(methods)}, but this is --method {method}.",
-                param_hint=_flag(name),
+                param_hint=flag_of(name),
             )
 
 
@@ -192,10 +191,13 @@ def refuse_options_of_a_fit(context: typer.Context) -> None:
     """Refuse an option that changes the fit of a model that is already fitted."""
     for name in ("k", "method", *METHODS_OF_OPTIONS):
         if _is_given(context, name):
-            fail(f"{_flag(name)} has no effect with --model, which is already fitted; leave out one of them.")
+            fail(
+                f"{flag_of(name)} has no effect with --model, which is already fitted; leave out one of them."
+            )
 
 
-def _flag(name: str) -> str:
+def flag_of(name: str) -> str:
+    """Return how an option is typed."""
     return "-k" if name == "k" else f"--{name.replace('_', '-')}"
 
 
