@@ -229,10 +229,10 @@ BAD_PARAMETERS = [
     (CorrectedPCACV(corrections={"tempering": [2]}), r"corrections\['tempering'\] must be a number from"),
     (CorrectedPCACV(corrections=["smoothing"]), "corrections names smoothing, which needs neighbours"),
     (CorrectedPCACV(corrections={"smoothing": [1]}), "corrections names smoothing, which needs"),
-    (CorrectedPCACV(guard=-1), "guard must be a finite number of at least 0; got -1"),
-    (CorrectedPCACV(guard=np.nan), "guard must be a finite number of at least 0; got nan"),
-    (CorrectedPCACV(guard="1"), "guard must be a finite number of at least 0; got '1'"),
-    (CorrectedPCACV(guard=True), "guard must be a finite number of at least 0; got True"),
+    (CorrectedPCACV(pca_share=-1), "pca_share must be a number from 0 to 1; got -1"),
+    (CorrectedPCACV(pca_share=np.nan), "pca_share must be a number from 0 to 1; got nan"),
+    (CorrectedPCACV(pca_share="1"), "pca_share must be a number from 0 to 1; got '1'"),
+    (CorrectedPCACV(pca_share=True), "pca_share must be a number from 0 to 1; got True"),
     (CorrectedPCACV(cv=1), "cv=1 must be at least 2 folds"),
     (CorrectedPCACV(40), "n_components=40"),
     (CorrectedPCACV(n_repeats=0), "n_repeats must be an integer of at least 1"),
@@ -280,7 +280,7 @@ def test_scikit_learn_checks(estimator, monkeypatch):
 
 MODELS = [
     CorrectedPCA(2, row_tempering=0.5, damping=0.25, smoothing=0.5, neighbours="line"),
-    CorrectedPCACV(2, neighbours=(2, 5), guard=0),
+    CorrectedPCACV(2, neighbours=(2, 5), pca_share=0),
     CorrectedPCACV(2, corrections={"tempering": [0.5]}, neighbours=sp.csr_array(line(10))),
 ]
 
@@ -304,9 +304,9 @@ def test_parameters_that_are_set_count():
     model = CorrectedPCA(2, attenuation=0.5).fit(X)
     again = model.set_params(attenuation=0, damping=0.25).fit(X)
     np.testing.assert_array_equal(again.components_, CorrectedPCA(2, damping=0.25).fit(X).components_)
-    chosen = CorrectedPCACV(2, guard=0, neighbours="line").fit(X)
+    chosen = CorrectedPCACV(2, pca_share=0, neighbours="line").fit(X)
     assert any(chosen.corrections_.values())
-    assert not any(chosen.set_params(guard=1e6).fit(X).corrections_.values())
+    assert not any(chosen.set_params(pca_share=1).fit(X).corrections_.values())
 
 
 def test_pipeline_and_grid_search():
@@ -327,21 +327,21 @@ def test_pipeline_and_grid_search():
 def test_row_groups_and_weights_by_metadata_routing():
     groups = np.arange(45) // 3
     with sklearn.config_context(enable_metadata_routing=True):
-        model = CorrectedPCACV(2, cv=GroupKFold(4), guard=0).set_fit_request(groups=True)
+        model = CorrectedPCACV(2, cv=GroupKFold(4), pca_share=0).set_fit_request(groups=True)
         routed = make_pipeline(StandardScaler(), model).fit(X, groups=groups)[-1]
         weighted = CorrectedPCA(2, row_tempering=1.0).set_fit_request(sample_weight=True)
         weighted = make_pipeline(weighted).fit(X, sample_weight=WEIGHTS)[-1]
     scaled = StandardScaler().fit_transform(X)
-    direct = CorrectedPCACV(2, cv=GroupKFold(4), guard=0).fit(scaled, groups=groups)
+    direct = CorrectedPCACV(2, cv=GroupKFold(4), pca_share=0).fit(scaled, groups=groups)
     np.testing.assert_array_equal(routed.cv_risk_folds_, direct.cv_risk_folds_)
     expected = CorrectedPCA(2, row_tempering=1.0).fit(X, sample_weight=WEIGHTS)
     np.testing.assert_array_equal(weighted.components_, expected.components_)
 
 
 def test_the_verdict_says_what_came_out():
-    one = CorrectedPCACV(2, corrections={"row_tempering": [1]}, guard=0, cv=2).fit(X)
+    one = CorrectedPCACV(2, corrections={"row_tempering": [1]}, pca_share=0, cv=2).fit(X)
     assert one.verdict_ == f"Row tempering 1 removes {one.gain_:.1%} of PCA's held-out risk."
-    several = CorrectedPCACV(2, neighbours="line", guard=0).fit(X)
+    several = CorrectedPCACV(2, neighbours="line", pca_share=0).fit(X)
     assert several.verdict_ == (
         f"Row tempering 1, tempering 0.25 and smoothing 0.8 remove {several.gain_:.1%} of PCA's held-out "
         "risk. 5 of the 5 choices that are averaged differ from this."
@@ -352,7 +352,7 @@ def test_the_verdict_says_what_came_out():
         "By all splits no correction is clearly better than PCA. "
         "1 of the 5 choices that are averaged differs from this."
     )
-    careful = CorrectedPCACV(2, neighbours="line", guard=100).fit(X)
+    careful = CorrectedPCACV(2, neighbours="line", pca_share=1).fit(X)
     assert careful.verdict_ == "PCA: no correction reconstructs held-out rows clearly better."
 
 

@@ -33,7 +33,7 @@ def path(tmp_path):
         AttenuatedPCACV(0.8, alphas=np.array([0.1, 0.4]), cv=3, n_repeats=2, random_state=1, whiten=True),
         CorrectedPCA(2, attenuation=0.3, tempering=0.5, row_tempering=0.5, damping=0.25),
         CorrectedPCA(2, smoothing=0.8, neighbours=(2, 3), feature_groups=list("aabbcc"), whiten=True),
-        CorrectedPCACV(2, neighbours=(2, 3), guard=0),
+        CorrectedPCACV(2, neighbours=(2, 3), pca_share=0),
         CorrectedPCACV(2, corrections=("tempering", "attenuation"), cv=4, whiten=True),
         CorrectedPCACV(
             2, corrections={"smoothing": np.array([0.7, 3.0])}, neighbours=np.eye(6, k=1) + np.eye(6, k=-1)

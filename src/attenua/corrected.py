@@ -47,7 +47,7 @@ from attenua._select.rule import PCA, CorrectedRule, same_subspace
 from attenua._select.steps import Steps
 
 
-class WithReference(SubspaceTransformer):
+class _WithReference(SubspaceTransformer):
     """What both estimators do with the parameter ``reference``."""
 
     reference: Any
@@ -63,7 +63,7 @@ class WithReference(SubspaceTransformer):
         return copy
 
 
-class CorrectedPCA(WithReference, RuleTransformer):
+class CorrectedPCA(_WithReference, RuleTransformer):
     r"""PCA of few rows, with corrections at strengths you give.
 
     The components span the leading eigenvectors (algebraically largest) of a corrected covariance
@@ -242,7 +242,7 @@ class CorrectedPCA(WithReference, RuleTransformer):
         return moments
 
 
-class CorrectedPCACV(WithReference, CrossValidated):
+class CorrectedPCACV(_WithReference, CrossValidated):
     r"""PCA of few rows, with corrections whose strengths held-out rows choose.
 
     PCA of few rows is noisy in several ways. Each correction weakens one of them by a strength; see

@@ -19,6 +19,7 @@ from attenua._correct.damping import damped
 from attenua._correct.reference import as_reference, reference_rows
 from attenua._correct.smoothing import smoothed
 from attenua._correct.tempering import tempered
+from attenua._data.dask_rows import _light
 from attenua._data.row_moments import RowMoments
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
@@ -158,7 +159,7 @@ def test_the_search_by_its_definitions(wide):
     rows, others = alike(24, p, seed=1)
     grids = {"borrowing": GRIDS["borrowing"], "tempering": (0.0, 0.5)}
     expected = Search(rows, interleaved_splits(24, 4), 2, grids, 0.0, reference=others).run()
-    model = CorrectedPCACV(2, corrections=grids, reference=others, cv=4, guard=0).fit(rows)
+    model = CorrectedPCACV(2, corrections=grids, reference=others, cv=4, pca_share=0).fit(rows)
     assert expected.chosen["borrowing"] > 0
     assert {name: strength for name, strength in model.corrections_.items() if strength} == expected.chosen
     np.testing.assert_allclose(model.steps_["borrowing"].risks, expected.steps[0]["risks"], rtol=1e-5)
@@ -189,6 +190,14 @@ def test_rows_of_x_in_the_reference_are_refused(way, estimator):
     with pytest.raises(ValueError, match=r"rows? of X (is|are) in reference too, the first is row "):
         WAYS[way](model)
     WAYS[way](model.set_params(reference=OTHERS))
+
+
+def test_workers_that_transform_are_not_sent_the_reference():
+    model = CorrectedPCA(2, borrowing=0.5, reference=OTHERS).fit(X)
+    lazy = model.transform(da.from_array(X, chunks=(7, 10)))
+    assert _light(model).reference is None
+    assert model.reference is OTHERS
+    np.testing.assert_allclose(lazy.compute(), model.transform(X))
 
 
 def test_names_must_match():
@@ -225,7 +234,7 @@ GIVEN = {
 
 @pytest.mark.parametrize("given", GIVEN)
 def test_a_loaded_model_refits_to_the_same_without_the_rows(given, tmp_path):
-    model = CorrectedPCACV(2, reference=GIVEN[given](), guard=0).fit(frame(X))
+    model = CorrectedPCACV(2, reference=GIVEN[given](), pca_share=0).fit(frame(X))
     assert model.corrections_["borrowing"] > 0
     save_model(model, tmp_path / "model.npz")
     loaded = load_model(tmp_path / "model.npz")

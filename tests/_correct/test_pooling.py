@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from attenua import CorrectedPCACV
 from attenua._correct.columns import GraphSmoother
 from attenua._correct.damping import damped
 from attenua._correct.pooling import PooledMoments, neighbour_graph, pooled, pooled_matrix
 from attenua._data.rows import HostRows
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
+from attenua.theory import Population
 from tests import literal
 from tests._correct.bases import BASES, TALL, WIDE, check_moments, kept
 from tests.helpers import covariance, in_turn, leading, sine, uneven_rows, within
@@ -166,3 +168,23 @@ def test_every_array_library(X, backend):
         assert backend.holds(found)
         np.testing.assert_allclose(backend.numpy(found), ask(here, V), rtol=1e-9, atol=1e-9)
     assert there.floor == pytest.approx(here.floor)
+
+
+def test_the_same_choice_in_every_container():
+    """Columns that are tied, as copies are, have the same neighbours in all of them."""
+    rng = np.random.default_rng(0)
+    X = np.round(3 * rng.standard_normal((40, 3)).repeat(6, axis=1) + 2 * rng.standard_normal((40, 18)))
+    X = np.hstack([X, X[:, ::6] * [1, -1, 2]])
+    model = CorrectedPCACV(3, corrections=["pooling"], guard=0)
+    first = model.fit(X)
+    risks, choices = first.cv_risk_folds_, first.choices_
+    assert any(choice["pooling"] for choice in choices)
+    for rows in (sp.csr_array(X), np.split(X, [7, 30]), [sp.csr_array(X[:25]), sp.csr_array(X[25:])]):
+        model.fit(rows)
+        assert model.choices_ == choices
+        np.testing.assert_allclose(model.cv_risk_folds_, risks, rtol=1e-9)
+
+
+def test_the_theory_refuses_it():
+    with pytest.raises(ValueError, match="the theory does not cover pooling; set it to 0"):
+        Population(T, 2).excess_risk(50, pooling=0.5)

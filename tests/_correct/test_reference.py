@@ -36,6 +36,8 @@ FORMS = {
     "pandas": lambda rows: pd.DataFrame(rows, columns=NAMES),
     "polars": lambda rows: pl.DataFrame(rows, schema=NAMES),
     "Arrow": lambda rows: pa.table(dict(zip(NAMES, rows.T, strict=True))),
+    "a column called fit": lambda rows: pd.DataFrame(rows, columns=["fit", *NAMES[1:]]),
+    "columns without names": pd.DataFrame,
     "huge": lambda rows: rows * 1e150,
     "tiny": lambda rows: rows * 1e-150,
 }
@@ -47,8 +49,9 @@ def test_rows_count_with_their_covariance(form):
     np.testing.assert_allclose(found(rows), trace_one(covariance(ROWS)), rtol=2e-4, atol=1e-5)
     if form != "float32":
         np.testing.assert_allclose(found(rows), trace_one(covariance(ROWS)), rtol=1e-9, atol=1e-14)
-    has_names = form in ("pandas", "polars", "Arrow")
-    assert as_reference(rows, P).names == (NAMES if has_names else None)
+    names = as_reference(rows, P).names
+    assert (names is not None) == (form in ("pandas", "polars", "Arrow", "a column called fit"))
+    assert names is None or names[1:] == NAMES[1:]
     assert len(reference_rows(rows).digests) == len(ROWS)
 
 
@@ -79,6 +82,7 @@ def test_a_covariance_matrix():
     for given in (S, 1e300 * S, pd.DataFrame(S, columns=NAMES), S.tolist()):
         np.testing.assert_allclose(found(given), trace_one(S), rtol=1e-12)
         assert reference_rows(given) is None
+    np.testing.assert_array_equal(found(np.eye(P, dtype=bool)), np.eye(P) / P)
     # As many rows as columns are rows, unless they are symmetric.
     np.testing.assert_allclose(found(ROWS[:P]), trace_one(covariance(ROWS[:P])), rtol=1e-9, atol=1e-14)
     assert len(reference_rows(ROWS[:P]).digests) == P

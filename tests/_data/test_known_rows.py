@@ -15,8 +15,10 @@ def test_one_number_for_a_row_in_every_form(form):
 
 
 def test_cells_that_are_stored_twice_or_as_zero():
-    stored = sp.csr_array(([1.0, 2.0, 0.0, -0.0], ([0, 0, 0, 0], [3, 3, 1, 2])), shape=(1, 5))
+    data, indices = np.array([1.0, 2.0, 0.0, -0.0]), np.array([3, 3, 1, 2])
+    stored = sp.csr_array((data, indices, np.array([0, 4])), shape=(1, 5))
     np.testing.assert_array_equal(row_digests(stored), row_digests(np.array([[0, 0, 0, 3.0, 0]])))
+    assert (stored.nnz, data.tolist(), indices.tolist()) == (4, [1.0, 2.0, 0.0, 0.0], [3, 3, 1, 2])
 
 
 def test_different_rows_have_different_numbers():

@@ -33,7 +33,7 @@ def rows(draw):
 
 
 def chosen(X, **options):
-    given = {"corrections": WEAK, "neighbours": "line", "cv": 3, "guard": 0.5} | options
+    given = {"corrections": WEAK, "neighbours": "line", "cv": 3, "pca_share": 0.5} | options
     return CorrectedPCACV(2, **given).fit(X)
 
 
@@ -102,7 +102,7 @@ def test_the_order_of_names_does_not_matter(X, names):
 @given(rows())
 @few_examples
 def test_without_a_guard_every_step_takes_the_least_risk(X):
-    model = chosen(X, guard=0)
+    model = chosen(X, pca_share=0)
     for step in model.steps_:
         least = min(step.risks) + 1e-12 * X.var(axis=0).sum()  # of those that differ by rounding, the first
         assert step.best == next(
@@ -143,7 +143,7 @@ def test_no_strength_is_pca(shape, form):
 def test_a_choice_of_pca_is_pca(shape, form):
     X = FORMS[form](smooth_rows(*SHAPES[shape]))
     pca = AttenuatedPCACV(3, alphas=[0], cv=3).fit(X)
-    for options in ({"corrections": []}, {"corrections": {}}, {"corrections": ["attenuation"], "guard": 1e9}):
+    for options in ({"corrections": []}, {"corrections": {}}, {"corrections": ["attenuation"], "pca_share": 1}):
         model = CorrectedPCACV(3, cv=3, **options).fit(X)
         same_bits(model, pca)
         assert not any(model.corrections_.values())
@@ -202,7 +202,7 @@ def test_as_many_components_as_columns_leave_no_choice(p):
 )
 def test_other_numbers_of_components(n_components, shape, rank):
     X = smooth_rows(*shape)
-    model = CorrectedPCACV(n_components, corrections=FOUR, cv=3, guard=0).fit(X)
+    model = CorrectedPCACV(n_components, corrections=FOUR, cv=3, pca_share=0).fit(X)
     rank = AttenuatedPCA(n_components, alpha=0).fit(X).n_components_ if rank is None else rank
     assert model.n_components_ == rank
     given = CorrectedPCA(n_components, attenuation=0.5, row_tempering=0.5).fit(X)
@@ -213,7 +213,7 @@ def test_other_numbers_of_components(n_components, shape, rank):
 def test_a_constant_column_changes_nothing(form, few_rows, value, monkeypatch):
     monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 30 if few_rows else 29)
     X = smooth_rows(30, 8, seed=2)
-    options = {"corrections": FOUR, "guard": 0, "cv": 3}  # the guard knows the spread of all variances
+    options = {"corrections": FOUR, "pca_share": 0, "cv": 3}  # the guard knows the spread of all variances
     plain = CorrectedPCACV(2, **options).fit(FORMS[form](X))
     model = CorrectedPCACV(2, **options).fit(FORMS[form](np.insert(X, 3, value, axis=1)))
     assert model.choices_ == plain.choices_
@@ -227,7 +227,7 @@ def test_every_row_twice_is_as_every_row_once():
     X = smooth_rows(24, 6, seed=5)
     splits = interleaved_splits(24, 3)
     twice = [tuple(np.concatenate([part, part + 24]) for part in split) for split in splits]
-    options = {"corrections": WEAK, "neighbours": "line", "guard": 0}
+    options = {"corrections": WEAK, "neighbours": "line", "pca_share": 0}
     same_choice(
         CorrectedPCACV(2, cv=splits, **options).fit(X),
         CorrectedPCACV(2, cv=twice, **options).fit(np.vstack([X, X])),

@@ -60,18 +60,18 @@ def test_given_strengths(backend, few_rows, case):
 
 CHOSEN = {
     "default": CorrectedPCACV(2),
-    "least risk": CorrectedPCACV(2, guard=0, cv=3),
-    "smoothing": CorrectedPCACV(2, corrections=SMOOTHING, neighbours="line", guard=0, cv=3),
-    "blocks": CorrectedPCACV(2, guard=0, cv=3, feature_groups=np.arange(8) // 2),
-    "fraction": CorrectedPCACV(0.7, guard=0, cv=3, whiten=True),
-    "all": CorrectedPCACV(guard=0, cv=3),
+    "least risk": CorrectedPCACV(2, pca_share=0, cv=3),
+    "smoothing": CorrectedPCACV(2, corrections=SMOOTHING, neighbours="line", pca_share=0, cv=3),
+    "blocks": CorrectedPCACV(2, pca_share=0, cv=3, feature_groups=np.arange(8) // 2),
+    "fraction": CorrectedPCACV(0.7, pca_share=0, cv=3, whiten=True),
+    "all": CorrectedPCACV(pca_share=0, cv=3),
     "nothing": CorrectedPCACV(2, corrections=[]),
-    "splitter": CorrectedPCACV(2, guard=0, cv=KFold(4, shuffle=True, random_state=0)),
-    "overlapping splits": CorrectedPCACV(2, guard=0, cv=ShuffleSplit(3, test_size=0.3, random_state=0)),
+    "splitter": CorrectedPCACV(2, pca_share=0, cv=KFold(4, shuffle=True, random_state=0)),
+    "overlapping splits": CorrectedPCACV(2, pca_share=0, cv=ShuffleSplit(3, test_size=0.3, random_state=0)),
     "one split": CorrectedPCACV(2, cv=[(range(30), range(30, 40))]),
     "training rows twice": CorrectedPCACV(2, cv=[(range(30), range(30, 40)), ([5, 5, *range(9, 40)], [0])]),
     "leave one out": CorrectedPCACV(2, corrections=["row_tempering"], cv=LeaveOneOut()),
-    "repeated": CorrectedPCACV(2, guard=0, cv=3, n_repeats=2, random_state=0),
+    "repeated": CorrectedPCACV(2, pca_share=0, cv=3, n_repeats=2, random_state=0),
 }
 
 
@@ -83,7 +83,7 @@ def test_chosen_strengths(backend, few_rows, case):
 @pytest.mark.slow
 @on_backends("cv", [3, GroupKFold(4)])
 def test_groups_of_rows(backend, few_rows, cv):
-    agree(backend, *fit_both(backend, CorrectedPCACV(2, guard=0, cv=cv), SMALL, groups=LABELS), SMALL)
+    agree(backend, *fit_both(backend, CorrectedPCACV(2, pca_share=0, cv=cv), SMALL, groups=LABELS), SMALL)
 
 
 def test_weights_of_rows(backend, few_rows):
@@ -95,13 +95,13 @@ def test_weights_of_rows(backend, few_rows):
 @pytest.mark.slow
 @on_backends("scale", [1e150, 1e-150])
 def test_huge_and_tiny_numbers(backend, few_rows, scale):
-    agree(backend, *fit_both(backend, CorrectedPCACV(2, guard=0, cv=3), SMALL * scale), SMALL * scale)
+    agree(backend, *fit_both(backend, CorrectedPCACV(2, pca_share=0, cv=3), SMALL * scale), SMALL * scale)
 
 
 @on_backends("dtype", [np.float32])
 def test_single_precision(backend, few_rows, dtype):
     X = SMALL.astype(dtype)
-    agree(backend, *fit_both(backend, CorrectedPCACV(2, guard=0, cv=3), X), X)
+    agree(backend, *fit_both(backend, CorrectedPCACV(2, pca_share=0, cv=3), X), X)
 
 
 ITERATED = {"kept rows": (24, 600), "tall": (60, 140), "few rows": (24, 140)}
@@ -119,13 +119,13 @@ def test_subspaces_that_are_iterated(backend, few_rows, shape):
         "smoothing": [2],
         "pooling": [1],
     }
-    model = CorrectedPCACV(2, corrections=few, neighbours="line", cv=3, guard=0)
+    model = CorrectedPCACV(2, corrections=few, neighbours="line", cv=3, pca_share=0)
     # A candidate is known to a hundredth of what it differs from the one it began from: here from 37 to 22.
     agree(backend, *fit_both(backend, model, X), X, close=1e-6, rough=1e-3)
 
 
 def test_a_saved_model_comes_back_on_the_host(backend, tmp_path):
-    theirs, ours = fit_both(backend, CorrectedPCACV(2, guard=0, cv=3), SMALL)
+    theirs, ours = fit_both(backend, CorrectedPCACV(2, pca_share=0, cv=3), SMALL)
     save_model(theirs, tmp_path / "model.npz")
     loaded = load_model(tmp_path / "model.npz")
     assert loaded.steps_ == theirs.steps_

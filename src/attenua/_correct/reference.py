@@ -7,6 +7,7 @@ kept, and R is only multiplied by.
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -64,24 +65,22 @@ class Reference:
 
     def matrix(self, like: Any) -> Any:
         """Return R, of trace one, as an array of the library and device of another."""
-        return self._matrix if array_namespace(like) is np else self._moved("matrix", like)
+        return self._on_device("matrix", like, self._matrix, lambda R: asarray_like(like, R))
 
-    def rows(self, like: Any) -> Moments:
+    def rows(self, like: Any) -> RowMoments:
         """Return the moments of the kept rows, in arrays of the library and device of another."""
-        return self.moments if array_namespace(like) is np else self._moved("rows", like)
+        assert isinstance(self.moments, RowMoments)
+        moments: RowMoments = self._on_device("rows", like, self.moments, lambda rows: rows.moved(like))
+        return moments
 
-    def _moved(self, what: str, like: Any) -> Any:
-        """Return something on a device, where it stays."""
+    def _on_device(self, what: str, like: Any, here: Any, move: Callable[[Any], Any]) -> Any:
+        """Return what is here, moved to the device of another; it is moved once."""
+        if array_namespace(like) is np:
+            return here
         key = what, library_of(like), str(device_of(like))
         if key not in self._there:
-            is_matrix = what == "matrix"
-            self._there[key] = asarray_like(like, self._matrix) if is_matrix else self._rows.moved(like)
+            self._there[key] = move(here)
         return self._there[key]
-
-    @property
-    def _rows(self) -> RowMoments:
-        assert isinstance(self.moments, RowMoments)
-        return self.moments
 
     def check_names(self, names: Any) -> None:
         """Raise if both the reference and the data have names of columns, and these differ."""
@@ -104,7 +103,7 @@ class Reference:
         r"""Return rows :math:`\pm b_k` with :math:`\sum_k b_k b_k^\top = R`, none of them a reference row.
 
         :math:`b_k` are eigenvectors of R times roots of eigenvalues. With both signs the mean is 0, so as a
-        reference they have the covariance R / 2k: the same, since its trace does not matter.
+        reference they have a multiple of R as covariance: the same, since its trace does not matter.
         """
         values, vectors = self.moments.gram()
         kept = values > _ROUNDING**2 * values[0]
@@ -124,7 +123,7 @@ def as_reference(value: Any, n_features: int) -> Reference:
     (such as ``PCA``), or ``get_covariance``. A covariance is an array or data frame that is square and
     symmetric: rows that happen to form such a matrix would count as one too.
     """
-    if hasattr(value, "fit"):
+    if _is_model(value):
         return _of_model(value, n_features)
     rows, names = _checked_rows(value)
     _check_columns(rows.shape[1], n_features)
@@ -135,29 +134,35 @@ def as_reference(value: Any, n_features: int) -> Reference:
 
 def reference_rows(value: Any) -> KnownRows | None:
     """Return the rows of a reference, to find them among others; None if it is not given as rows."""
-    if value is None or hasattr(value, "fit"):
+    if value is None or _is_model(value):
         return None
     rows, _ = _checked_rows(value)
     return None if _is_covariance(rows) else known_rows(rows, "reference")
 
 
 def stored_reference(value: Any, n_features: int) -> Array:
-    """Return what a model file holds of a reference: its covariance, or for many columns a factor of it.
+    """Return what a model file holds of a reference: its covariance, or a factor of it if that is smaller.
 
-    Its rows are not among them.
+    A factor is for many columns only, and none of its rows is one of the reference.
     """
     reference = as_reference(value, n_features)
     if reference.keeps_rows and n_features > _LARGEST_FORMED:
-        return reference.factor()
+        count = reference.rows(np.empty(0)).row_weights.shape[0]
+        if 2 * count < n_features:
+            return reference.factor()
     return _scaled(reference.moments.covariance)
 
 
 def described_reference(value: Any) -> str:
     """Return what kind of reference a user gave."""
-    if hasattr(value, "fit"):
+    if _is_model(value):
         return f"a fitted {type(value).__name__}"
     rows, _ = _checked_rows(value)
     return "a covariance matrix" if _is_covariance(rows) else f"{rows.shape[0]:,} other rows"
+
+
+def _is_model(value: Any) -> bool:
+    return callable(getattr(value, "fit", None))  # a data frame may have a column of this name
 
 
 def _reading(read: Callable[[], Any]) -> Any:
@@ -172,7 +177,10 @@ def _reading(read: Callable[[], Any]) -> Any:
 def _checked_rows(value: Any) -> tuple[Any, list[str] | None]:
     if isinstance(value, str) or not (hasattr(value, "__len__") or hasattr(value, "shape")):
         raise ValueError(f"{_EXPECTED}, in memory; got {type(value).__name__}.")
-    return _reading(lambda: checked_matrix(to_host(value)))
+    rows, names = _reading(lambda: checked_matrix(to_host(value)))
+    # As in scikit-learn, numbers do not count as names of columns.
+    has_numbers = any(isinstance(name, Integral) for name in getattr(value, "columns", ()))
+    return rows, None if has_numbers else names
 
 
 def _check_columns(found: int, expected: int) -> None:
@@ -184,13 +192,13 @@ def _is_covariance(rows: Any) -> bool:
     """Whether an array is square and symmetric."""
     if not isinstance(rows, np.ndarray) or rows.shape[0] != rows.shape[1]:
         return False
-    largest = np.abs(rows).max(initial=0)
-    return bool(np.abs(rows - rows.T).max(initial=0) <= _ROUNDING * largest)
+    S = np.asarray(rows, dtype=float)
+    return bool(np.abs(S - S.T).max(initial=0) <= _ROUNDING * np.abs(S).max(initial=0))
 
 
 def _of_covariance(given: Any) -> ScatterMoments:
     """Return moments with a given covariance, or raise if it has negative eigenvalues."""
-    S = real_numbers(given, f"{_EXPECTED}; its covariance must hold real numbers")
+    S = real_numbers(given, f"{_EXPECTED}; its covariance must hold real numbers", booleans=True)
     if not np.isfinite(S).all():
         raise ValueError("reference must be a covariance of finite numbers; got NaN or infinity.")
     S = _scaled(S)

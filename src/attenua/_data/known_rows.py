@@ -30,7 +30,7 @@ class KnownRows(NamedTuple):
     n_features : int
         Number of their columns.
     digests : ndarray of uint64
-        One number for each row that varies, sorted.
+        One number for each row, sorted, without repeats.
     """
 
     argument: str
@@ -75,7 +75,9 @@ def row_digests(rows: Any) -> Digests:
     keys = np.random.default_rng(0).integers(2**64, size=rows.shape[1], dtype=np.uint64) | np.uint64(1)
     if sp.issparse(rows):
         rows = sp.csr_array(rows)
-        rows.sum_duplicates()
+        if not rows.has_canonical_format:
+            rows = rows.copy()  # the caller's matrix stays as it is
+            rows.sum_duplicates()
         sums = np.concatenate([[np.uint64(0)], np.cumsum(keys[rows.indices] * _mixed(rows.data))])
         return np.diff(sums[rows.indptr])
     digests = np.empty(rows.shape[0], dtype=np.uint64)

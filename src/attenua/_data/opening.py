@@ -104,14 +104,14 @@ def open_rows(estimator: Any, X: Any, sample_weight: ArrayLike | None = None) ->
         X = as_numbers(validate_data(estimator, X, **matrix_requirements()))
     if names is not None:
         check_names(estimator, names, reset=True)
+    if xp is not None and xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError(f"Complex data not supported: X has the type {X.dtype}.")
     known = known_to(estimator)
     if known is not None:
         known.refuse(X)
     if xp is None:
         weights = checked_weights(sample_weight, X.shape[0])
         return HostRows(X, weights, _feature_names(estimator))
-    if xp.isdtype(X.dtype, "complex floating"):
-        raise ValueError(f"Complex data not supported: X has the type {X.dtype}.")
     return DeviceRows(xp, X, _device_weights(X, sample_weight))
 
 

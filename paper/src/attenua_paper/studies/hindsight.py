@@ -83,7 +83,7 @@ class CorrectedInHindsight(CorrectedPCACV):
     """
 
     def __init__(self, n_components: int, *, test: HeldMoments, neighbours: Any = None):
-        super().__init__(n_components, neighbours=neighbours, guard=0.0)
+        super().__init__(n_components, neighbours=neighbours, pca_share=0.0)
         self.test = test
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
