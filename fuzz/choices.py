@@ -37,8 +37,8 @@ class BoundedSearch(Search):
         return self.known[strengths]
 
     def doubt(self, strengths):
-        """Return what rounding can change of a pooled risk."""
-        return float(self.doubts(strengths).max())
+        """Return what rounding can change of a vote, which may draw the longest row several times."""
+        return 8 * float(self.doubts(strengths).max())
 
 
 def risk_doubt(expected, strengths, rank, split):
@@ -52,17 +52,19 @@ def risk_doubt(expected, strengths, rank, split):
     return answer.sine * total + (rank + 1) * np.linalg.norm(sums) + len(rows.T) * EPS * total
 
 
-def search_of(problem, expected, rank, grids, guard=0.0):
+def search_of(problem, expected, rank, grids, pca_share=0.0):
     """Return the search of a problem, not run."""
     return BoundedSearch(
         problem.rows,
         problem.splits,
         rank,
         grids,
-        guard=guard,
+        pca_share=pca_share,
         adjacency=expected.adjacency,
         labels=expected.labels,
         has_few_rows=len(problem.rows) <= 1_000,
+        by_rows=len(problem.rows) <= 1_000 and CONTAINERS[problem.container].reads_again,
+        groups=problem.groups,
         reference=expected.reference,
     ).bounded(expected)
 
@@ -86,8 +88,8 @@ def check_attenuated(found, expected):
     candidates = candidates_of(model)
     check_risks(found, search, candidates)
     check_subspace(found, expected.at(At(attenuation=model.alpha_), found.rank))
-    risks = np.array([search.pooled(candidate, slice(None)) for candidate in candidates])
-    doubts = np.array([search.doubt(candidate) for candidate in candidates])
+    risks = np.array([search.pooled(candidate) for candidate in candidates])
+    doubts = np.array([search.doubts(candidate).max() for candidate in candidates])
     best = int(np.argmin(risks))
     rivals = risks - risks[best] <= doubts + doubts[best]
     if rivals.sum() > 1:
@@ -125,37 +127,44 @@ def grids_of(problem):
 def check_corrected(found, expected):
     """Check that risks, choices and their average are those of the search by its definitions."""
     problem, model = expected.problem, found.model
-    guard = problem.options["guard"]
-    search = search_of(problem, expected, found.rank, grids_of(problem), guard).run()
+    pca_share = problem.options["pca_share"]
+    search = search_of(problem, expected, found.rank, grids_of(problem), pca_share).run()
     candidates = candidates_of(model)
     check_risks(found, search, candidates)
-    choices = [At(**choice) for choice in model.choices_]
+    choices = {At(**choice): w for choice, w in zip(model.choices_, model.choice_weights_, strict=True)}
     check_subspace(found, average(expected, choices, found.rank))
     if not search.is_clear or is_nearly_pca(expected, search, found.rank):
         return True
     same(At(**model.corrections_), search.chosen, "corrections_")
-    same(choices, list(search.choices), "choices_")
-    same(set(candidates), search.candidates, "candidates_")
-    of_pca = search.pooled(PCA, slice(None))
-    doubt = max(search.doubt(candidate) for candidate in search.candidates) / of_pca
+    same(set(choices), set(search.weights), "choices_")
+    for choice, weight in search.weights.items():
+        at_most(choices[choice] - weight, 1e-12, f"the weight of {choice}")
+    same(set(candidates), set(search.candidates), "candidates_")
+    doubt = max(search.doubts(candidate).max() for candidate in search.candidates) / search.pooled(PCA)
     check_gain(model.gain_, search.gain, doubt)
-    check_gain(model.left_out_gain_, search.left_out_gain, doubt, "left_out_gain_")
     check_steps(model.steps_, search, doubt)
     return False
 
 
 def average(expected, choices, rank):
-    """Return the leading subspace of the mean of the projectors of some choices."""
-    answers = [expected.at(choice, rank) for choice in choices]
-    if len(set(choices)) == 1:
-        return answers[0]
-    mean = sum(answer.components.T @ answer.components for answer in answers) / len(answers)
+    """Return the leading subspace of the mean of some choices by their weights."""
+    answers = {choice: expected.at(choice, rank) for choice in choices}
+    if len(choices) == 1:
+        return next(iter(answers.values()))
+    S, _ = expected.covariance(0.0, None)
+    largest, mean, doubt = np.linalg.norm(S, 2), np.zeros_like(S), 0.0
+    for choice, weight in choices.items():
+        U, off = answers[choice].components, answers[choice].sine
+        variances, rotation = np.linalg.eigh(U @ S @ U.T)
+        variances = np.maximum(variances, 1e-12 * variances[-1])
+        V = rotation.T @ U
+        mean += weight * (V.T * np.sqrt(variances)) @ V
+        # To first order: the basis turns, and so does what the root is taken of.
+        doubt += weight * off * (2 * np.sqrt(largest) + largest / np.sqrt(variances[0] or np.inf))
     values, vectors = np.linalg.eigh(mean)
     values, vectors = values[::-1], vectors[:, ::-1]
     gap = np.inf if rank == len(values) else values[rank - 1] - values[rank]
-    # An error of each subspace is one of its projector.
-    doubt = sum(answer.sine for answer in answers) / len(answers) + len(values) * EPS
-    return Estimate(vectors[:, :rank].T, mean, doubt, gap)
+    return Estimate(vectors[:, :rank].T, mean, doubt + len(values) * EPS * values[0], gap)
 
 
 def is_nearly_pca(expected, search, rank):
@@ -171,10 +180,11 @@ def check_steps(steps, search, doubt):
     found = [step for step in steps if step.strengths]
     same([step.correction for step in found], [step["correction"] for step in search.steps], "steps_")
     for step, exact in zip(found, search.steps, strict=True):
-        for name in ("strengths", "best", "taken"):
+        for name in ("strengths", "best"):
             same(getattr(step, name), exact[name], f"{name} of the step {step.correction}")
         check_gain(step.gain, exact["gain"], doubt, f"gain of the step {step.correction}")
-        for name in ("standard_error", "needed"):
-            # A standard deviation is off by no more than twice what its numbers are, times the guard of 2.
-            allowed = (2 + exact[name]) * doubt
-            check_gain(getattr(step, name), exact[name], allowed, f"{name} of the step {step.correction}")
+        # A standard deviation is off by no more than twice what its numbers are.
+        error = exact["standard_error"]
+        check_gain(
+            step.standard_error, error, (2 + error) * doubt, f"standard_error of the step {step.correction}"
+        )
