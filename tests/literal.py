@@ -234,21 +234,13 @@ class Search:
                 total[voter] += loss
         return total
 
-    def judged(self, strengths, ballot):
-        """The risk over the rows of the voters that a ballot draws."""
-        sizes = np.zeros(self.n_voters)
-        for voters in self.voter_of:
-            for voter in voters:
-                sizes[voter] += 1
-        return np.dot(ballot, self.of_voters(strengths)) / np.dot(ballot, sizes)
-
-    def step(self, correction, present, ballot):
+    def step(self, correction, present):
         """Risks of increasing strengths, up to the first that is worse, and the best of them."""
         compared, risks, candidates = [], [], []
         for strength in self.grids[correction]:
             candidates.append(changed(present, correction, strength))
             compared.append(strength)
-            risks.append(self.judged(candidates[-1], ballot))
+            risks.append(self.pooled(candidates[-1]))
             doubt = sum(map(self.doubt, candidates[-2:]))
             if len(risks) > 1 and self.is_more(risks[-1], risks[-2] * (1 + 1e-12), doubt):
                 break
@@ -283,7 +275,7 @@ class Search:
             d = [p - c for p, c, n in zip(losses[PCA], losses[best], ballot, strict=True) if n == 0]
             error = np.std(d, ddof=1) / np.sqrt(len(d)) if len(d) > 1 else 0.0
             doubt = 4 * (self.doubt(PCA) + self.doubt(best)) if best != PCA else -1.0
-            if d and not self.is_more(np.mean(d), 0.75 * error, doubt):
+            if d and not self.is_more(np.mean(d), 0.5 * error, doubt):
                 best = PCA
             weights[best] = weights.get(best, 0.0) + (1 - self.pca_share) / len(ballots)
         return weights
@@ -309,19 +301,15 @@ class Search:
         return 0.8 * np.mean(gains) / np.mean(of_pca), 0.8 * error / np.mean(of_pca)
 
     def run(self):
-        judges = [[1] * self.n_voters, *self.ballots()[:2]]
-        present = [PCA] * len(judges)
-        candidates, self.steps = {PCA: None}, []
+        present, candidates, self.steps = PCA, {PCA: None}, []
         for correction in SEARCH_ORDER:
             if correction not in self.grids or (correction == "borrowing" and self.reference is None):
                 continue
-            found = [self.step(correction, *pair) for pair in zip(present, judges, strict=True)]
-            self.steps.append(found[0])
-            candidates |= dict.fromkeys(candidate for step in found for candidate in step["candidates"])
-            present = [
-                changed(choice, correction, step["best"]) for step, choice in zip(found, present, strict=True)
-            ]
-        self.candidates, self.chosen = list(candidates), present[0]
+            self.steps.append(self.step(correction, present))
+            candidates |= dict.fromkeys(self.steps[-1]["candidates"])
+            present = changed(present, correction, self.steps[-1]["best"])
+        candidates |= dict.fromkeys(changed(present, correction, 0.0) for correction in present)
+        self.candidates, self.chosen = list(candidates), present
         self.gain = 1 - self.pooled(self.chosen) / (self.pooled(PCA) or 1.0)
         self.averaged = {c: w for c, w in self.elected().items() if w}
         self.weights = dict(self.averaged)

@@ -143,7 +143,11 @@ def test_no_strength_is_pca(shape, form):
 def test_a_choice_of_pca_is_pca(shape, form):
     X = FORMS[form](smooth_rows(*SHAPES[shape]))
     pca = AttenuatedPCACV(3, alphas=[0], cv=3).fit(X)
-    for options in ({"corrections": []}, {"corrections": {}}, {"corrections": ["attenuation"], "pca_share": 1}):
+    for options in (
+        {"corrections": []},
+        {"corrections": {}},
+        {"corrections": ["attenuation"], "pca_share": 1},
+    ):
         model = CorrectedPCACV(3, cv=3, **options).fit(X)
         same_bits(model, pca)
         assert not any(model.corrections_.values())

@@ -32,7 +32,5 @@ def test_standard_errors_know_how_many_folds_a_repetition_has():
     attenuated = [AttenuatedPCACV(2, cv=cv, n_repeats=3, random_state=0).fit(ROWS) for cv in (None, 5, 3)]
     none, five, three = (paired_gain(model, alpha=0.5).standard_error for model in attenuated)
     assert none == five != three
-    corrected = [
-        CorrectedPCACV(2, cv=cv, n_repeats=3, random_state=0).fit(ROWS) for cv in (None, 5)
-    ]
+    corrected = [CorrectedPCACV(2, cv=cv, n_repeats=3, random_state=0).fit(ROWS) for cv in (None, 5)]
     assert corrected[0]._gain_error() == corrected[1]._gain_error()

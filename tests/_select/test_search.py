@@ -78,19 +78,13 @@ def test_the_standard_error_of_a_step(monkeypatch):
     assert (step.best, step.gain) == (1.0, pytest.approx(0.1))
 
 
-def test_votes_search_for_candidates_of_their_own(monkeypatch):
-    """The first split alone speaks for tempering: the vote without it goes on from no tempering."""
-
-    def risk_of(candidate):
-        by_tempering = np.array([8.0, -1.0, -1.0, -1.0]) * (candidate.tempering == 0.25)
-        return 10.0 - by_tempering - candidate.damping
-
-    result = MadeUp(monkeypatch, risk_of).result("tempering", "damping")
-    assert result.chosen == Strengths(tempering=0.25, damping=1.0)
-    found = set(result.candidates)
-    assert {
-        Strengths(tempering=t, damping=b) for t in (0, 0.25) for b in CORRECTIONS["damping"].strengths
-    } <= found
+def test_the_choice_is_compared_without_each_of_its_corrections(monkeypatch):
+    made = MadeUp(monkeypatch, constant(tempering=1.0, damping=2.0))
+    grids = {"tempering": (0.0, 1.0), "damping": (0.0, 1.0)}
+    made.search.take_steps(made.data, grids, {})
+    candidates = made.search.result().candidates
+    assert candidates[-1] == Strengths(damping=1.0)
+    assert set(candidates) == {Strengths(tempering=t, damping=d) for t in (0, 1.0) for d in (0, 1.0)}
 
 
 def test_risks_are_pooled_over_held_out_rows(monkeypatch):

@@ -30,14 +30,14 @@ def test_a_few_rows_that_gain_much_are_not_confirmed():
     np.testing.assert_allclose(ROWS.elect(losses_of(gains), 0.0), [1, 0])
 
 
-def test_a_choice_must_gain_three_quarters_of_a_standard_error():
+def test_a_choice_must_gain_half_a_standard_error():
     """Splits vote: the vote without the last one chooses the candidate, and the last one decides."""
     splits = Voters.of_splits(3)
     for last, share in ((0.5, 1.0), (-0.5, 2 / 3)):
         losses = losses_of([2.0, 2.0, last], n=3)
         assert splits.elect(losses, 0.0)[1] == pytest.approx(share)
     # The two voters that this vote did not draw gain 1 on average; their mean has a standard error of d.
-    for d, is_confirmed in ((1.2, True), (1.4, False)):
+    for d, is_confirmed in ((1.9, True), (2.1, False)):
         drawn = np.array([[1.0, 1.0, 0.0, 0.0]])
         gains = np.array([3.0, 3.0, 1.0 + d, 1.0 - d])
         found = _confirmed(drawn, gains)

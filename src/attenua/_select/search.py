@@ -1,9 +1,8 @@
 r"""The search for strengths: one correction after another, each at the strength that held-out rows prefer.
 
 From ordinary PCA on, a step compares the strengths of one correction at the strengths chosen so far: from 0
-upwards, as long as the risk falls. The first search is judged by all held-out rows, a few others by the rows
-that single votes draw (:mod:`~attenua._select.votes`). All candidates that any of them compared are then
-judged by all votes.
+upwards, as long as the risk over all held-out rows falls. At the end, the choice is compared with itself less
+each of its corrections. All these candidates are then put to the vote (:mod:`~attenua._select.votes`).
 """
 
 import warnings
@@ -36,8 +35,6 @@ Array = NDArray[np.float64]
 
 # Subspaces of the present candidate are kept, to begin others from, where splits are no more than this.
 _KEPT_SPLITS = 20
-# Votes that search for candidates of their own; all votes choose among all candidates.
-_EXPLORERS = 2
 
 
 @dataclass(frozen=True)
@@ -75,12 +72,8 @@ class StepSearch:
         self._losses: dict[Strengths, Array] = {}
         self._subspaces: dict[Strengths, list[Subspace]] = {}
         self._steps: list[Step] = []
+        self._present = PCA
         self._compare(PCA, PCA)
-        sizes = voters.added([self._weights(fold) for fold in self._folds[PCA]])
-        # The first judge is all held-out rows. A judge has a factor for what each voter loses.
-        judges = np.vstack([np.ones(len(sizes)), voters.ballots()[:_EXPLORERS]])
-        self._judges = judges / (judges @ sizes)[:, None]
-        self._present = [PCA] * len(judges)
 
     def take_steps(
         self,
@@ -108,6 +101,8 @@ class StepSearch:
                 self.step(name, strengths, dict(zip(strengths[1:], reweighted, strict=True)))
             elif len(strengths) > 1 or len(grids[name]) == 1:
                 self.step(name, strengths)
+        for name, _ in self._present.nonzero():
+            self._compare(self._present.replace(**{name: 0.0}), self._present)
 
     def _usable(
         self, name: str, strengths: Sequence[float], data: FitData, names: Any, warn: bool
@@ -138,31 +133,36 @@ class StepSearch:
 
         For a correction of rows, `reweighted` has the splits at each strength above 0.
         """
-        compared = [[0.0] for _ in self._judges]
-        active = list(range(len(self._judges)))
+        present, risks = self._present, [self._risk_of(self._present)]
         for strength in strengths[1:]:
             if reweighted is not None:
                 self._splits[Strengths(**{correction: strength})] = reweighted[strength].keep_pairs()
-            for present in dict.fromkeys(self._present[number] for number in active):
-                self._compare(present.replace(**{correction: strength}), present)
-            for number in list(active):
-                compared[number].append(strength)
-                before, last = self._risks_by(number, correction, compared[number][-2:])
-                if last > before + ROUNDING * self._total_variance:
-                    active.remove(number)
-            if not active:
+            candidate = present.replace(**{correction: strength})
+            self._compare(candidate, present)
+            risks.append(self._risk_of(candidate))
+            if risks[-1] > risks[-2] + ROUNDING * self._total_variance:
                 break
-        self._steps.append(self._step_of_all(correction, compared[0]))
-        for number, own in enumerate(compared):
-            best = smallest_strength_at_minimum(self._risks_by(number, correction, own), self._total_variance)
-            self._present[number] = self._present[number].replace(**{correction: own[best]})
+        best = smallest_strength_at_minimum(np.array(risks), self._total_variance)
+        self._present = present.replace(**{correction: strengths[best]})
+        differences = self._risks(self._present) - self._risks(present)
+        of_pca = self._risk_of(PCA) or 1.0
+        self._steps.append(
+            Step(
+                correction,
+                tuple(strengths[: len(risks)]),
+                tuple(float(risk) for risk in in_data_units(np.array(risks), self._unit)),
+                strengths[best],
+                (risks[0] - risks[best]) / of_pca,
+                float(gain_error(differences, held_out_ratio(self._folds[PCA]))) / of_pca,
+            )
+        )
         self._forget()
 
     def _forget(self) -> None:
         """Free what no later step needs; the total of any row weights may still be needed."""
-        for of_rows in set(self._splits) - {present.of_kind("rows") for present in self._present} - {PCA}:
+        for of_rows in set(self._splits) - {self._present.of_kind("rows"), PCA}:
             self._splits[of_rows].forget_pairs()
-        for candidate in set(self._subspaces) - set(self._present):
+        for candidate in set(self._subspaces) - {self._present}:
             del self._subspaces[candidate]
 
     def total(self, choice: Strengths) -> Moments:
@@ -171,17 +171,16 @@ class StepSearch:
 
     def result(self) -> SearchResult:
         """Return what was found."""
-        folds = list(self._folds.values())
-        risk_folds = np.array([[fold.risk[0] for fold in some] for some in folds]).T
-        held = np.array([fold.held for fold in folds[0]])
+        risk_folds = np.column_stack([self._risks(candidate) for candidate in self._folds])
+        risk = np.array([self._risk_of(candidate) for candidate in self._folds])
         return SearchResult(
-            self._present[0],
+            self._present,
             Steps(self._steps),
             list(self._folds),
             np.column_stack(list(self._losses.values())),
-            in_data_units(held @ risk_folds / held.sum(), self._unit),
+            in_data_units(risk, self._unit),
             in_data_units(risk_folds, self._unit),
-            held_out_ratio(folds[0]),
+            held_out_ratio(self._folds[PCA]),
         )
 
     def _compare(self, candidate: Strengths, present: Strengths) -> None:
@@ -204,31 +203,18 @@ class StepSearch:
         ratio = splits.total.unit / self._unit
         found = [fold._replace(losses=fold.losses * ratio * ratio, subspaces=()) for fold in found]
         self._folds[candidate] = found
-        self._losses[candidate] = self._voters.added(
-            [self._weights(fold) * fold.losses[:, 0] for fold in found]
-        )
+        self._losses[candidate] = self._voters.added([_sums(fold) for fold in found])
 
-    def _weights(self, fold: FoldRisk) -> Array:
-        """Return the weight of each line of the losses of a split."""
-        return np.full(len(fold.losses), fold.held / len(fold.losses))
+    def _risks(self, candidate: Strengths) -> Array:
+        """Return the risk of a candidate on every split."""
+        return np.array([fold.risk[0] for fold in self._folds[candidate]])
 
-    def _risks_by(self, number: int, correction: str, strengths: Sequence[float]) -> Array:
-        """Return the risks of strengths of a correction, by one of the judges."""
-        candidates = (self._present[number].replace(**{correction: strength}) for strength in strengths)
-        return np.array([self._judges[number] @ self._losses[candidate] for candidate in candidates])
+    def _risk_of(self, candidate: Strengths) -> float:
+        """Return the risk of a candidate over all held-out rows."""
+        held = np.array([fold.held for fold in self._folds[candidate]])
+        return float(held @ self._risks(candidate) / held.sum())
 
-    def _step_of_all(self, correction: str, strengths: Sequence[float]) -> Step:
-        """Return what all held-out rows say about the strengths of a correction."""
-        risks = self._risks_by(0, correction, strengths)
-        best = smallest_strength_at_minimum(risks, self._total_variance)
-        folds = [self._folds[self._present[0].replace(**{correction: strengths[k]})] for k in (0, best)]
-        before, after = (np.array([fold.risk[0] for fold in some]) for some in folds)
-        of_pca = float(self._judges[0] @ self._losses[PCA]) or 1.0
-        return Step(
-            correction,
-            tuple(strengths),
-            tuple(float(risk) for risk in in_data_units(risks, self._unit)),
-            strengths[best],
-            float(risks[0] - risks[best]) / of_pca,
-            float(gain_error(after - before, held_out_ratio(self._folds[PCA]))) / of_pca,
-        )
+
+def _sums(fold: FoldRisk) -> Array:
+    """Return what each line of the losses of a split adds to the sum over all held-out rows."""
+    return fold.losses[:, 0] * (fold.held / len(fold.losses))

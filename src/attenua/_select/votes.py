@@ -6,7 +6,7 @@ differences d of what PCA and the choice lose on each of them,
 
 .. math::
 
-    \bar d > \tfrac34\, \mathrm{se}(\bar d).
+    \bar d > \tfrac12\, \mathrm{se}(\bar d).
 
 Otherwise the vote goes to PCA. Besides, PCA has a fixed share of all votes.
 
@@ -29,7 +29,7 @@ Indices = NDArray[np.intp]
 # More votes change the weights by less than the rows do.
 N_VOTES = 100
 # A choice must gain more than this many standard errors on the rows that its vote did not draw.
-_CONFIRMED = 0.75
+_CONFIRMED = 0.5
 
 
 @dataclass(frozen=True)
