@@ -78,7 +78,7 @@ for ax, n in zip(axes, (16, 64), strict=True):
 # ---------------------
 # The step of borrowing compares strengths from 0, the rows alone, to 1, the reference alone.
 
-model = CorrectedPCACV(5, reference=flower).fit(temple[::200])
+model = CorrectedPCACV(5, reference=flower, nested=True).fit(temple[::200])
 print(model.verdict_)
 print(model.steps_)
 
@@ -96,8 +96,8 @@ references = {
     "turned at random": flower @ np.linalg.qr(random.standard_normal((64, 64)))[0],
 }
 for name, reference in references.items():
-    strengths = CorrectedPCACV(5, reference=reference).fit(temple[::200]).choices_
-    print(f"{name}: strengths of the choices {[choice['borrowing'] for choice in strengths]}")
+    step = CorrectedPCACV(5, reference=reference).fit(temple[::200]).steps_["borrowing"]
+    print(f"{name}: best strength {step.best:g}, weight in the fit {step.weight:.0%}")
 
 # %%
 # Rows that are fitted must not be in the reference, where they would be known before they are held out.

@@ -6,7 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from attenua import CorrectedPCACV, load_model, save_model
+from attenua import CorrectedPCA, CorrectedPCACV, load_model, save_model
 from attenua._correct.correction import Correction
 from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER
 from attenua._data.moments import ScatterMoments
@@ -58,7 +58,9 @@ def test_it_is_searched_fitted_and_printed(toy, rows):
     assert "it averages toy ridge 1 (" in model.verdict_
     assert "toy_ridge" in repr(model.steps_)
     assert "toy ridge 1" in model._repr_mimebundle_()["text/html"]
-    np.testing.assert_allclose(model.components_[:, 2:], 0, atol=1e-9)
+    # The truth is in the first two columns; the fit averages it with PCA.
+    pca = CorrectedPCA(2).fit(rows)
+    assert np.linalg.norm(model.components_[:, 2:]) < 0.8 * np.linalg.norm(pca.components_[:, 2:])
 
 
 def test_it_is_saved_and_a_file_without_it_is_read(toy, rows, tmp_path):
