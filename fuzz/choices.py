@@ -52,17 +52,20 @@ def risk_doubt(expected, strengths, rank, split):
     return answer.sine * total + (rank + 1) * np.linalg.norm(sums) + len(rows.T) * EPS * total
 
 
-def search_of(problem, expected, rank, grids, guard=0.0):
+def search_of(problem, expected, rank, grids, pca_share=0.0):
     """Return the search of a problem, not run."""
+    is_few = len(problem.rows) <= 1_000
     return BoundedSearch(
         problem.rows,
         problem.splits,
         rank,
         grids,
-        guard=guard,
+        pca_share,
         adjacency=expected.adjacency,
         labels=expected.labels,
-        has_few_rows=len(problem.rows) <= 1_000,
+        has_few_rows=is_few,
+        by_rows=is_few and CONTAINERS[problem.container].reads_again,
+        groups=problem.groups,
         reference=expected.reference,
     ).bounded(expected)
 
@@ -86,7 +89,7 @@ def check_attenuated(found, expected):
     candidates = candidates_of(model)
     check_risks(found, search, candidates)
     check_subspace(found, expected.at(At(attenuation=model.alpha_), found.rank))
-    risks = np.array([search.pooled(candidate, slice(None)) for candidate in candidates])
+    risks = np.array([search.pooled(candidate) for candidate in candidates])
     doubts = np.array([search.doubt(candidate) for candidate in candidates])
     best = int(np.argmin(risks))
     rivals = risks - risks[best] <= doubts + doubts[best]
@@ -123,38 +126,44 @@ def grids_of(problem):
 
 
 def check_corrected(found, expected):
-    """Check that risks, choices and their average are those of the search by its definitions."""
+    """Check that risks, votes and the average of what they choose are those of the definitions."""
     problem, model = expected.problem, found.model
-    guard = problem.options["guard"]
-    search = search_of(problem, expected, found.rank, grids_of(problem), guard).run()
+    search = search_of(problem, expected, found.rank, grids_of(problem), problem.options["pca_share"]).run()
     candidates = candidates_of(model)
     check_risks(found, search, candidates)
-    choices = [At(**choice) for choice in model.choices_]
-    check_subspace(found, average(expected, choices, found.rank))
+    weights = {At(**c): w for c, w in zip(model.choices_, model.choice_weights_, strict=True)}
+    check_subspace(found, average(expected, weights, found.rank))
     if not search.is_clear or is_nearly_pca(expected, search, found.rank):
         return True
     same(At(**model.corrections_), search.chosen, "corrections_")
-    same(choices, list(search.choices), "choices_")
-    same(set(candidates), search.candidates, "candidates_")
-    of_pca = search.pooled(PCA, slice(None))
-    doubt = max(search.doubt(candidate) for candidate in search.candidates) / of_pca
+    same(set(candidates), set(search.candidates), "candidates_")
+    same(set(weights), set(search.weights), "choices_")
+    for choice, weight in weights.items():
+        at_most(weight - search.weights[choice], 1e-12, f"the weight of {choice}")
+    doubt = max(search.doubt(candidate) for candidate in search.candidates) / search.pooled(PCA)
     check_gain(model.gain_, search.gain, doubt)
-    check_gain(model.left_out_gain_, search.left_out_gain, doubt, "left_out_gain_")
     check_steps(model.steps_, search, doubt)
     return False
 
 
-def average(expected, choices, rank):
-    """Return the leading subspace of the mean of the projectors of some choices."""
-    answers = [expected.at(choice, rank) for choice in choices]
-    if len(set(choices)) == 1:
-        return answers[0]
-    mean = sum(answer.components.T @ answer.components for answer in answers) / len(answers)
+def average(expected, weights, rank):
+    """Return the leading subspace of the weighted mean of some choices."""
+    if len(weights) == 1:
+        return expected.at(*weights, rank)
+    S, _ = expected.covariance(0.0, None)
+    mean, doubt, size = 0.0, 0.0, np.linalg.norm(S, 2)
+    for choice, weight in weights.items():
+        answer = expected.at(choice, rank)
+        variances, rotation = np.linalg.eigh(answer.components @ S @ answer.components.T)
+        variances = np.maximum(variances, 1e-12 * variances[-1])
+        axes = rotation.T @ answer.components
+        mean = mean + weight * axes.T @ (np.sqrt(variances)[:, None] * axes)
+        # An error of a subspace is one of its projector, and one of the variances along it.
+        off = min(answer.sine, 1.0) + len(S) * EPS
+        doubt += weight * off * (2 * np.sqrt(size) + 2 * size / np.sqrt(variances[0]))
     values, vectors = np.linalg.eigh(mean)
     values, vectors = values[::-1], vectors[:, ::-1]
     gap = np.inf if rank == len(values) else values[rank - 1] - values[rank]
-    # An error of each subspace is one of its projector.
-    doubt = sum(answer.sine for answer in answers) / len(answers) + len(values) * EPS
     return Estimate(vectors[:, :rank].T, mean, doubt, gap)
 
 
@@ -167,14 +176,15 @@ def is_nearly_pca(expected, search, rank):
 
 
 def check_steps(steps, search, doubt):
-    """Check what every step compared, found and took; `doubt` is what rounding can change of a gain."""
+    """Check what every step compared and found; `doubt` is what rounding can change of a gain."""
     found = [step for step in steps if step.strengths]
     same([step.correction for step in found], [step["correction"] for step in search.steps], "steps_")
     for step, exact in zip(found, search.steps, strict=True):
-        for name in ("strengths", "best", "taken"):
+        for name in ("strengths", "best"):
             same(getattr(step, name), exact[name], f"{name} of the step {step.correction}")
         check_gain(step.gain, exact["gain"], doubt, f"gain of the step {step.correction}")
-        for name in ("standard_error", "needed"):
-            # A standard deviation is off by no more than twice what its numbers are, times the guard of 2.
-            allowed = (2 + exact[name]) * doubt
-            check_gain(getattr(step, name), exact[name], allowed, f"{name} of the step {step.correction}")
+        # A standard deviation is off by no more than twice what its numbers are.
+        error, what = exact["standard_error"], f"standard_error of the step {step.correction}"
+        check_gain(step.standard_error, error, (2 + error) * doubt, what)
+        weight = sum(part for choice, part in search.weights.items() if choice[step.correction])
+        at_most(step.weight - weight, 1e-12, f"weight of the step {step.correction}")

@@ -265,7 +265,7 @@ def _corrections(random, problem):
     return {
         "corrections": ["auto", some, grids][random.integers(3)],
         **given,
-        "guard": float(random.choice([0.0, 0.5, 1.0, 2.0])),
+        "pca_share": float(random.choice([0.0, 0.15, 0.5, 1.0])),
     }
 
 
