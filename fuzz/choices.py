@@ -37,8 +37,8 @@ class BoundedSearch(Search):
         return self.known[strengths]
 
     def doubt(self, strengths):
-        """Return what rounding can change of a pooled risk."""
-        return float(self.doubts(strengths).max())
+        """Return what rounding can change of a vote, which may draw the longest row several times."""
+        return 8 * float(self.doubts(strengths).max())
 
 
 def risk_doubt(expected, strengths, rank, split):
@@ -54,17 +54,16 @@ def risk_doubt(expected, strengths, rank, split):
 
 def search_of(problem, expected, rank, grids, pca_share=0.0):
     """Return the search of a problem, not run."""
-    is_few = len(problem.rows) <= 1_000
     return BoundedSearch(
         problem.rows,
         problem.splits,
         rank,
         grids,
-        pca_share,
+        pca_share=pca_share,
         adjacency=expected.adjacency,
         labels=expected.labels,
-        has_few_rows=is_few,
-        by_rows=is_few and CONTAINERS[problem.container].reads_again,
+        has_few_rows=len(problem.rows) <= 1_000,
+        by_rows=len(problem.rows) <= 1_000 and CONTAINERS[problem.container].reads_again,
         groups=problem.groups,
         reference=expected.reference,
     ).bounded(expected)
@@ -90,7 +89,7 @@ def check_attenuated(found, expected):
     check_risks(found, search, candidates)
     check_subspace(found, expected.at(At(attenuation=model.alpha_), found.rank))
     risks = np.array([search.pooled(candidate) for candidate in candidates])
-    doubts = np.array([search.doubt(candidate) for candidate in candidates])
+    doubts = np.array([search.doubts(candidate).max() for candidate in candidates])
     best = int(np.argmin(risks))
     rivals = risks - risks[best] <= doubts + doubts[best]
     if rivals.sum() > 1:
@@ -126,45 +125,46 @@ def grids_of(problem):
 
 
 def check_corrected(found, expected):
-    """Check that risks, votes and the average of what they choose are those of the definitions."""
+    """Check that risks, choices and their average are those of the search by its definitions."""
     problem, model = expected.problem, found.model
-    search = search_of(problem, expected, found.rank, grids_of(problem), problem.options["pca_share"]).run()
+    pca_share = problem.options["pca_share"]
+    search = search_of(problem, expected, found.rank, grids_of(problem), pca_share).run()
     candidates = candidates_of(model)
     check_risks(found, search, candidates)
-    weights = {At(**c): w for c, w in zip(model.choices_, model.choice_weights_, strict=True)}
-    check_subspace(found, average(expected, weights, found.rank))
+    choices = {At(**choice): w for choice, w in zip(model.choices_, model.choice_weights_, strict=True)}
+    check_subspace(found, average(expected, choices, found.rank))
     if not search.is_clear or is_nearly_pca(expected, search, found.rank):
         return True
     same(At(**model.corrections_), search.chosen, "corrections_")
+    same(set(choices), set(search.weights), "choices_")
+    for choice, weight in search.weights.items():
+        at_most(choices[choice] - weight, 1e-12, f"the weight of {choice}")
     same(set(candidates), set(search.candidates), "candidates_")
-    same(set(weights), set(search.weights), "choices_")
-    for choice, weight in weights.items():
-        at_most(weight - search.weights[choice], 1e-12, f"the weight of {choice}")
-    doubt = max(search.doubt(candidate) for candidate in search.candidates) / search.pooled(PCA)
+    doubt = max(search.doubts(candidate).max() for candidate in search.candidates) / search.pooled(PCA)
     check_gain(model.gain_, search.gain, doubt)
     check_steps(model.steps_, search, doubt)
     return False
 
 
-def average(expected, weights, rank):
-    """Return the leading subspace of the weighted mean of some choices."""
-    if len(weights) == 1:
-        return expected.at(*weights, rank)
+def average(expected, choices, rank):
+    """Return the leading subspace of the mean of some choices by their weights."""
+    answers = {choice: expected.at(choice, rank) for choice in choices}
+    if len(choices) == 1:
+        return next(iter(answers.values()))
     S, _ = expected.covariance(0.0, None)
-    mean, doubt, size = 0.0, 0.0, np.linalg.norm(S, 2)
-    for choice, weight in weights.items():
-        answer = expected.at(choice, rank)
-        variances, rotation = np.linalg.eigh(answer.components @ S @ answer.components.T)
+    largest, mean, doubt = np.linalg.norm(S, 2), np.zeros_like(S), 0.0
+    for choice, weight in choices.items():
+        U, off = answers[choice].components, answers[choice].sine
+        variances, rotation = np.linalg.eigh(U @ S @ U.T)
         variances = np.maximum(variances, 1e-12 * variances[-1])
-        axes = rotation.T @ answer.components
-        mean = mean + weight * axes.T @ (np.sqrt(variances)[:, None] * axes)
-        # An error of a subspace is one of its projector, and one of the variances along it.
-        off = min(answer.sine, 1.0) + len(S) * EPS
-        doubt += weight * off * (2 * np.sqrt(size) + 2 * size / np.sqrt(variances[0]))
+        V = rotation.T @ U
+        mean += weight * (V.T * np.sqrt(variances)) @ V
+        # To first order: the basis turns, and so does what the root is taken of.
+        doubt += weight * off * (2 * np.sqrt(largest) + largest / np.sqrt(variances[0] or np.inf))
     values, vectors = np.linalg.eigh(mean)
     values, vectors = values[::-1], vectors[:, ::-1]
     gap = np.inf if rank == len(values) else values[rank - 1] - values[rank]
-    return Estimate(vectors[:, :rank].T, mean, doubt, gap)
+    return Estimate(vectors[:, :rank].T, mean, doubt + len(values) * EPS * values[0], gap)
 
 
 def is_nearly_pca(expected, search, rank):
@@ -176,7 +176,7 @@ def is_nearly_pca(expected, search, rank):
 
 
 def check_steps(steps, search, doubt):
-    """Check what every step compared and found; `doubt` is what rounding can change of a gain."""
+    """Check what every step compared, found and took; `doubt` is what rounding can change of a gain."""
     found = [step for step in steps if step.strengths]
     same([step.correction for step in found], [step["correction"] for step in search.steps], "steps_")
     for step, exact in zip(found, search.steps, strict=True):
@@ -184,7 +184,9 @@ def check_steps(steps, search, doubt):
             same(getattr(step, name), exact[name], f"{name} of the step {step.correction}")
         check_gain(step.gain, exact["gain"], doubt, f"gain of the step {step.correction}")
         # A standard deviation is off by no more than twice what its numbers are.
-        error, what = exact["standard_error"], f"standard_error of the step {step.correction}"
-        check_gain(step.standard_error, error, (2 + error) * doubt, what)
+        error = exact["standard_error"]
+        check_gain(
+            step.standard_error, error, (2 + error) * doubt, f"standard_error of the step {step.correction}"
+        )
         weight = sum(part for choice, part in search.weights.items() if choice[step.correction])
         at_most(step.weight - weight, 1e-12, f"weight of the step {step.correction}")

@@ -208,6 +208,7 @@ def crossed_gain(risk_folds: Array, chosen: NDArray[np.intp], held_out_ratio: fl
 
         \frac{n_{\mathrm{training}}}{n} = \frac1{1 + n_{\mathrm{held}}/n_{\mathrm{training}}}.
     """
-    gains = risk_folds[:, 0] - risk_folds[np.arange(len(risk_folds)), chosen]
-    unit = (1 + held_out_ratio) * (risk_folds[:, 0].mean() or 1.0)
-    return float(gains.mean() / unit), float(gain_error(gains, held_out_ratio) / unit)
+    of_pca = risk_folds[:, 0]
+    gains = (of_pca - risk_folds[np.arange(len(risk_folds)), chosen]) / (of_pca.mean() or 1.0)
+    part = 1 / (1 + held_out_ratio)
+    return float(part * gains.mean()), float(part * gain_error(gains, held_out_ratio))
