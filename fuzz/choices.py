@@ -188,3 +188,5 @@ def check_steps(steps, search, doubt):
         check_gain(
             step.standard_error, error, (2 + error) * doubt, f"standard_error of the step {step.correction}"
         )
+        weight = sum(part for choice, part in search.weights.items() if choice[step.correction])
+        at_most(step.weight - weight, 1e-12, f"weight of the step {step.correction}")

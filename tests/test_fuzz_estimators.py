@@ -106,7 +106,7 @@ def test_wrong_risks_are_found(estimator, monkeypatch, tmp_path):
         estimators.run(problem, tmp_path)
 
 
-@pytest.mark.parametrize("figure", ["gain", "standard_error", "best"])
+@pytest.mark.parametrize("figure", ["gain", "standard_error", "weight", "best"])
 def test_a_wrong_figure_of_a_step_is_found(figure, monkeypatch, tmp_path):
     problem = plain("CorrectedPCACV")
     assert not estimators.check(problem, tmp_path)  # rounding leaves nothing open
