@@ -17,6 +17,7 @@ from attenua._estimate.words import (
     choices_in_words,
     clear_over_splits,
     counted,
+    expected_in_words,
     listed,
     outcome_of_step,
     percent_of,
@@ -91,10 +92,18 @@ def test_the_paper_claims_a_gain_where_strengths_chosen_elsewhere_have_it():
         assert model.verdict_.startswith(
             f"Expect {gain} less risk than PCA's on new rows (standard error {error})."
             if paired.verdict == "clear"
-            else f"Expect no gain over PCA on new rows ({gain}, standard error {error})."
+            else f"Expect no clear gain over PCA on new rows ({gain}, standard error {error})."
         )
         assert model.verdict_.endswith(f"not PCA's subspace: it has attenuation {model.alpha_:g}.")
     assert said == {"clear", "unclear"}
+
+
+def test_the_rows_lose_or_gain_nothing_for_sure():
+    assert (
+        expected_in_words(-0.01, 0.02) == "Expect no gain over PCA on new rows (-1.0%, standard error 2.0%)."
+    )
+    assert expected_in_words(0.04, 0.02).startswith("Expect no clear gain over PCA on new rows (4.0%")
+    assert expected_in_words(0.041, 0.02).startswith("Expect 4.1% less risk than PCA's on new rows (")
 
 
 def test_many_splits_must_not_claim_more_than_five():

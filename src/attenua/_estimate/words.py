@@ -129,7 +129,8 @@ def expected_in_words(gain: float, error: float, times: float = CLEAR) -> str:
     noise = f"standard error {percent_of(error)}"
     if is_clear(gain, error, times):
         return f"Expect {percent_of(gain)} less risk than PCA's on new rows ({noise})."
-    return f"Expect no gain over PCA on new rows ({percent_of(gain)}, {noise})."
+    none = "no clear gain" if gain > 0 else "no gain"
+    return f"Expect {none} over PCA on new rows ({percent_of(gain)}, {noise})."
 
 
 def _averaged(choices: Sequence[Mapping[str, float]], weights: Sequence[float]) -> str:
