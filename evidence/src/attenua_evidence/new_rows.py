@@ -1,0 +1,146 @@
+"""Whether what CorrectedPCACV expects of new rows is what they gain: simulated rows of known covariance.
+
+python -m attenua_evidence.new_rows [--sets 200] [--write docs/guide/_new_rows.md]
+"""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold, ShuffleSplit
+
+from attenua import CorrectedPCA, CorrectedPCACV
+from attenua._data.blas import blas_limit
+from attenua._files import write_whole
+
+Array = NDArray[np.float64]
+
+
+class Case(NamedTuple):
+    """Rows to draw and how to fit them."""
+
+    name: str
+    rows: int
+    columns: int
+    rank: int
+    draw: Callable[[np.random.Generator, int, int], Array]
+    covariance: Callable[[int], Array]
+    options: dict[str, Any]
+
+
+def noise(random: np.random.Generator, n: int, p: int) -> Array:
+    """Return spherical noise."""
+    return random.standard_normal((n, p))
+
+
+def t3_noise(random: np.random.Generator, n: int, p: int) -> Array:
+    """Return independent entries of Student's law with three degrees of freedom, of variance 1."""
+    return random.standard_t(3, (n, p)) / np.sqrt(3)
+
+
+def waves(p: int) -> Array:
+    """Return four smooth curves, times their standard deviations."""
+    places = np.arange(p) / p
+    sizes = (1.5, 1.0, 0.75, 0.5)
+    return np.array([size * np.sin(np.pi * (k + 1) * places + k) for k, size in enumerate(sizes)])
+
+
+def loadings(p: int) -> Array:
+    """Return three sparse factors."""
+    random = np.random.default_rng(5)
+    return 0.8 * random.standard_normal((3, p)) * (random.random((3, p)) < 0.4)
+
+
+def specific(p: int) -> Array:
+    """Return unequal variances of columns."""
+    return np.random.default_rng(6).uniform(0.5, 2.0, p)
+
+
+def smooth(random: np.random.Generator, n: int, p: int) -> Array:
+    """Return smooth signals in noise."""
+    return random.standard_normal((n, 4)) @ waves(p) + random.standard_normal((n, p))
+
+
+def factors(random: np.random.Generator, n: int, p: int) -> Array:
+    """Return factors in noise of unequal variances."""
+    return random.standard_normal((n, 3)) @ loadings(p) + random.standard_normal((n, p)) * np.sqrt(
+        specific(p)
+    )
+
+
+SPLITTERS = {
+    "": {},
+    ", cv=20": {"cv": 20},
+    ", KFold": {"cv": KFold(5, shuffle=True, random_state=0)},
+    ", ShuffleSplit": {"cv": ShuffleSplit(10, test_size=0.2, random_state=0)},
+    ", four repeats": {"n_repeats": 4, "random_state": 0},
+}
+CASES = [
+    *(
+        Case(f"noise, {p} columns{words}", 40, p, 2, noise, np.eye, options)
+        for p in (10, 30, 60)
+        for words, options in SPLITTERS.items()
+    ),
+    *(
+        Case(name, n, 40, 3, draw, covariance, options)
+        for name, draw, covariance, options in (
+            ("noise, 40 columns", noise, np.eye, {}),
+            ("t3 noise, 40 columns", t3_noise, np.eye, {}),
+            ("smooth signals", smooth, lambda p: waves(p).T @ waves(p) + np.eye(p), {"neighbours": "line"}),
+            ("factors", factors, lambda p: loadings(p).T @ loadings(p) + np.diag(specific(p)), {}),
+        )
+        for n in (20, 40, 80, 200)
+    ),
+]
+
+
+def judge(case: Case, seed: int) -> tuple[float, float, float, bool]:
+    """Return the exact gain on new rows, what was expected, its error, and whether a gain is claimed."""
+    X = case.draw(np.random.default_rng([seed, case.rows, case.columns]), case.rows, case.columns)
+    with blas_limit(1):
+        model = CorrectedPCACV(case.rank, nested=True, **case.options).fit(X)
+        pca = CorrectedPCA(case.rank).fit(X)
+    # The second moment of new rows about the fitted mean.
+    about = case.covariance(case.columns) + np.outer(model.mean_, model.mean_)
+    risks = [np.trace(about) - np.sum(U @ about * U) for U in (model.components_, pca.components_)]
+    claims = model.verdict_.startswith("Expect ") and not model.verdict_.startswith("Expect no gain")
+    return 1 - risks[0] / risks[1], model.left_out_gain_, model.left_out_gain_error_, claims
+
+
+def line(case: Case, found: Array) -> str:
+    """Return a line of the table, in percent."""
+    true, expected, error, claims = found.T
+    off = expected - true
+    bias = f"{100 * off.mean():+.2f} ± {100 * off.std(ddof=1) / np.sqrt(len(off)):.2f}"
+    covered = np.mean(np.abs(off) <= 2 * error)
+    numbers = (f"{100 * true.mean():.2f}", f"{100 * expected.mean():.2f}", bias, f"{covered:.0%}")
+    return f"| {case.name} | {case.rows} | {' | '.join(numbers)} | {claims.mean():.1%} |"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the table, and write it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", type=int, default=200, help="simulated data sets of each kind")
+    parser.add_argument("--jobs", type=int, default=-1, help="processes; -1 is one for each core")
+    parser.add_argument("--write", type=Path, help="also write the table to this file")
+    options = parser.parse_args(arguments)
+    lines = [
+        "| rows of | number | gain on new rows | expected | difference | within two errors | gain claimed |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for text in lines:
+        print(text)
+    for case in CASES:
+        tasks = (delayed(judge)(case, seed) for seed in range(options.sets))
+        lines.append(line(case, np.array(Parallel(options.jobs)(tasks), dtype=float)))
+        print(lines[-1], flush=True)
+    if options.write:
+        write_whole(options.write, ("\n".join(lines) + "\n").encode())
+
+
+if __name__ == "__main__":
+    main()
