@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from attenua import CorrectedPCA, CorrectedPCACV
 from attenua._data import reweighting
+from attenua._estimate.words import percent_of
 from tests.helpers import in_turn, leading, sine
 from tests.literal import (
     GRIDS,
@@ -254,9 +255,9 @@ def test_corrections_with_a_largest_number_of_columns(name):
         CorrectedPCA(2, **{name: 0.5}).fit(many)
     model = CorrectedPCACV(1, corrections=[name], cv=2).fit(many)
     (step,) = model.steps_
-    assert (step.strengths, step.taken) == ((), False)
+    assert (step.strengths, step.weight) == ((), 0)
     assert step.why.startswith("left out: it needs every correlation")
-    assert model.verdict_ == "PCA: no correction reconstructs held-out rows clearly better."
+    assert model.verdict_.startswith("The fit is ordinary PCA: no correction ")
 
 
 def test_corrections_are_left_out_without_their_parameter():
@@ -311,7 +312,7 @@ def test_parameters_that_are_set_count():
 
 def test_pipeline_and_grid_search():
     pipeline = make_pipeline(StandardScaler(with_std=False), CorrectedPCACV(2, corrections=["tempering"]))
-    grid = {"correctedpcacv__n_components": [1, 3], "correctedpcacv__guard": [0, 1]}
+    grid = {"correctedpcacv__n_components": [1, 3], "correctedpcacv__pca_share": [0, 1]}
     search = GridSearchCV(pipeline, grid, cv=3).fit(X)
     assert search.best_params_["correctedpcacv__n_components"] == 3
     assert search.transform(X).shape == (45, 3)
@@ -339,21 +340,28 @@ def test_row_groups_and_weights_by_metadata_routing():
 
 
 def test_the_verdict_says_what_came_out():
-    one = CorrectedPCACV(2, corrections={"row_tempering": [1]}, pca_share=0, cv=2).fit(X)
-    assert one.verdict_ == f"Row tempering 1 removes {one.gain_:.1%} of PCA's held-out risk."
-    several = CorrectedPCACV(2, neighbours="line", pca_share=0).fit(X)
-    assert several.verdict_ == (
-        f"Row tempering 1, tempering 0.25 and smoothing 0.8 remove {several.gain_:.1%} of PCA's held-out "
-        "risk. 5 of the 5 choices that are averaged differ from this."
+    given = {"corrections": {"row_tempering": [1]}, "pca_share": 0, "cv": 2}
+    one = CorrectedPCACV(2, **given).fit(X)
+    pairs = zip(one.choices_, one.choice_weights_, strict=True)
+    weights = {choice["row_tempering"]: weight for choice, weight in pairs}
+    fit = (
+        f"The fit is not PCA's subspace: it averages row tempering 1 ({weights[1]:.0%}) and PCA "
+        f"({weights[0]:.0%})."
     )
-    guarded = CorrectedPCACV(2, neighbours="line").fit(X)
-    assert sum(any(choice.values()) for choice in guarded.choices_) == 1
-    assert guarded.verdict_ == (
-        "By all splits no correction is clearly better than PCA. "
-        "1 of the 5 choices that are averaged differs from this."
+    assert one.verdict_ == f"{fit} What new rows gain was not measured; nested=True measures it."
+    measured = CorrectedPCACV(2, nested=True, **given).fit(X)
+    gain, error = measured.left_out_gain_, measured.left_out_gain_error_
+    assert abs(gain) < 2 * error
+    assert measured.verdict_ == (
+        f"Expect no gain over PCA on new rows ({percent_of(gain)}, standard error {percent_of(error)}). {fit}"
+    )
+    few = CorrectedPCACV(2, nested=True, **given).fit(X, groups=np.arange(45) % 2)
+    assert few.verdict_ == (
+        "Too little was held out to say what to expect of new rows. The fit is not PCA's subspace: it has row "
+        "tempering 1."
     )
     careful = CorrectedPCACV(2, neighbours="line", pca_share=1).fit(X)
-    assert careful.verdict_ == "PCA: no correction reconstructs held-out rows clearly better."
+    assert careful.verdict_.startswith("The fit is ordinary PCA: no correction ")
 
 
 def test_a_notebook_shows_the_steps():

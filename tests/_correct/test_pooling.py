@@ -175,7 +175,7 @@ def test_the_same_choice_in_every_container():
     rng = np.random.default_rng(0)
     X = np.round(3 * rng.standard_normal((40, 3)).repeat(6, axis=1) + 2 * rng.standard_normal((40, 18)))
     X = np.hstack([X, X[:, ::6] * [1, -1, 2]])
-    model = CorrectedPCACV(3, corrections=["pooling"], guard=0)
+    model = CorrectedPCACV(3, corrections=["pooling"], pca_share=0)
     first = model.fit(X)
     risks, choices = first.cv_risk_folds_, first.choices_
     assert any(choice["pooling"] for choice in choices)

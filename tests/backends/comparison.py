@@ -103,10 +103,10 @@ def _same(backend, kind, found, expected, name, close, rough):
 
 
 def _same_step(found, expected, rough):
-    for name in ("correction", "strengths", "best", "taken", "why"):
+    for name in ("correction", "strengths", "best", "why"):
         assert getattr(found, name) == getattr(expected, name), name
     np.testing.assert_allclose(found.risks, expected.risks, rtol=rough)
-    for name in ("gain", "standard_error", "needed"):
+    for name in ("gain", "standard_error", "weight"):
         np.testing.assert_allclose(
             getattr(found, name), getattr(expected, name), atol=10 * rough, err_msg=name
         )
