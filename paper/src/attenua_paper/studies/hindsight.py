@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from attenua._correct.attenuation import checked_alphas
 from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.opening import open_for_fit
-from attenua._data.reweighting import Reweighting, Weighing
+from attenua._data.reweighting import Reweighting, RowsInMemory, Weighing
 from attenua._data.splits import SplitPair, Splits
 from attenua._estimate.fitted import fit_from_nothing
 from attenua.corrected import CorrectedPCACV
@@ -116,7 +116,9 @@ class _OnTest(Splits):
 
 
 class _AgainOnTest(Reweighting):
-    """Fitting rows that are read again with weights; the test rows stay as they are."""
+    """Fitting rows that are read again with weights; of the test rows there is only the covariance."""
+
+    is_at_hand = False
 
     def __init__(self, fitting: Reweighting, test: ScatterMoments):
         self.n_samples, self.weight = fitting.n_samples, fitting.weight
@@ -127,6 +129,9 @@ class _AgainOnTest(Reweighting):
 
     def with_pair_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
         return self._tested(self._fitting.with_pair_weights(weighings))
+
+    def in_memory(self) -> RowsInMemory:
+        raise NotImplementedError("the test rows are not at hand")
 
     def _tested(self, fitting: Sequence[Splits]) -> list[Splits]:
         return [_OnTest(splits, self._test) for splits in fitting]
