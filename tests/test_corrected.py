@@ -357,8 +357,8 @@ def test_the_verdict_says_what_came_out():
     )
     few = CorrectedPCACV(2, nested=True, **given).fit(X, groups=np.arange(45) % 2)
     assert few.verdict_ == (
-        "Too little was held out to say what to expect of new rows. The fit is not PCA's subspace: it has row "
-        "tempering 1."
+        "Too little was held out to say what to expect of new rows. The fit is not PCA's subspace: it has "
+        "row tempering 1."
     )
     careful = CorrectedPCACV(2, neighbours="line", pca_share=1).fit(X)
     assert careful.verdict_.startswith("The fit is ordinary PCA: no correction ")

@@ -140,9 +140,10 @@ class Chooser:
 
 def _electorate(data: FitData) -> tuple[Splits, Voters]:
     """Return the splits of the rows, and who votes: rows where they are few and at hand, or whole splits."""
-    if data.reweighter is None or not data.reweighter.has_few_rows:
+    rows = data.reweighter
+    if rows is None or not (rows.has_few_rows and rows.is_at_hand):
         return data.moments, Voters.of_splits(data.moments.n_splits)
-    few = data.reweighter.in_memory()
+    few = rows.in_memory()
     return few.splits.keep_held_out_rows(), Voters.of_rows(few.splits.held_out_rows, few.groups)
 
 
