@@ -250,10 +250,10 @@ def test_risks_lost_beside_a_column_are_told(model):
     """A column of row numbers and times can vary 1e8 times as much as what was measured."""
     rows = X.copy()
     rows[:, 3] *= 1e8
-    with pytest.warns(UserWarning) as said:
+    with pytest.warns(UserWarning, match="lost to rounding") as said:
         clone(model).fit(rows)
     texts = [str(warning.message) for warning in said]
-    assert any("so much more in column 3 than" in text and "lost to rounding" in text for text in texts)
+    assert any("so much more in column 3 than" in text for text in texts)
     if isinstance(model, AttenuatedPCACV):  # what the second component explains is lost, too
         assert any("falls on a tie" in text for text in texts)
     rows[:, 3] /= 1e3

@@ -77,8 +77,9 @@ def outcomes(own: Array, reference: Array, n: int, k: int, seed: Sequence[int]) 
     best, found = best_affine_risk(test, k), {}
     for name, make in METHODS.items():
         model = make(k, reference).fit(rows)
-        choices = [choice["borrowing"] for choice in getattr(model, "choices_", [{"borrowing": 0.0}])]
-        found[name] = Outcome(risk(model, test) - best, float(np.mean(choices)))
+        choices = zip(getattr(model, "choices_", ()), getattr(model, "choice_weights_", ()), strict=True)
+        borrowed = sum(weight * choice["borrowing"] for choice, weight in choices)
+        found[name] = Outcome(risk(model, test) - best, borrowed)
     return found
 
 
