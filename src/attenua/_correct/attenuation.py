@@ -52,7 +52,6 @@ ATTENUATION = Correction(
     differential=differential,
     parameter="feature_groups",
     prepare=column_labels,
-    of_variances=True,
     weakens="the sample variances on the diagonal",
     how="At strength a, that part of each variance is taken off the diagonal; at 1 only covariances stay.",
     price="It trusts that errors of variances rotate the subspace. It costs where variances differ for a "

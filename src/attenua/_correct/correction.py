@@ -53,9 +53,6 @@ class Correction:
         ``stored(value, n_features)`` returns what a model file holds for the value of `parameter`.
     limit : callable
         ``limit(strength, data, names)`` returns why a strength cannot be used on some rows, or None.
-    of_variances : bool
-        Whether it moves the target only where variances differ for a reason; then the search requires less
-        gain where sampling noise explains why they differ.
     about : callable
         ``about(strength, value)`` returns a sentence about a fit at a strength with a value of `parameter`,
         or "".
@@ -78,7 +75,6 @@ class Correction:
     check_names: Callable[[Any, Any], None] = lambda prepared, names: None
     stored: Callable[[Any, int], Any] = lambda value, n_features: value
     limit: Callable[[float, FitData, Any], Limit | None] = lambda strength, data, names: None
-    of_variances: bool = False
     about: Callable[[float, Any], str] = lambda strength, value: ""
     weakens: str = ""
     how: str = ""

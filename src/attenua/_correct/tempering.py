@@ -85,7 +85,6 @@ TEMPERING = Correction(
     matrix=tempered_matrix,
     differential=differential,
     limit=_limit,
-    of_variances=True,
     weakens="the sample variances inside covariances",
     how="At strength g a column counts with its standard deviation to the power 1 − g; at 1 that is PCA of "
     "the correlations.",

@@ -44,7 +44,7 @@ def demo(
         f"\nMeans over {subsamples} subsamples, judged on the other rows, ± a 95% interval; a difference is "
         "clear if the interval excludes 0. Excess: the share of PCA's error that the best possible subspace "
         "for those rows would avoid. Worse: subsamples in which all corrections lost to PCA, and the largest "
-        "loss. Taken: the correction chosen in most subsamples, and in how many.\n",
+        "loss. Taken: the correction with the largest mean weight in the fits, and that weight.\n",
         highlight=False,
     )
     console.print(what_was_seen(lines), highlight=False)
