@@ -141,7 +141,7 @@ def test_what_is_refused(kind):
         as_reference(value, P)
 
 
-@pytest.mark.parametrize("value", ["others.csv", 3, iter([ROWS])], ids=repr)
+@pytest.mark.parametrize("value", ["others.csv", 3, iter([ROWS])], ids=["text", "number", "iterator"])
 def test_what_is_no_reference(value):
     with pytest.raises(
         ValueError, match=r"^reference must be other rows with the columns of X, a fitted model"
