@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -250,12 +251,13 @@ def test_risks_lost_beside_a_column_are_told(model):
     """A column of row numbers and times can vary 1e8 times as much as what was measured."""
     rows = X.copy()
     rows[:, 3] *= 1e8
-    with pytest.warns(UserWarning, match="lost to rounding") as said:
+    # What the second component explains is lost, too, but an average of several subspaces has no tie.
+    is_tied = isinstance(model, AttenuatedPCACV)
+    with (
+        pytest.warns(UserWarning, match="falls on a tie") if is_tied else nullcontext(),
+        pytest.warns(UserWarning, match=r"so much more in column 3 than .* lost to rounding"),
+    ):
         clone(model).fit(rows)
-    texts = [str(warning.message) for warning in said]
-    assert any("so much more in column 3 than" in text for text in texts)
-    if isinstance(model, AttenuatedPCACV):  # what the second component explains is lost, too
-        assert any("falls on a tie" in text for text in texts)
     rows[:, 3] /= 1e3
     training = rows[np.arange(40) % 5 > 0]
     residual = rows[::5] - training.mean(axis=0)
