@@ -128,8 +128,11 @@ def pair_covariance(X, strength):
     return Z.T @ (np.diag(weights.sum(axis=1)) - weights) @ Z
 
 
-def corrected_matrix(X, *, row_tempering, tempering, attenuation, damping, pooling, smoothing):
-    """Return the corrected covariance of rows, entry by entry, with columns along a line."""
+def corrected_matrix(X, *, row_tempering, tempering, attenuation, damping, pooling, smoothing, borrowing=0.0):
+    """Return the corrected covariance of rows, entry by entry, with columns along a line.
+
+    Nothing is borrowed, since there is no reference.
+    """
     S = pair_covariance(X, row_tempering)
     s = np.sqrt(np.diag(S))
     R, t = S / np.outer(s, s), s ** (1 - tempering)
