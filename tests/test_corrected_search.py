@@ -403,6 +403,18 @@ def test_groups_stay_whole_when_the_choice_is_made_again():
     assert np.isnan(few.left_out_gain_) or few.left_out_gain_ == 0
 
 
+def test_rows_of_a_group_are_no_independent_witnesses():
+    """Every row three times, in a group: the same gain, and an error of as many groups as there were rows."""
+    X = smooth_rows(45, 10, seed=7)
+    options = {"neighbours": "line", "nested": True, "corrections": {"smoothing": [0.8]}}
+    once = CorrectedPCACV(2, **options).fit(X)
+    groups = np.repeat(np.arange(45), 3)
+    thrice = CorrectedPCACV(2, **options).fit(np.repeat(X, 3, axis=0), groups=groups)
+    rows = CorrectedPCACV(2, **options).fit(np.repeat(X, 3, axis=0))
+    assert thrice.left_out_gain_error_ == pytest.approx(once.left_out_gain_error_, rel=0.5)
+    assert thrice.left_out_gain_error_ > 1.3 * rows.left_out_gain_error_
+
+
 @pytest.mark.parametrize("container", ["batches", "Dask array", "csr"])
 def test_nested_in_other_containers(container, tmp_path):
     X = smooth_rows(45, 10, seed=7)

@@ -106,8 +106,9 @@ class Chooser:
             \frac{n_{\mathrm{training}}}{n} \, \frac{\sum_i d_i}{\sum_i l_i},
 
         since gains fall in proportion to the number of rows fitted. Its standard error is that of the mean of
-        :math:`d_i`, times :math:`(1 + n_{\mathrm{training}}^{-1} n)^{1/2}` for the overlap of training sets
-        (Nadeau and Bengio, 2003). NaN where the rows, or groups of rows, are too few.
+        :math:`d_i`, or of their sums over groups, times
+        :math:`(1 + n_{\mathrm{training}}^{-1} n)^{1/2}` for the overlap of training sets (Nadeau and Bengio,
+        2003). NaN where the rows, or groups of rows, are too few.
         """
         assert data.reweighter is not None
         rows = data.reweighter.in_memory()
@@ -122,7 +123,9 @@ class Chooser:
         if of_pca <= 0:
             return Expected(0.0, 0.0)
         part = 1 - 1 / len(sizes)
-        error = sqrt((1 + 1 / part) * len(gains) * gains.var(ddof=1))
+        # Rows of a group vary together, so the group counts as one.
+        sums = gains if rows.groups is None else np.bincount(rows.groups, gains)
+        error = sqrt((1 + 1 / part) * len(sums) * sums.var(ddof=1))
         return Expected(float(part * gains.sum() / of_pca), float(part * error / of_pca))
 
     def _losses(self, rows: RowsInMemory, block_of: Indices, block: int) -> Array:
