@@ -474,7 +474,6 @@ class CorrectedPCACV(_WithReference, CrossValidated):
         chooser = Chooser(
             rank,
             checked_grids(self.corrections),
-            vars(self),
             prepared(vars(self), data.moments.n_features),
             self.pca_share,
             self.n_jobs,

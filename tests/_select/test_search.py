@@ -81,7 +81,7 @@ def test_the_standard_error_of_a_step(monkeypatch):
 def test_the_choice_is_compared_without_each_of_its_corrections(monkeypatch):
     made = MadeUp(monkeypatch, constant(tempering=1.0, damping=2.0))
     grids = {"tempering": (0.0, 1.0), "damping": (0.0, 1.0)}
-    made.search.take_steps(made.data, grids, {})
+    made.search.take_steps(made.data, grids)
     candidates = made.search.result().candidates
     assert candidates[-1] == Strengths(damping=1.0)
     assert set(candidates) == {Strengths(tempering=t, damping=d) for t in (0, 1.0) for d in (0, 1.0)}
@@ -116,7 +116,7 @@ def test_no_risk_at_all(monkeypatch):
 
 def test_what_is_left_out_is_noted(monkeypatch):
     made = MadeUp(monkeypatch, constant())
-    made.search.take_steps(made.data, {"smoothing": (0.0, 1.0)}, {"neighbours": None}, None)
+    made.search.take_steps(made.data, {"smoothing": (0.0, 1.0)})
     (step,) = made.result().steps
     assert (step.correction, step.strengths) == ("smoothing", ())
     assert step.why == "left out: neighbours is not given"

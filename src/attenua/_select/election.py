@@ -61,8 +61,8 @@ class Chooser:
         Number of components.
     grids : mapping of str to sequence of float
         Strengths to compare of each correction.
-    parameters, prepared : mapping
-        Those of the estimator, which some corrections need, and what the corrections made of them.
+    prepared : mapping
+        What the corrections made of the parameters of the estimator, by the name of the correction.
     pca_share : float
         Share of the votes that PCA has in any case.
     n_jobs : int or None
@@ -71,7 +71,6 @@ class Chooser:
 
     rank: int
     grids: Mapping[str, Sequence[float]]
-    parameters: Mapping[str, Any]
     prepared: Mapping[str, Any]
     pca_share: float
     n_jobs: Any = None
@@ -81,7 +80,7 @@ class Chooser:
         splits, voters = _electorate(data)
         rule = CorrectedRule([PCA], self.prepared)
         search = StepSearch(splits, rule, self.rank, voters, n_jobs=self.n_jobs)
-        search.take_steps(data, self.grids, self.parameters, names, warn=warn)
+        search.take_steps(data, self.grids, names, warn=warn)
         found = search.result()
         weights = voters.elect(found.losses, self.pca_share)
         order = [place for place in np.argsort(-weights, kind="stable") if weights[place]]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, Strengths, parameter_is_missing
+from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, Strengths
 from attenua._data.checks import caller_level
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.opening import FitData
@@ -79,19 +79,17 @@ class StepSearch:
         self,
         data: FitData,
         grids: Mapping[str, Sequence[float]],
-        parameters: Mapping[str, Any],
         names: Any = None,
         *,
         warn: bool = True,
     ) -> None:
         """Take one step for each correction of `grids`, or note why it is left out.
 
-        `parameters` are those of the estimator, of which some corrections need one; warnings quote the
-        `names` of columns.
+        Warnings, if wanted, quote the `names` of columns.
         """
         for name in (name for name in SEARCH_ORDER if name in grids):
             correction = CORRECTIONS[name]
-            if parameter_is_missing(name, parameters):
+            if correction.needs and name not in self._rule.prepared:
                 self._leave_out(name, f"{correction.parameter} is not given")
                 continue
             strengths = self._usable(name, grids[name], data, names, warn)
