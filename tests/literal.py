@@ -261,10 +261,10 @@ class Search:
             "standard_error": error / of_pca,
         }
 
-    def elected(self):
-        """The weight of every choice."""
+    def elected(self, base=PCA):
+        """The weight of every choice; the base has a share in any case."""
         losses = {candidate: self.of_voters(candidate) for candidate in self.candidates}
-        ballots, weights = self.ballots(), {PCA: self.pca_share}
+        ballots, weights = self.ballots(), {base: self.pca_share}
         for ballot in ballots:
             risks = {candidate: np.dot(ballot, losses[candidate]) for candidate in self.candidates}
             best = min(self.candidates, key=risks.get)
@@ -272,11 +272,11 @@ class Search:
                 doubt = (self.doubt(candidate) + self.doubt(best)) * sum(ballot)
                 if candidate != best:
                     self.is_more(risks[candidate], risks[best], doubt)
-            d = [p - c for p, c, n in zip(losses[PCA], losses[best], ballot, strict=True) if n == 0]
+            d = [p - c for p, c, n in zip(losses[base], losses[best], ballot, strict=True) if n == 0]
             error = np.std(d, ddof=1) / np.sqrt(len(d)) if len(d) > 1 else 0.0
-            doubt = 4 * (self.doubt(PCA) + self.doubt(best)) if best != PCA else -1.0
+            doubt = 4 * (self.doubt(base) + self.doubt(best)) if best != base else -1.0
             if d and not self.is_more(np.mean(d), 0.5 * error, doubt):
-                best = PCA
+                best = base
             weights[best] = weights.get(best, 0.0) + (1 - self.pca_share) / len(ballots)
         return weights
 

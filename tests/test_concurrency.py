@@ -136,13 +136,13 @@ def test_workers_leave_the_filters_of_warnings_alone(monkeypatch):
 
 
 def test_workers_have_the_settings_of_scikit_learn(monkeypatch):
-    found, judge = [], comparison._held_out_risk
+    found, judge = [], comparison.judge_subspaces
 
-    def noted(*job):
+    def noted(*job, **how):
         found.append((threading.current_thread(), sklearn.get_config()["assume_finite"]))
-        return judge(*job)
+        return judge(*job, **how)
 
-    monkeypatch.setattr(comparison, "_held_out_risk", noted)
+    monkeypatch.setattr(comparison, "judge_subspaces", noted)
     with joblib.parallel_config("threading"), sklearn.config_context(assume_finite=True):
         AttenuatedPCACV(2, n_jobs=2).fit(spiked_rows(30, 8))
     assert {thread for thread, _ in found} - {threading.main_thread()}

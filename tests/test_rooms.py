@@ -17,6 +17,7 @@ TOOLS = {"_extras", "_files"}  # what doors and packages share; rooms never impo
 DOORS = {
     "attenuation",
     "corrected",
+    "covariance",
     "expected",
     "path",
     "holdout",

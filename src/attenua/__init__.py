@@ -2,6 +2,7 @@
 
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.corrected import CorrectedPCA, CorrectedPCACV
+from attenua.covariance import CorrectedCovariance
 from attenua.expected import ExpectedGain, expected_gain
 from attenua.holdout import ValidationSelection, select_on_validation
 from attenua.masks import alpha_from_mask_rate, mask_rate_from_alpha
@@ -16,6 +17,7 @@ __all__ = [
     "AttenuatedPCA",
     "AttenuatedPCACV",
     "AttenuationPath",
+    "CorrectedCovariance",
     "CorrectedPCA",
     "CorrectedPCACV",
     "ExpectedGain",

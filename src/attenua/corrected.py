@@ -6,22 +6,21 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.reference import reference_rows
 from attenua._correct.registry import (
     CORRECTIONS,
     Strengths,
     checked_grids,
     checked_strength,
+    needed,
     parameter_is_missing,
     prepared,
 )
 from attenua._data.folds import checked_stream_folds
-from attenua._data.known_rows import KnownRows
 from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
 from attenua._data.opening import FitData
 from attenua._estimate.fitted import Kind, store
-from attenua._estimate.fitting import CrossValidated, RuleTransformer
+from attenua._estimate.fitting import CrossValidated, RuleTransformer, WithReference
 from attenua._estimate.parameter_types import (
     Corrections,
     FeatureGroups,
@@ -30,7 +29,6 @@ from attenua._estimate.parameter_types import (
     RandomState,
     Reference,
 )
-from attenua._estimate.transformer import SubspaceTransformer
 from attenua._estimate.words import (
     Answer,
     choices_in_words,
@@ -42,28 +40,12 @@ from attenua._estimate.words import (
     verdict,
 )
 from attenua._select.comparison import gain_error
-from attenua._select.election import Chooser, Expected
+from attenua._select.election import Expected, SubspaceChooser
 from attenua._select.rule import PCA, CorrectedRule, same_subspace
 from attenua._select.steps import Steps
 
 
-class _WithReference(SubspaceTransformer):
-    """What both estimators do with the parameter ``reference``."""
-
-    reference: Any
-
-    def _known_rows(self) -> KnownRows | None:
-        """Return the rows of the reference, which must not be among those fitted."""
-        return reference_rows(self.reference)
-
-    def __sklearn_clone__(self) -> Self:
-        """Keep the reference: scikit-learn would copy its rows, and forget that a model is fitted."""
-        copy: Self = super().__sklearn_clone__()
-        copy.reference = self.reference
-        return copy
-
-
-class CorrectedPCA(_WithReference, RuleTransformer):
+class CorrectedPCA(WithReference, RuleTransformer):
     r"""PCA of few rows, with corrections at strengths you give.
 
     The components span the leading eigenvectors (algebraically largest) of a corrected covariance
@@ -225,7 +207,7 @@ class CorrectedPCA(_WithReference, RuleTransformer):
         strengths = self._strengths()
         for name, _ in strengths.nonzero():
             if parameter_is_missing(name, vars(self)):
-                raise ValueError(f"{name} needs {_needed(name)}.")
+                raise ValueError(f"{name} needs {needed(name)}.")
         return CorrectedRule([strengths], prepared(vars(self), n_features))
 
     def _moments(self, data: FitData) -> Moments:
@@ -242,7 +224,7 @@ class CorrectedPCA(_WithReference, RuleTransformer):
         return moments
 
 
-class CorrectedPCACV(_WithReference, CrossValidated):
+class CorrectedPCACV(WithReference, CrossValidated):
     r"""PCA of few rows, with corrections whose strengths held-out rows choose.
 
     PCA of few rows is noisy in several ways. Each correction weakens one of them by a strength; see
@@ -458,7 +440,7 @@ class CorrectedPCACV(_WithReference, CrossValidated):
         is_auto = isinstance(self.corrections, str)
         for name in () if is_auto else grids:
             if parameter_is_missing(name, vars(self)):
-                raise ValueError(f"corrections names {name}, which needs {_needed(name)}.")
+                raise ValueError(f"corrections names {name}, which needs {needed(name)}.")
         is_number = isinstance(self.pca_share, numbers.Real) and not isinstance(self.pca_share, bool)
         if not is_number or not 0 <= self.pca_share <= 1:
             raise ValueError(f"pca_share must be a number from 0 to 1; got {self.pca_share!r}.")
@@ -471,23 +453,24 @@ class CorrectedPCACV(_WithReference, CrossValidated):
                 "batches and dask collections up to 1,000 rows that can be read again. Set nested=False."
             )
         rank = self._rank(data)
-        chooser = Chooser(
-            rank,
+        chooser = SubspaceChooser(
             checked_grids(self.corrections),
             prepared(vars(self), data.moments.n_features),
             self.pca_share,
             self.n_jobs,
+            fewest_rows=max(rank, 2),
+            rank=rank,
         )
         election = chooser.elect(data, getattr(self, "feature_names_in_", None))
         found, total = election.search, election.total
         choices, weights = list(election.choices), list(election.choices.values())
-        subspace, expected = election.subspace, Expected()
-        gives_pca = same_subspace(subspace.basis, election.pca.basis)
+        subspace, expected = election.fit, Expected()
+        gives_pca = same_subspace(subspace.basis, election.base.basis)
         if self.nested and not gives_pca:
             expected = chooser.expected_gain(data)
         words = verdict(choices, weights, expected, gives_pca=gives_pca, nested=self.nested)
         if gives_pca:
-            subspace, choices, weights, expected = election.pca, [PCA], [1.0], Expected(0.0, 0.0)
+            subspace, choices, weights, expected = election.base, [PCA], [1.0], Expected(0.0, 0.0)
         self._store(total, subspace, data.n_samples, data.dtype)
         outcome = {
             "corrections_": PCA if gives_pca else found.chosen,
@@ -530,8 +513,3 @@ class CorrectedPCACV(_WithReference, CrossValidated):
             folds[:, 0].mean() or 1.0
         )
         return float(gain_error(differences, self.held_out_ratio_))
-
-
-def _needed(name: str) -> str:
-    correction = CORRECTIONS[name]
-    return f"{correction.parameter}: {correction.needs}"

@@ -6,10 +6,9 @@ import pytest
 from attenua import CorrectedPCACV
 from attenua._correct.registry import CORRECTIONS, Strengths
 from attenua._data.opening import open_for_cv
-from attenua._select import search as search_module
 from attenua._select.comparison import FoldRisk
-from attenua._select.rule import CorrectedRule
-from attenua._select.search import PCA, StepSearch
+from attenua._select.rule import PCA
+from attenua._select.search import StepSearch
 from attenua._select.votes import Voters
 from tests.helpers import spiked_rows
 
@@ -19,21 +18,26 @@ X = spiked_rows(40, 5)
 class MadeUp:
     """A search among candidates whose risks on every split are known; the splits vote."""
 
-    def __init__(self, monkeypatch, risk_of, *, n_splits=4, held=None):
+    base, prepared, rounding_scale, unit = PCA, {}, 10.0, ""
+
+    def __init__(self, risk_of, *, n_splits=4, held=None):
         self.data = data = open_for_cv(CorrectedPCACV(cv=n_splits), X)
-        # In the unit of the moments.
-        unit = data.moments.total.unit
-        held = np.full(n_splits, 10.0) if held is None else np.asarray(held, dtype=float)
+        self.held = np.full(n_splits, 10.0) if held is None else np.asarray(held, dtype=float)
+        self.risk_of, self.asked = risk_of, []
+        self.search = StepSearch(data.moments, self, Voters.of_splits(n_splits))
 
-        def risks(splits, rule_of, *others, **options):
-            candidates = list(rule_of(0).strengths)
-            self.asked += candidates
-            values = np.array([risk_of(candidate) for candidate in candidates]) / unit**2
-            return [FoldRisk(j, values[None, :, j], held[j], 30.0) for j in range(n_splits)]
+    def judge(self, splits, candidate, present):
+        self.asked.append(candidate)
+        return [
+            FoldRisk(j, np.array([[risk]]), self.held[j], 30.0)
+            for j, risk in enumerate(self.risk_of(candidate))
+        ]
 
-        self.asked = []
-        monkeypatch.setattr(search_module, "held_out_risks", risks)
-        self.search = StepSearch(data.moments, CorrectedRule([PCA]), 2, Voters.of_splits(n_splits))
+    def forget_all_but(self, present):
+        pass
+
+    def reported(self, risks):
+        return risks
 
     def result(self, *corrections):
         for correction in corrections:
@@ -50,14 +54,14 @@ def constant(n_splits=4, **falls):
     return risk_of
 
 
-def test_nothing_is_better_than_pca(monkeypatch):
-    result = MadeUp(monkeypatch, constant()).result("tempering", "damping")
+def test_nothing_is_better_than_pca():
+    result = MadeUp(constant()).result("tempering", "damping")
     assert (result.chosen, result.gain) == (PCA, 0)
     assert [step.best for step in result.steps] == [0, 0]
 
 
-def test_steps_build_on_each_other(monkeypatch):
-    made = MadeUp(monkeypatch, constant(tempering=1.0, attenuation=2.0))
+def test_steps_build_on_each_other():
+    made = MadeUp(constant(tempering=1.0, attenuation=2.0))
     result = made.result("tempering", "attenuation", "damping")
     assert result.chosen == Strengths(tempering=1.0, attenuation=1.0)
     assert result.gain == pytest.approx(0.3)
@@ -69,17 +73,17 @@ def test_steps_build_on_each_other(monkeypatch):
     assert result.candidates[0] == PCA
 
 
-def test_the_standard_error_of_a_step(monkeypatch):
+def test_the_standard_error_of_a_step():
     """Four splits whose differences are 1 plus and minus one half."""
     differences = 1.0 + 0.5 * np.array([1.0, -1.0, 1.0, -1.0])
-    result = MadeUp(monkeypatch, lambda c: 10.0 - differences * (c.damping == 1.0)).result("damping")
+    result = MadeUp(lambda c: 10.0 - differences * (c.damping == 1.0)).result("damping")
     (step,) = result.steps
     assert step.standard_error == pytest.approx(np.sqrt((1 / 4 + 10 / 30) * 1 / 3) / 10)
     assert (step.best, step.gain) == (1.0, pytest.approx(0.1))
 
 
-def test_the_choice_is_compared_without_each_of_its_corrections(monkeypatch):
-    made = MadeUp(monkeypatch, constant(tempering=1.0, damping=2.0))
+def test_the_choice_is_compared_without_each_of_its_corrections():
+    made = MadeUp(constant(tempering=1.0, damping=2.0))
     grids = {"tempering": (0.0, 1.0), "damping": (0.0, 1.0)}
     made.search.take_steps(made.data, grids)
     candidates = made.search.result().candidates
@@ -87,54 +91,54 @@ def test_the_choice_is_compared_without_each_of_its_corrections(monkeypatch):
     assert set(candidates) == {Strengths(tempering=t, damping=d) for t in (0, 1.0) for d in (0, 1.0)}
 
 
-def test_risks_are_pooled_over_held_out_rows(monkeypatch):
+def test_risks_are_pooled_over_held_out_rows():
     def risk_of(candidate):
         return np.array([10.0, 20.0, 30.0]) - np.array([3.0, -1.0, -1.0]) * (candidate.damping == 0.1)
 
     held = [10.0, 1.0, 1.0]
-    result = MadeUp(monkeypatch, risk_of, n_splits=3, held=held).result("damping")
+    result = MadeUp(risk_of, n_splits=3, held=held).result("damping")
     assert result.chosen.damping == 0.1
     np.testing.assert_allclose(result.risk[0], (100 + 20 + 30) / 12)
     assert result.gain == pytest.approx((30 - 2) / 150)
     np.testing.assert_allclose(result.risk_folds[:, 0], [10, 20, 30])
 
 
-def test_ties_and_rounding_go_to_the_smaller_strength(monkeypatch):
+def test_ties_and_rounding_go_to_the_smaller_strength():
     def risk_of(candidate):
         return np.full(4, 10.0 - (candidate.damping > 0.1) - 1e-13 * candidate.damping)
 
-    assert MadeUp(monkeypatch, risk_of).result("damping").chosen.damping == 0.25
-    nothing = MadeUp(monkeypatch, lambda c: np.full(4, 10.0 - 1e-13 * c.damping)).result("damping")
+    assert MadeUp(risk_of).result("damping").chosen.damping == 0.25
+    nothing = MadeUp(lambda c: np.full(4, 10.0 - 1e-13 * c.damping)).result("damping")
     assert nothing.chosen == PCA
 
 
-def test_no_risk_at_all(monkeypatch):
-    result = MadeUp(monkeypatch, lambda candidate: np.zeros(4)).result("tempering", "attenuation", "damping")
+def test_no_risk_at_all():
+    result = MadeUp(lambda candidate: np.zeros(4)).result("tempering", "attenuation", "damping")
     assert (result.chosen, result.gain) == (PCA, 0.0)
     assert all(np.isfinite((step.gain, step.standard_error)).all() for step in result.steps)
 
 
-def test_what_is_left_out_is_noted(monkeypatch):
-    made = MadeUp(monkeypatch, constant())
+def test_what_is_left_out_is_noted():
+    made = MadeUp(constant())
     made.search.take_steps(made.data, {"smoothing": (0.0, 1.0)})
     (step,) = made.result().steps
     assert (step.correction, step.strengths) == ("smoothing", ())
     assert step.why == "left out: neighbours is not given"
 
 
-def test_strengths_are_compared_up_to_the_first_that_is_worse(monkeypatch):
+def test_strengths_are_compared_up_to_the_first_that_is_worse():
     def risk_of(candidate):
         place = CORRECTIONS["damping"].strengths.index(candidate.damping)
         return np.array([[10, 9, 8, 9, 0], [10, 9, 9, 9, 9], [10, 9, 9, 9, 9], [10, 9, 8, 9, 6]])[:, place]
 
-    (step,) = MadeUp(monkeypatch, risk_of).result("damping").steps
+    (step,) = MadeUp(risk_of).result("damping").steps
     # The sums of risks are 40, 36, 34, 36: the search stops before 24.
     assert (step.strengths, step.best) == ((0.0, 0.1, 0.25, 0.5), 0.25)
 
 
-def test_rows_are_read_no_more_than_needed(monkeypatch):
+def test_rows_are_read_no_more_than_needed():
     risks = {0.0: 10.0, 0.25: 9.0, 0.5: 9.5, 1.0: 7.0}
-    made = MadeUp(monkeypatch, lambda candidate: np.full(4, risks[candidate.row_tempering]))
+    made = MadeUp(lambda candidate: np.full(4, risks[candidate.row_tempering]))
     readings = []
 
     class Noted(dict):

@@ -22,19 +22,24 @@ class Correction:
     ----------
     name : str
         Its key everywhere, and the parameter of :class:`attenua.CorrectedPCA`.
-    kind : {"rows", "moments", "family"}
-        What it changes: the weights of rows, the moments, or the member of the matrix family
-        :math:`S - a D` that the solver decomposes. At most one correction is of rows, and one of the family.
-        The family comes last in the computation: moments of a correction that the registry lists after it
-        must correct D as well (``part``), as those of smoothing do.
+    kind : {"rows", "moments", "family", "estimate"}
+        What it changes: the weights of rows, the moments, the member of the matrix family
+        :math:`S - a D` that the solver decomposes, or the estimate of a whole covariance. At most one
+        correction is of rows, and one of the family. The family comes last in the computation: moments of a
+        correction that the registry lists after it must correct D as well (``part``), as those of smoothing
+        do.
     strengths : tuple of float
-        Strengths that the search compares, 0 first.
+        Strengths that the search compares, increasing.
+    neutral : float
+        One of them, which the search begins at: 0, unless something is always done.
     largest : float
         Largest strength: 1 for a fraction, infinity for the others.
     apply : callable or None
         For moments, ``apply(moments, strength, prepared)`` returns the corrected moments. For rows,
-        ``apply(reweighter, strengths)`` returns the reweighted splits of each strength. None for the family:
-        the solver takes the strength as it is, and `prepared` as the groups of D.
+        ``apply(reweighter, strengths)`` returns the reweighted splits of each strength. For an estimate,
+        ``apply(estimate, strength, sample)`` returns the corrected estimate, with what the sample says of
+        itself. None for the family: the solver takes the strength as it is, and `prepared` as the groups of
+        D.
     matrix, differential : callable or None
         ``matrix(T, strength, prepared)`` is the correction of a whole matrix, and
         ``differential(T, strength, E, prepared)`` its derivative at T in the direction E. The theory reads
@@ -63,8 +68,9 @@ class Correction:
     """
 
     name: str
-    kind: Literal["rows", "moments", "family"]
+    kind: Literal["rows", "moments", "family", "estimate"]
     strengths: tuple[float, ...]
+    neutral: float = 0.0
     largest: float = 1.0
     apply: Callable[..., Any] | None = None
     matrix: Callable[..., Any] | None = None

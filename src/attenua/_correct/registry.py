@@ -1,10 +1,11 @@
 """The corrections, by name. Everything outside this folder asks here, and holds strengths by name.
 
 A new correction is one file with a :class:`Correction`, one line in the table below, and a parameter of
-:class:`attenua.CorrectedPCA`.
+:class:`attenua.CorrectedPCA`. Two more shrink a whole covariance, so PCA does not have them.
 """
 
 import numbers
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from attenua._correct.correction import Correction
 from attenua._correct.damping import DAMPING
 from attenua._correct.pooling import POOLING
 from attenua._correct.row_tempering import ROW_TEMPERING
+from attenua._correct.shrinkage import DECOUPLING, SHRINKAGE
 from attenua._correct.smoothing import SMOOTHING
 from attenua._correct.tempering import TEMPERING
 
@@ -34,9 +36,25 @@ _TABLE = (
 CORRECTIONS: dict[str, Correction] = {correction.name: correction for _, correction in _TABLE}
 SEARCH_ORDER: list[str] = [correction.name for _, correction in sorted(_TABLE, key=lambda line: line[0])]
 
+# A whole covariance is in data units, so its variances are not weakened; it is shrunk last, in the
+# computation and in the search. What is best depends on the others, so the search begins with it as well.
+_VARIANCES = {TEMPERING.name, ATTENUATION.name}
+_SHRINKAGES = {correction.name: correction for correction in (DECOUPLING, SHRINKAGE)}
+COVARIANCE_CORRECTIONS: dict[str, Correction] = {
+    name: correction for name, correction in CORRECTIONS.items() if name not in _VARIANCES
+} | _SHRINKAGES
+COVARIANCE_ORDER: list[str] = [
+    SHRINKAGE.name,
+    *(name for name in SEARCH_ORDER if name not in _VARIANCES),
+    *_SHRINKAGES,
+]
+ALL_CORRECTIONS: Mapping[str, Correction] = ChainMap(_SHRINKAGES, CORRECTIONS)
+
 
 class Strengths(Mapping[str, float]):
     """One strength of every correction, by name; those that are not given are 0. All 0 is ordinary PCA.
+
+    Those that shrink a whole covariance are listed only where they are not 0.
 
     Examples
     --------
@@ -49,7 +67,7 @@ class Strengths(Mapping[str, float]):
     __slots__ = ("_nonzero",)
 
     def __init__(self, **strengths: float):
-        unknown = [name for name in strengths if name not in CORRECTIONS]
+        unknown = [name for name in strengths if name not in ALL_CORRECTIONS]
         if unknown:
             raise TypeError(
                 f"{unknown[0]!r} is not a correction; the corrections are {', '.join(CORRECTIONS)}."
@@ -57,20 +75,20 @@ class Strengths(Mapping[str, float]):
         self._nonzero = {name: float(strength) for name, strength in strengths.items() if strength}
 
     def __getitem__(self, name: str) -> float:
-        if name not in CORRECTIONS:
+        if name not in ALL_CORRECTIONS:
             raise KeyError(name)
         return self._nonzero.get(name, 0.0)
 
     def __getattr__(self, name: str) -> float:
-        if name not in CORRECTIONS:
+        if name not in ALL_CORRECTIONS:
             raise AttributeError(f"there is no correction {name!r}")
         return self._nonzero.get(name, 0.0)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(CORRECTIONS)
+        return iter({**CORRECTIONS, **self._nonzero})
 
     def __len__(self) -> int:
-        return len(CORRECTIONS)
+        return len({**CORRECTIONS, **self._nonzero})
 
     def __bool__(self) -> bool:
         return bool(self._nonzero)
@@ -89,7 +107,7 @@ class Strengths(Mapping[str, float]):
 
     def nonzero(self) -> list[tuple[str, float]]:
         """Return names and strengths of those that are not 0, in the order they are applied."""
-        return [(name, self._nonzero[name]) for name in CORRECTIONS if name in self._nonzero]
+        return [(name, self._nonzero[name]) for name in ALL_CORRECTIONS if name in self._nonzero]
 
     def replace(self, **changes: float) -> "Strengths":
         """Return the same with some strengths changed."""
@@ -97,7 +115,9 @@ class Strengths(Mapping[str, float]):
 
     def of_kind(self, kind: str) -> "Strengths":
         """Return the strengths of one kind of correction; the others are 0."""
-        return Strengths(**{name: s for name, s in self._nonzero.items() if CORRECTIONS[name].kind == kind})
+        return Strengths(
+            **{name: s for name, s in self._nonzero.items() if ALL_CORRECTIONS[name].kind == kind}
+        )
 
 
 def prepared(parameters: Mapping[str, Any], n_features: int) -> dict[str, Any]:
@@ -117,13 +137,18 @@ def prepared(parameters: Mapping[str, Any], n_features: int) -> dict[str, Any]:
 
 def parameter_is_missing(name: str, parameters: Mapping[str, Any]) -> bool:
     """Whether a correction needs a parameter that is not given."""
-    correction = CORRECTIONS[name]
+    correction = ALL_CORRECTIONS[name]
     return bool(correction.needs) and parameters.get(correction.parameter) is None
+
+
+def needed(name: str) -> str:
+    """Return what a correction needs, in words."""
+    return f"{CORRECTIONS[name].parameter}: {CORRECTIONS[name].needs}"
 
 
 def checked_strength(name: str, value: Any, argument: str | None = None) -> float:
     """Return the strength of a correction as a float, or raise an error that names the argument."""
-    largest = CORRECTIONS[name].largest
+    largest = ALL_CORRECTIONS[name].largest
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= largest or value == np.inf:
         expected = "a finite number of at least 0" if largest == np.inf else f"a number from 0 to {largest:g}"
@@ -131,29 +156,32 @@ def checked_strength(name: str, value: Any, argument: str | None = None) -> floa
     return float(value)
 
 
-def checked_grids(corrections: Any) -> dict[str, tuple[float, ...]]:
-    """Return the strengths to compare of each correction, 0 first.
+def checked_grids(
+    corrections: Any, offered: Mapping[str, Correction] = CORRECTIONS
+) -> dict[str, tuple[float, ...]]:
+    """Return the strengths to compare of each correction, with the neutral one.
 
-    `corrections` is "auto" for all, a list of names, or a dict of names and strengths.
+    `corrections` is "auto" for all that are offered, a list of names, or a dict of names and strengths.
     """
     if isinstance(corrections, str) and corrections == "auto":
-        return {name: correction.strengths for name, correction in CORRECTIONS.items()}
+        return {name: correction.strengths for name, correction in offered.items()}
     if isinstance(corrections, str) or not hasattr(corrections, "__len__"):
         raise ValueError(
             "corrections must be 'auto', a list of names, or a dict of names and strengths; "
             f"got {corrections!r}."
         )
     names = list(corrections)
-    unknown = [name for name in names if name not in [*CORRECTIONS]]
+    unknown = [name for name in names if name not in [*offered]]
     if unknown:
-        raise ValueError(f"corrections names {unknown[0]!r}; the corrections are {', '.join(CORRECTIONS)}.")
+        raise ValueError(f"corrections names {unknown[0]!r}; the corrections are {', '.join(offered)}.")
     if isinstance(corrections, Mapping):
-        return {name: _checked_grid(name, corrections[name]) for name in CORRECTIONS if name in names}
-    return {name: CORRECTIONS[name].strengths for name in CORRECTIONS if name in names}
+        return {name: _checked_grid(name, corrections[name]) for name in offered if name in names}
+    return {name: offered[name].strengths for name in offered if name in names}
 
 
 def _checked_grid(name: str, values: Any) -> tuple[float, ...]:
     argument = f"corrections[{name!r}]"
     if isinstance(values, str) or not hasattr(values, "__len__"):
         raise ValueError(f"{argument} must be a sequence of strengths; got {values!r}.")
-    return tuple(sorted({checked_strength(name, value, argument) for value in values} | {0.0}))
+    neutral = ALL_CORRECTIONS[name].neutral
+    return tuple(sorted({checked_strength(name, value, argument) for value in values} | {neutral}))

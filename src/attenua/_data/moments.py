@@ -69,8 +69,8 @@ class Moments(ABC):
         """Columns that vary, but by so little that their variances are lost to underflow."""
         raise NotImplementedError
 
-    def about_mean(self, plain: "Moments") -> "Moments":
-        """Return the second moments about the mean of other moments, in their unit."""
+    def about(self, centre: Any, unit: float, varies: Any = None) -> "Moments":
+        """Return the second moments about a centre in a unit, with which columns vary if that is known."""
         raise NotImplementedError
 
     def gram(self, factors: Any = None) -> tuple[Array, Array]:
@@ -268,24 +268,23 @@ class ScatterMoments(Moments):
         total, scatter, origin = self._total * ratio, self._scatter * ratio * ratio, self._origin * ratio
         return ScatterMoments(self.weight, total, scatter, origin, unit, owned=True)
 
-    def about_mean(self, plain: Moments) -> "ScatterMoments":
-        """Return the second moments about the mean of other moments, in their unit.
+    def about(self, centre: Any, unit: float, varies: Any = None) -> "ScatterMoments":
+        """Return the second moments about a centre in a unit, with which columns vary if that is known.
 
-        The others also decide which columns vary: sums about the mean itself hold nothing but rounding errors
-        of a constant column.
+        About the mean, the sums of a constant column hold nothing but rounding errors.
         """
-        moved = self.in_unit(plain.unit)
-        step = plain.mean - moved._origin
+        moved = self.in_unit(unit)
+        step = centre - moved._origin
         cross = (moved._total - self.weight / 2 * step)[:, None] * step[None, :]
-        scatter = moved._scatter - cross - cross.T
+        scatter = moved._sums_of_products - cross - cross.T
         return ScatterMoments(
             self.weight,
             self.xp.zeros_like(step),
             scatter,
-            plain.mean,
-            plain.unit,
+            centre,
+            unit,
             owned=True,
-            varies=plain.varies,
+            varies=varies,
         )
 
     @staticmethod
@@ -301,6 +300,13 @@ class ScatterMoments(Moments):
                 scatter += part._scatter
             total, weight = total + part._total, weight + part.weight
         return ScatterMoments(weight, total, scatter, first._origin, first.unit, owned=True)
+
+    @property
+    def _sums_of_products(self) -> Any:
+        """The scatter, or the same from the covariance that has taken its memory."""
+        if self._scatter is not None:
+            return self._scatter
+        return self.weight * (self.covariance + self._offset[:, None] * self._offset[None, :])
 
     @property
     def is_zero(self) -> bool:

@@ -153,8 +153,13 @@ def _in_memory(
     )
 
 
-def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> FitData:
-    """Open rows and split them by the parameters ``cv``, ``n_repeats`` and ``random_state``."""
+def open_for_cv(
+    estimator: Any, X: Any, y: Any = None, groups: Any = None, *, fewer_folds: bool = False
+) -> FitData:
+    """Open rows and split them by the parameters ``cv``, ``n_repeats`` and ``random_state``.
+
+    With `fewer_folds`, folds are no more than rows or groups in memory, and none if these are too few.
+    """
     cv, n_repeats = resolve_cv(estimator.cv), estimator.n_repeats
     if is_dask(X):
         return _dask_data(DaskRows(estimator, X, checked_stream_folds(cv, n_repeats), groups=groups))
@@ -163,6 +168,11 @@ def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> Fi
     rows = open_rows(estimator, X)
     n = rows.n_samples
     check_repeats(n_repeats)
+    if fewer_folds and is_number_of_folds(cv):
+        units = n if groups is None else len(set(np.asarray(to_host(groups)).tolist()))
+        if min(n - 1, units) < _FEWEST_UNITS:
+            return _in_memory(estimator, rows, [], "none: the rows are too few")
+        cv = min(int(cv), units)
     splits: Sequence[SplitRows]
     if groups is None and n_repeats == 1 and is_number_of_folds(cv):
         # The folds that make_splits would give, without lists of row numbers as long as the data.
@@ -180,6 +190,8 @@ def open_for_cv(estimator: Any, X: Any, y: Any = None, groups: Any = None) -> Fi
     return _in_memory(estimator, rows, splits, _folds_in_words(cv, n_repeats, groups), to_host(groups))
 
 
+# Fewer rows (and one more), or groups, leave training sets that no covariance can be estimated from.
+_FEWEST_UNITS = 3
 _INTERLEAVED = "row i is held out in fold i % cv"
 
 

@@ -57,11 +57,15 @@ class RowWeightedSplits(WeightedSplits):
     @cached_property
     def total(self) -> Moments:
         """Moments of all rows, about their plain mean."""
-        return self._weighted.total.about_mean(self._plain.total)
+        return _about_mean(self._weighted.total, self._plain.total)
 
     def _read(self) -> Iterator[SplitPair]:
         for pair, weighted in zip(self._plain.pairs(), self._weighted.pairs(), strict=True):
-            yield pair._replace(training=weighted.training.about_mean(pair.training))
+            yield pair._replace(training=_about_mean(weighted.training, pair.training))
+
+
+def _about_mean(weighted: Moments, plain: Moments) -> Moments:
+    return weighted.about(plain.mean, plain.unit, plain.varies)
 
 
 class PairWeightedSplits(WeightedSplits):

@@ -82,16 +82,16 @@ class RowMoments(Moments):
         self.unit = unit
         self.weight = float(array_namespace(weights).sum(weights))
 
-    def about_mean(self, plain: Moments) -> "RowMoments":
-        """Return the second moments about the mean of other moments, in their unit."""
-        moved = self.in_unit(plain.unit)
+    def about(self, centre: Any, unit: float, varies: Any = None) -> "RowMoments":
+        """Return the second moments about a centre in a unit; which columns vary is seen from the rows."""
+        moved = self.in_unit(unit)
         return RowMoments(
             moved._all_rows,
             self.row_weights,
             moved._origin,
-            plain.unit,
+            unit,
             moved._products,
-            offset=plain.mean - moved._origin,
+            offset=centre - moved._origin,
         )
 
     def moved(self, like: Any) -> "RowMoments":
@@ -296,6 +296,12 @@ class RowMoments(Moments):
         """Return the products with V of every row that counts, less a centre, on the host."""
         rows, _ = self._used
         return to_host(rows @ V - (centre - self._origin) @ V)[self._counted]
+
+    def centred(self, centre: Any) -> Array:
+        """Return every row that counts, less a centre, as a dense array on the host."""
+        rows, _ = self._used
+        dense = rows.toarray() if sp.issparse(rows) else rows
+        return to_host(dense - (centre - self._origin))[self._counted]
 
     @cached_property
     def _counted(self) -> NDArray[np.bool_]:

@@ -5,8 +5,11 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
+from attenua._correct.reference import reference_rows
 from attenua._data.checks import caller_level
+from attenua._data.known_rows import KnownRows
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData, open_for_cv, open_for_fit
 from attenua._data.range import overshadowing_columns
@@ -15,6 +18,22 @@ from attenua._estimate.transformer import SubspaceTransformer
 from attenua._select.comparison import CrossValidation, cross_validate
 from attenua._select.rank import resolve_rank
 from attenua._select.rule import Rule, same_subspace
+
+
+class WithReference(BaseEstimator):
+    """What estimators do with the parameter ``reference``."""
+
+    reference: Any
+
+    def _known_rows(self) -> KnownRows | None:
+        """Return the rows of the reference, which must not be among those fitted."""
+        return reference_rows(self.reference)
+
+    def __sklearn_clone__(self) -> Self:
+        """Keep the reference: scikit-learn would copy its rows, and forget that a model is fitted."""
+        copy: Self = super().__sklearn_clone__()
+        copy.reference = self.reference
+        return copy
 
 
 class RuleTransformer(SubspaceTransformer):

@@ -5,13 +5,58 @@ Colours that are not set are inherited from the page, so that results suit light
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from attenua._estimate.words import Answer
 
 _CELL = 'style="text-align:right;padding:1px 10px"'
 _LEFT = "text-align:left;vertical-align:top"
+
+
+class ShowsAnswer(BaseEstimator):
+    """An estimator that shows what came out of its fit above scikit-learn's diagram."""
+
+    _fitted: ClassVar[dict[str, Any]]
+
+    def _answer(self) -> Answer | None:
+        """Return the answer of the fitted estimator; a subclass that has none returns None."""
+        return None
+
+    def _answer_if_fitted(self) -> Answer | None:
+        # Asking for a fitted attribute triggers pending computation.
+        return self._answer() if hasattr(self, next(iter(type(self)._fitted))) else None
+
+    def _answer_html(self) -> str:
+        answer = self._answer_if_fitted()
+        return "" if answer is None else facts_html(answer.title, answer.facts)
+
+    # scikit-learn's hooks: the answer goes above its diagram, and under the name in that of a pipeline.
+    # Notebooks use the bundle, other pages the text.
+    def _repr_html_inner(self) -> str:
+        return f"{self._answer_html()}{super()._repr_html_inner()}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._answer_html() + bundle["text/html"]
+        return bundle
+
+    def _sk_visual_block_(self) -> SimpleNamespace:
+        answer = self._answer_if_fitted()
+        return SimpleNamespace(
+            kind="single",
+            estimators=self,
+            names=type(self).__name__,
+            name_details=str(self),
+            name_caption=None if answer is None else answer.caption,
+            doc_link_label=None,
+            dash_wrapped=True,
+        )
 
 
 def result_html(

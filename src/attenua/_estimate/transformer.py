@@ -1,7 +1,6 @@
 """What every estimator of a subspace does once the subspace is found."""
 
 import warnings
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -36,8 +35,7 @@ from attenua._estimate.fitted import (
     subspace_values,
     warn_of_tie,
 )
-from attenua._estimate.html import facts_html
-from attenua._estimate.words import Answer
+from attenua._estimate.html import ShowsAnswer
 from attenua._solve.subspace import Convergence, Subspace
 
 
@@ -115,7 +113,7 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return tags
 
 
-class SubspaceTransformer(RowsTransformer):
+class SubspaceTransformer(ShowsAnswer, RowsTransformer):
     """Project on an estimated subspace and back, in the manner of scikit-learn's PCA.
 
     A subclass has the parameters ``n_components`` and ``whiten``. Its ``fit`` opens the rows and calls
@@ -371,40 +369,6 @@ class SubspaceTransformer(RowsTransformer):
             return array_namespace(W).linalg.pinv(self.get_covariance())
         model = clipped(self.explained_variance_ - noise) + noise
         return (W.T * (1 / model - 1 / noise)) @ W + self._identity() / noise
-
-    def _answer(self) -> Answer | None:
-        """Return the answer of the fitted estimator; a subclass that has none returns None."""
-        return None
-
-    def _answer_if_fitted(self) -> Answer | None:
-        return self._answer() if hasattr(self, "components_") else None
-
-    def _answer_html(self) -> str:
-        answer = self._answer_if_fitted()
-        return "" if answer is None else facts_html(answer.title, answer.facts)
-
-    # scikit-learn's hooks: the answer goes above its diagram, and under the name in that of a pipeline.
-    # Notebooks use the bundle, other pages the text. Displaying the estimator triggers pending computation.
-    def _repr_html_inner(self) -> str:
-        return f"{self._answer_html()}{super()._repr_html_inner()}"
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:
-            bundle["text/html"] = self._answer_html() + bundle["text/html"]
-        return bundle
-
-    def _sk_visual_block_(self) -> SimpleNamespace:
-        answer = self._answer_if_fitted()
-        return SimpleNamespace(
-            kind="single",
-            estimators=self,
-            names=type(self).__name__,
-            name_details=str(self),
-            name_caption=None if answer is None else answer.caption,
-            doc_link_label=None,
-            dash_wrapped=True,
-        )
 
     def _identity(self) -> Any:
         W = self.components_

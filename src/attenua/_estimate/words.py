@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from scipy.stats import t as student
 
+from attenua._correct.registry import ALL_CORRECTIONS
 from attenua._select.steps import Step
 
 # The verdict of a paired gain, in a sentence.
@@ -51,18 +52,24 @@ def capitalised(sentence: str) -> str:
 
 
 def taken_in_words(strengths: Mapping[str, float]) -> list[str]:
-    """Return the corrections of strength above 0, each with its strength."""
-    return [f"{spoken(name)} {strength:g}" for name, strength in strengths.items() if strength]
+    """Return the corrections that are not at their neutral strength, each with its strength."""
+    return [
+        f"{spoken(name)} {strength:.3g}"
+        for name, strength in strengths.items()
+        if strength != ALL_CORRECTIONS[name].neutral
+    ]
 
 
-def strengths_in_words(strengths: Mapping[str, float]) -> str:
-    """Return the strengths above 0 as a text; without any, PCA."""
-    return ", ".join(taken_in_words(strengths)) or "ordinary PCA"
+def strengths_in_words(strengths: Mapping[str, float], base: str = "ordinary PCA") -> str:
+    """Return the strengths that are not neutral as a text; without any, the base."""
+    return ", ".join(taken_in_words(strengths)) or base
 
 
-def choices_in_words(choices: Sequence[Mapping[str, float]], weights: Sequence[float]) -> str:
+def choices_in_words(
+    choices: Sequence[Mapping[str, float]], weights: Sequence[float], base: str = "ordinary PCA"
+) -> str:
     """Return the choices that are averaged, in the order given, each with its weight."""
-    words = [strengths_in_words(choice) for choice in choices]
+    words = [strengths_in_words(choice, base) for choice in choices]
     if len(words) == 1:
         return words[0]
     return "; ".join(f"{each} ({weight:.0%})" for each, weight in zip(words, weights, strict=True))
@@ -119,6 +126,37 @@ def verdict(
     return f"{expected_in_words(*expected, times)} {fit}" if nested else f"{fit} {_NOT_MEASURED}"
 
 
+LEDOIT_WOLF = "Ledoit-Wolf"
+
+
+def covariance_verdict(
+    choices: Sequence[Mapping[str, float]],
+    weights: Sequence[float],
+    expected: tuple[float, float],
+    *,
+    nested: bool,
+    chosen: bool = True,
+) -> str:
+    """Return what came of a search for a whole covariance; `chosen` says whether rows were held out."""
+    if not chosen:
+        return "The fit is Ledoit-Wolf's covariance: the rows are too few to hold any out."
+    if not any(map(taken_in_words, choices)):
+        return "The fit is Ledoit-Wolf's covariance: no correction makes held-out rows clearly more likely."
+    fit = f"The fit is not Ledoit-Wolf's covariance: {_averaged(choices, weights, LEDOIT_WOLF)}."
+    return f"{likelihood_in_words(*expected)} {fit}" if nested else f"{fit} {_NOT_MEASURED}"
+
+
+def likelihood_in_words(gain: float, error: float) -> str:
+    """Return what log-likelihood to expect of new rows, in a sentence."""
+    if not isfinite(error):
+        return "Too little was held out to say what to expect of new rows."
+    noise = f"standard error {error:.2g}"
+    if is_clear(gain, error):
+        return f"Expect a log-likelihood of new rows {gain:.3g} nats per row above Ledoit-Wolf's ({noise})."
+    none = "no clear gain" if gain > 0 else "no gain"
+    return f"Expect {none} over Ledoit-Wolf on new rows ({gain:.2g} nats per row, {noise})."
+
+
 _NOT_MEASURED = "What new rows gain was not measured; nested=True measures it."
 
 
@@ -133,19 +171,19 @@ def expected_in_words(gain: float, error: float, times: float = CLEAR) -> str:
     return f"Expect {none} over PCA on new rows ({percent_of(gain)}, {noise})."
 
 
-def _averaged(choices: Sequence[Mapping[str, float]], weights: Sequence[float]) -> str:
-    """Return what is averaged in a few words: the choice of the largest weight other than PCA, and PCA."""
+def _averaged(choices: Sequence[Mapping[str, float]], weights: Sequence[float], base: str = "PCA") -> str:
+    """Return what is averaged in a few words: the choice of the largest weight, others, and the base."""
     names = [taken_in_words(choice) for choice in choices]
-    of_pca = sum(weight for taken, weight in zip(names, weights, strict=True) if not taken)
+    of_base = sum(weight for taken, weight in zip(names, weights, strict=True) if not taken)
     weight, first = max(
         (weight, listed(taken)) for taken, weight in zip(names, weights, strict=True) if taken
     )
     if len(choices) == 1:
         return f"it has {first}"
-    others = sum(weight for taken, weight in zip(names, weights, strict=True)) - weight - of_pca
+    others = sum(weight for taken, weight in zip(names, weights, strict=True)) - weight - of_base
     parts = [f"{first} ({weight:.0%})"]
     parts += [f"other strengths ({others:.0%})"] if others > 0.005 else []
-    parts += [f"PCA ({of_pca:.0%})"] if of_pca else []
+    parts += [f"{base} ({of_base:.0%})"] if of_base else []
     return f"it averages {listed(parts)}"
 
 

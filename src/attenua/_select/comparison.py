@@ -5,6 +5,7 @@ Ordinary PCA is always the first candidate, and ties go to the first.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ class CrossValidation:
 
 def cross_validate(moments: Splits, rule: Rule, rank: int, n_jobs: Any = None) -> CrossValidation:
     """Compare all candidates of a rule by how well they reconstruct held-out rows."""
-    folds = held_out_risks(moments, lambda number: rule, rank, n_jobs)
+    folds = held_out_risks(moments, partial(judge_subspaces, rule=rule, rank=rank), n_jobs)
     risk_folds = np.stack([fold.risk for fold in folds])
     risk = np.average(risk_folds, axis=0, weights=[fold.held for fold in folds])
     return CrossValidation(
@@ -75,19 +76,9 @@ def held_out_ratio(folds: Sequence[FoldRisk]) -> float:
 
 
 def held_out_risks(
-    moments: Any,
-    rule_of: Callable[[int], Rule],
-    rank: int,
-    n_jobs: Any = None,
-    *,
-    keep: bool = False,
-    by_rows: bool = False,
+    moments: Splits, judge: Callable[[SplitPair], FoldRisk], n_jobs: Any = None
 ) -> list[FoldRisk]:
-    """Judge candidates on every split, several splits in parallel; return them in the order of the splits.
-
-    ``rule_of`` returns the rule of a split: the same candidates, perhaps with a subspace to begin from.
-    Subspaces are returned if `keep`. With `by_rows` every held-out row is judged by itself; then the splits
-    must keep them as rows.
+    """Judge every split, several in parallel; return them in the order of the splits.
 
     BLAS would spread every small product over its threads, which costs more than it saves. So every split
     gets one of these threads, or a few.
@@ -99,27 +90,35 @@ def held_out_risks(
     with blas_limit(max(threads // n_parallel, 1)):
         if n_parallel == 1:
             # Nothing runs in parallel, and joblib would add a quarter to the time of small problems.
-            return [
-                _held_out_risk(pair, rule_of(pair.number), rank, keep, by_rows) for pair in moments.pairs()
-            ]
+            return [judge(pair) for pair in moments.pairs()]
         # Threads are a hint: another backend that the user chose gets the moments sent. This is joblib's own
         # Parallel, since scikit-learn's workers replace the filters of warnings, which all threads share.
         config = sklearn.get_config()
         folds = Parallel(n_jobs=n_parallel, prefer="threads", pre_dispatch=n_parallel, batch_size=1)(
-            delayed(_in_worker)(config, pair, rule_of(pair.number), rank, keep, by_rows)
-            for pair in moments.pairs()
+            delayed(_in_worker)(config, judge, pair) for pair in moments.pairs()
         )
     return sorted(folds, key=lambda fold: fold.number)
 
 
-def _in_worker(config: dict[str, Any], *job: Any) -> FoldRisk:
+def _in_worker(config: dict[str, Any], judge: Callable[[SplitPair], FoldRisk], pair: SplitPair) -> FoldRisk:
     """Judge a split with the settings of scikit-learn that the caller has; each thread has its own."""
     with sklearn.config_context(**config):
-        return _held_out_risk(*job)
+        return judge(pair)
 
 
-def _held_out_risk(pair: SplitPair, rule: Rule, rank: int, keep: bool, by_rows: bool) -> FoldRisk:
-    """Judge every candidate by the held-out rows of a split."""
+def judge_subspaces(
+    pair: SplitPair,
+    rule: Rule,
+    rank: int,
+    *,
+    keep: bool = False,
+    by_rows: bool = False,
+) -> FoldRisk:
+    """Judge every candidate of a rule by how well it reconstructs the held-out rows of a split.
+
+    Subspaces are returned if `keep`. With `by_rows` every held-out row is judged by itself; then the splits
+    must keep them as rows.
+    """
     training, held = pair.training, pair.held_out
     weights = held.weight, training.weight
     found = dict(rule.subspaces(training, rank, exact=False))

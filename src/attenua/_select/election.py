@@ -5,21 +5,23 @@ even a row that is left out of the votes has helped to choose. So the whole choi
 of five blocks of rows, and judged by that block.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import nan, sqrt
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.registry import Strengths
+from attenua._correct.registry import SEARCH_ORDER, Strengths
 from attenua._data.folds import make_splits
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData
 from attenua._data.reweighting import RowsInMemory
 from attenua._data.splits import Splits
 from attenua._select.comparison import row_losses
+from attenua._select.judges import Judge, SubspaceJudge
 from attenua._select.rule import PCA, CorrectedRule, mean_subspace, pca_subspace
 from attenua._select.search import SearchResult, StepSearch
 from attenua._select.votes import Voters
@@ -27,108 +29,123 @@ from attenua._solve.subspace import Subspace
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Fit = TypeVar("Fit")
 
 # The choice is made again without each of so many blocks of rows; the other blocks are its folds.
 _BLOCKS = 5
 
 
 @dataclass(frozen=True)
-class Election:
-    """What was compared, what the votes chose, and the subspace that averages it."""
+class Election(Generic[Fit]):
+    """What was compared, what the votes chose, and the average of it."""
 
     search: SearchResult
     voters: Voters
     choices: Mapping[Strengths, float]  # strengths and their weights, the largest weight first
     total: Moments
-    subspace: Subspace
-    pca: Subspace
+    fit: Fit  # the average of the choices
+    base: Fit  # what gains are over: PCA, or the shrinkage of Ledoit and Wolf
 
 
 class Expected(NamedTuple):
-    """Part of PCA's risk that is removed on new rows, with its standard error; NaN where not measured."""
+    """What is gained on new rows, with its standard error; NaN where not measured."""
 
     gain: float = nan
     standard_error: float = nan
 
 
 @dataclass(frozen=True)
-class Chooser:
+class Chooser(ABC, Generic[Fit]):
     """Chooses strengths for some rows, and fits them.
 
     Attributes
     ----------
-    rank : int
-        Number of components.
     grids : mapping of str to sequence of float
         Strengths to compare of each correction.
     prepared : mapping
         What the corrections made of the parameters of the estimator, by the name of the correction.
-    pca_share : float
-        Share of the votes that PCA has in any case.
+    base_share : float
+        Share of the votes that the base has in any case.
     n_jobs : int or None
         How many splits run in parallel.
+    fewest_rows : int
+        The choice is not made again with training sets of fewer rows.
     """
 
-    rank: int
     grids: Mapping[str, Sequence[float]]
     prepared: Mapping[str, Any]
-    pca_share: float
+    base_share: float
     n_jobs: Any = None
+    fewest_rows: int = 2
+    _order = SEARCH_ORDER
 
-    def elect(self, data: FitData, names: Any = None, *, warn: bool = True) -> Election:
+    @abstractmethod
+    def _judge(self, data: FitData, splits: Splits, by_rows: bool) -> Judge:
+        """Return the judge of the candidates."""
+
+    def _grids(self, judge: Any) -> Mapping[str, Sequence[float]]:
+        """Return the strengths to compare."""
+        return self.grids
+
+    @abstractmethod
+    def _fits(self, judge: Any, search: StepSearch, choices: Mapping[Strengths, float]) -> tuple[Fit, Fit]:
+        """Fit the choices to all rows; return their average, and the base."""
+
+    @abstractmethod
+    def _losses(self, rows: Any, election: Election[Fit], unit: float) -> Array:
+        """Return what rows lose by the base and by the average of an election, in data of a unit."""
+
+    @abstractmethod
+    def _whole(self, of_base: Array) -> float:
+        """Return what the sum of gains is divided by, from what each row loses by the base."""
+
+    def elect(self, data: FitData, names: Any = None, *, warn: bool = True) -> Election[Fit]:
         """Choose by the splits of the data, and fit the choices to all rows."""
         splits, voters = _electorate(data)
-        rule = CorrectedRule([PCA], self.prepared)
-        search = StepSearch(splits, rule, self.rank, voters, n_jobs=self.n_jobs)
-        search.take_steps(data, self.grids, names, warn=warn)
+        judge = self._judge(data, splits, not voters.are_splits)
+        search = StepSearch(splits, judge, voters)
+        search.take_steps(data, self._grids(judge), names, order=self._order, warn=warn)
         found = search.result()
-        weights = voters.elect(found.losses, self.pca_share)
+        weights = voters.elect(found.losses, self.base_share)
         order = [place for place in np.argsort(-weights, kind="stable") if weights[place]]
         choices = {found.candidates[place]: float(weights[place]) for place in order}
-        fitted = {
-            choice: dict(rule.with_strengths([choice]).subspaces(search.total(choice), self.rank))[0]
-            for choice in choices
-        }
-        subspace = mean_subspace(list(fitted.values()), list(choices.values()), splits.total)
-        pca = fitted[PCA] if PCA in fitted else pca_subspace(splits.total, self.rank)
-        return Election(found, voters, choices, splits.total, subspace, pca)
+        return Election(found, voters, choices, splits.total, *self._fits(judge, search, choices))
 
     def expected_gain(self, data: FitData) -> Expected:
-        r"""Return the part of PCA's risk that new rows are spared.
+        r"""Return what new rows gain.
 
         Five times the choice is made without a block of rows, the other blocks being its folds, and judged by
-        the block. With :math:`d_i` what row i loses by PCA less what it loses by the choice, and
-        :math:`l_i` what it loses by PCA, the gain is
+        the block. With :math:`d_i` what row i loses by the base less what it loses by the choice, the gain is
 
         .. math::
 
-            \frac{n_{\mathrm{training}}}{n} \, \frac{\sum_i d_i}{\sum_i l_i},
+            \frac{n_{\mathrm{training}}}{n} \, \frac{\sum_i d_i}{w},
 
-        since gains fall in proportion to the number of rows fitted. Its standard error is that of the mean of
-        :math:`d_i`, or of their sums over groups, times
-        :math:`(1 + n_{\mathrm{training}}^{-1} n)^{1/2}` for the overlap of training sets (Nadeau and Bengio,
-        2003). NaN where the rows, or groups of rows, are too few.
+        since gains fall in proportion to the number of rows fitted; w is what the rows lose by PCA, or their
+        number for a gain in nats. Its standard error is that of the mean of :math:`d_i`, or of their sums
+        over groups, times :math:`(1 + n_{\mathrm{training}}^{-1} n)^{1/2}` for the overlap of training sets
+        (Nadeau and Bengio, 2003). NaN where the rows, or groups of rows, are too few.
         """
         assert data.reweighter is not None
         rows = data.reweighter.in_memory()
         block_of = _blocks_of(rows)
         sizes = np.bincount(block_of)
-        if len(sizes) < 3 or rows.n_samples - np.sort(sizes)[-2:].sum() < max(self.rank, 2):
+        if len(sizes) < 3 or rows.n_samples - np.sort(sizes)[-2:].sum() < self.fewest_rows:
             return Expected()
         losses = np.empty((rows.n_samples, 2))
         for block in range(len(sizes)):
-            losses[block_of == block] = self._losses(rows, block_of, block)
-        of_pca, gains = losses[:, 0].sum(), losses[:, 0] - losses[:, 1]
-        if of_pca <= 0:
+            losses[block_of == block] = self._losses_of_block(rows, block_of, block)
+        whole, gains = self._whole(losses[:, 0]), losses[:, 0] - losses[:, 1]
+        if whole <= 0:
             return Expected(0.0, 0.0)
         part = 1 - 1 / len(sizes)
         # Rows of a group vary together, so the group counts as one.
         sums = gains if rows.groups is None else np.bincount(rows.groups, gains)
         error = sqrt((1 + 1 / part) * len(sums) * sums.var(ddof=1))
-        return Expected(float(part * gains.sum() / of_pca), float(part * error / of_pca))
+        return Expected(float(part * gains.sum() / whole), float(part * error / whole))
 
-    def _losses(self, rows: RowsInMemory, block_of: Indices, block: int) -> Array:
-        """Return what each row of a block loses by PCA and by the choice of the other rows."""
+    def _losses_of_block(self, rows: RowsInMemory, block_of: Indices, block: int) -> Array:
+        """Return what each row of a block loses by the base and by the choice of the other rows."""
         others, held_out = np.flatnonzero(block_of != block), np.flatnonzero(block_of == block)
         folds = block_of[others]
         splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in np.unique(folds)]
@@ -136,8 +153,36 @@ class Chooser:
         data = FitData(part.splits, len(others), part.splits.fewest_training_rows, float, reweighter=part)
         election = self.elect(data, warn=False)
         held = rows.rows.in_rows(held_out).in_unit(election.total.unit)
-        ratio = election.total.unit / rows.splits.total.unit  # a power of two, and mostly 1
-        return row_losses(held, [election.pca, election.subspace], election.total.mean) * ratio * ratio
+        return self._losses(held, election, rows.splits.total.unit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubspaceChooser(Chooser[Subspace]):
+    """Chooses strengths for PCA; `rank` is the number of components."""
+
+    rank: int
+
+    def _judge(self, data: FitData, splits: Splits, by_rows: bool) -> SubspaceJudge:
+        rule = CorrectedRule([PCA], self.prepared)
+        return SubspaceJudge(rule, self.rank, splits.total, by_rows=by_rows, n_jobs=self.n_jobs)
+
+    def _fits(
+        self, judge: SubspaceJudge, search: StepSearch, choices: Mapping[Strengths, float]
+    ) -> tuple[Subspace, Subspace]:
+        fitted = {
+            choice: dict(CorrectedRule([choice], self.prepared).subspaces(search.total(choice), self.rank))[0]
+            for choice in choices
+        }
+        total = search.total(PCA)
+        average = mean_subspace(list(fitted.values()), list(choices.values()), total)
+        return average, fitted[PCA] if PCA in fitted else pca_subspace(total, self.rank)
+
+    def _losses(self, rows: Any, election: Election[Subspace], unit: float) -> Array:
+        ratio = election.total.unit / unit  # a power of two, and mostly 1
+        return row_losses(rows, [election.base, election.fit], election.total.mean) * ratio * ratio
+
+    def _whole(self, of_base: Array) -> float:
+        return float(of_base.sum())
 
 
 def _electorate(data: FitData) -> tuple[Splits, Voters]:

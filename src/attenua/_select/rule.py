@@ -66,11 +66,7 @@ class CorrectedRule:
             families.setdefault(strengths.of_kind("moments"), []).append(place)
         (of_family,) = (name for name, correction in CORRECTIONS.items() if correction.kind == "family")
         for strengths, places in families.items():
-            corrected = moments
-            for name, strength in strengths.nonzero():
-                apply = CORRECTIONS[name].apply
-                assert apply is not None
-                corrected = apply(corrected, strength, self.prepared.get(name))
+            corrected = corrected_moments(moments, strengths, self.prepared)
             members = np.array([self.strengths[place][of_family] for place in places])
             family = MatrixFamily(corrected, members, self.prepared.get(of_family))
             yield from zip(places, leading_subspaces(family, rank, exact=exact, near=self.near), strict=True)
@@ -78,6 +74,15 @@ class CorrectedRule:
     def with_strengths(self, strengths: Sequence[Strengths]) -> "CorrectedRule":
         """Return the same rule with other candidates."""
         return replace(self, strengths=strengths)
+
+
+def corrected_moments(moments: Moments, strengths: Strengths, prepared: Mapping[str, Any]) -> Moments:
+    """Return moments with the corrections of moments, in the order of the registry."""
+    for name, strength in strengths.of_kind("moments").nonzero():
+        apply = CORRECTIONS[name].apply
+        assert apply is not None
+        moments = apply(moments, strength, prepared.get(name))
+    return moments
 
 
 def attenuation_rule(alphas: Iterable[float], n_features: int, feature_groups: Any = None) -> CorrectedRule:

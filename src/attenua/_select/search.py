@@ -1,21 +1,22 @@
 r"""The search for strengths: one correction after another, each at the strength that held-out rows prefer.
 
-From ordinary PCA on, a step compares the strengths of one correction at the strengths chosen so far: from 0
-upwards, as long as the risk over all held-out rows falls. At the end, the choice is compared with itself less
-each of its corrections. All these candidates are then put to the vote (:mod:`~attenua._select.votes`).
+From ordinary PCA on (or from the shrinkage of Ledoit and Wolf, for a whole covariance), a step compares the
+strengths of one correction at the strengths chosen so far: from the present one upwards or downwards, as long
+as the risk over all held-out rows falls. At the end, the choice is compared with itself less each of its
+corrections. All these candidates are then put to the vote (:mod:`~attenua._select.votes`).
 """
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, Strengths
+from attenua._correct.registry import ALL_CORRECTIONS, SEARCH_ORDER, Strengths
 from attenua._data.checks import caller_level
-from attenua._data.moments import Moments, in_data_units
+from attenua._data.moments import Moments
 from attenua._data.opening import FitData
 from attenua._data.splits import Splits
 from attenua._select.comparison import (
@@ -23,18 +24,15 @@ from attenua._select.comparison import (
     FoldRisk,
     gain_error,
     held_out_ratio,
-    held_out_risks,
     smallest_strength_at_minimum,
 )
-from attenua._select.rule import PCA, CorrectedRule
+from attenua._select.judges import Judge
 from attenua._select.steps import Step, Steps
 from attenua._select.votes import Voters
-from attenua._solve.subspace import Subspace
 
 Array = NDArray[np.float64]
 
-# Subspaces of the present candidate are kept, to begin others from, where splits are no more than this.
-_KEPT_SPLITS = 20
+_PLAIN = Strengths()  # of rows that have no weights
 
 
 @dataclass(frozen=True)
@@ -43,37 +41,31 @@ class SearchResult:
 
     chosen: Strengths  # by all held-out rows
     steps: Steps  # those that led to `chosen`
-    candidates: list[Strengths]  # all that were compared, PCA first
+    candidates: list[Strengths]  # all that were compared, the judge's base first
     losses: Array  # of each voter and candidate: sum over its held-out rows
     risk: Array  # of each candidate: mean over all held-out rows
     risk_folds: Array  # of each split and candidate: mean over its held-out rows
     held_out_ratio: float  # mean over the splits of held-out rows per training row
+    gain: float  # what `chosen` gains over the base, in the judge's unit
 
-    @property
-    def gain(self) -> float:
-        """Part of PCA's held-out risk that `chosen` removes."""
-        of_pca, of_chosen = self.risk[0], self.risk[self.candidates.index(self.chosen)]
-        return float(1 - of_chosen / of_pca) if of_pca > 0 else 0.0
+
+def nothing_compared(base: Strengths) -> SearchResult:
+    """Return the result where no rows are held out."""
+    nothing = np.zeros((0, 1))
+    return SearchResult(base, Steps([]), [base], nothing, np.full(1, np.nan), nothing, np.nan, 0.0)
 
 
 class StepSearch:
-    """The search for strengths. It takes the parameters of columns from a rule, not its strengths.
+    """The search for strengths. The splits must keep their held-out rows, unless the voters are splits."""
 
-    The splits must keep their held-out rows, unless the voters are splits.
-    """
-
-    def __init__(self, splits: Splits, rule: CorrectedRule, rank: int, voters: Voters, *, n_jobs: Any = None):
-        self._rule, self._rank, self._n_jobs = rule, rank, n_jobs
-        self._voters = voters
-        self._unit = splits.total.unit
-        self._total_variance = splits.total.total_variance
-        self._splits = {PCA: splits.keep_pairs()}
+    def __init__(self, splits: Splits, judge: Judge, voters: Voters):
+        self._judge, self._voters = judge, voters
+        self._splits = {_PLAIN: splits.keep_pairs()}
         self._folds: dict[Strengths, list[FoldRisk]] = {}
         self._losses: dict[Strengths, Array] = {}
-        self._subspaces: dict[Strengths, list[Subspace]] = {}
         self._steps: list[Step] = []
-        self._present = PCA
-        self._compare(PCA, PCA)
+        self._present = judge.base
+        self._compare(judge.base, judge.base)
 
     def take_steps(
         self,
@@ -81,15 +73,16 @@ class StepSearch:
         grids: Mapping[str, Sequence[float]],
         names: Any = None,
         *,
+        order: Sequence[str] = SEARCH_ORDER,
         warn: bool = True,
     ) -> None:
-        """Take one step for each correction of `grids`, or note why it is left out.
+        """Take one step for each correction of `grids`, in an order, or note why it is left out.
 
         Warnings, if wanted, quote the `names` of columns.
         """
-        for name in (name for name in SEARCH_ORDER if name in grids):
-            correction = CORRECTIONS[name]
-            if correction.needs and name not in self._rule.prepared:
+        for name in (name for name in order if name in grids):
+            correction = ALL_CORRECTIONS[name]
+            if correction.needs and name not in self._judge.prepared:
                 self._leave_out(name, f"{correction.parameter} is not given")
                 continue
             strengths = self._usable(name, grids[name], data, names, warn)
@@ -100,14 +93,15 @@ class StepSearch:
             elif len(strengths) > 1 or len(grids[name]) == 1:
                 self.step(name, strengths)
         for name, _ in self._present.nonzero():
-            self._compare(self._present.replace(**{name: 0.0}), self._present)
+            without = self._present.replace(**{name: ALL_CORRECTIONS[name].neutral})
+            self._compare(without, self._present)
 
     def _usable(
         self, name: str, strengths: Sequence[float], data: FitData, names: Any, warn: bool
     ) -> Sequence[float]:
         """Return the strengths below the first that cannot be used on these rows, and note why."""
         for place, strength in enumerate(strengths[1:], start=1):
-            limit = CORRECTIONS[name].limit(strength, data, names)
+            limit = ALL_CORRECTIONS[name].limit(strength, data, names)
             if limit is None:
                 continue
             if place == 1:
@@ -127,41 +121,63 @@ class StepSearch:
         strengths: Sequence[float],
         reweighted: Mapping[float, Splits] | None = None,
     ) -> None:
-        """Compare increasing strengths of a correction, at the strengths chosen so far, while the risk falls.
+        """Compare strengths of a correction, at those chosen so far of the others, while the risk falls.
 
-        For a correction of rows, `reweighted` has the splits at each strength above 0.
+        They go down from the present strength, and up if that was no better. For a correction of rows,
+        `reweighted` has the splits at each strength above 0.
         """
-        present, risks = self._present, [self._risk_of(self._present)]
-        for strength in strengths[1:]:
-            if reweighted is not None:
-                self._splits[Strengths(**{correction: strength})] = reweighted[strength].keep_pairs()
-            candidate = present.replace(**{correction: strength})
-            self._compare(candidate, present)
-            risks.append(self._risk_of(candidate))
-            if risks[-1] > risks[-2] + ROUNDING * self._total_variance:
+        before = self._present
+        start = strengths.index(before[correction])
+        risks = {start: self._risk_of(before)}
+        for places in (range(start - 1, -1, -1), range(start + 1, len(strengths))):
+            last = risks[start]
+            for place in places:
+                if reweighted is not None:
+                    weights = Strengths(**{correction: strengths[place]})
+                    self._splits[weights] = reweighted[strengths[place]].keep_pairs()
+                candidate = before.replace(**{correction: strengths[place]})
+                self._compare(candidate, before)
+                risks[place] = self._risk_of(candidate)
+                if risks[place] > last + ROUNDING * self._judge.rounding_scale:
+                    break
+                last = risks[place]
+            if last < risks[start]:
                 break
-        best = smallest_strength_at_minimum(np.array(risks), self._total_variance)
-        self._present = present.replace(**{correction: strengths[best]})
-        differences = self._risks(self._present) - self._risks(present)
-        of_pca = self._risk_of(PCA) or 1.0
+        self._record(correction, {strengths[place]: risks[place] for place in sorted(risks)})
+        self._forget()
+
+    def _record(self, correction: str, risks: Mapping[float, float]) -> None:
+        """Take the best strength of a step, and note what it gains."""
+        before, values = self._present, np.array(list(risks.values()))
+        best = list(risks)[smallest_strength_at_minimum(values, self._judge.rounding_scale)]
+        self._present = before.replace(**{correction: best})
+        differences = self._risks(self._present) - self._risks(before)
+        error = gain_error(differences, held_out_ratio(self._folds[self._judge.base]))
         self._steps.append(
             Step(
                 correction,
-                tuple(strengths[: len(risks)]),
-                tuple(float(risk) for risk in in_data_units(np.array(risks), self._unit)),
-                strengths[best],
-                (risks[0] - risks[best]) / of_pca,
-                float(gain_error(differences, held_out_ratio(self._folds[PCA]))) / of_pca,
+                tuple(risks),
+                tuple(float(risk) for risk in self._judge.reported(values)),
+                best,
+                self._gain(before, self._present),
+                float(error) / self._whole,
+                unit=self._judge.unit,
             )
         )
-        self._forget()
+
+    def _gain(self, before: Strengths, after: Strengths) -> float:
+        return (self._risk_of(before) - self._risk_of(after)) / self._whole
+
+    @property
+    def _whole(self) -> float:
+        """What gains are parts of."""
+        return 1.0 if self._judge.unit else self._risk_of(self._judge.base) or 1.0
 
     def _forget(self) -> None:
         """Free what no later step needs; the total of any row weights may still be needed."""
-        for of_rows in set(self._splits) - {self._present.of_kind("rows"), PCA}:
+        for of_rows in set(self._splits) - {self._present.of_kind("rows"), _PLAIN}:
             self._splits[of_rows].forget_pairs()
-        for candidate in set(self._subspaces) - {self._present}:
-            del self._subspaces[candidate]
+        self._judge.forget_all_but(self._present)
 
     def total(self, choice: Strengths) -> Moments:
         """Return the moments of all rows, with the row weights of a choice."""
@@ -176,30 +192,17 @@ class StepSearch:
             Steps(self._steps),
             list(self._folds),
             np.column_stack(list(self._losses.values())),
-            in_data_units(risk, self._unit),
-            in_data_units(risk_folds, self._unit),
-            held_out_ratio(self._folds[PCA]),
+            self._judge.reported(risk),
+            self._judge.reported(risk_folds),
+            held_out_ratio(self._folds[self._judge.base]),
+            self._gain(self._judge.base, self._present),
         )
 
     def _compare(self, candidate: Strengths, present: Strengths) -> None:
         """Judge a candidate by all splits, if that is not done yet; the present one is not far from it."""
         if candidate in self._folds:
             return
-        splits, rule = self._splits[candidate.of_kind("rows")], self._rule.with_strengths([candidate])
-        near = self._subspaces.get(present)
-        found = held_out_risks(
-            splits,
-            lambda number: rule if near is None else replace(rule, near=near[number]),
-            self._rank,
-            self._n_jobs,
-            keep=splits.n_splits <= _KEPT_SPLITS,
-            by_rows=not self._voters.are_splits,
-        )
-        if all(fold.subspaces for fold in found):
-            self._subspaces[candidate] = [fold.subspaces[0] for fold in found]
-        # Rows that were read again may be in another unit; units are powers of two.
-        ratio = splits.total.unit / self._unit
-        found = [fold._replace(losses=fold.losses * ratio * ratio, subspaces=()) for fold in found]
+        found = self._judge.judge(self._splits[candidate.of_kind("rows")], candidate, present)
         self._folds[candidate] = found
         self._losses[candidate] = self._voters.added([_sums(fold) for fold in found])
 

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple, overload
 
+from attenua._correct.registry import ALL_CORRECTIONS
+
 
 class Step(NamedTuple):
     """One step of a search, by all held-out rows together."""
@@ -12,10 +14,11 @@ class Step(NamedTuple):
     strengths: tuple[float, ...] = ()  # 0 first; empty where the correction was left out
     risks: tuple[float, ...] = ()  # held-out risk of each, with the strengths of the steps before it
     best: float = 0.0  # the strength of least risk, which the next steps begin from
-    gain: float = 0.0  # part of PCA's held-out risk that it removes beyond the steps before it
+    gain: float = 0.0  # part of PCA's held-out risk that it removes beyond the steps before it, or nats
     standard_error: float = float("nan")  # of the gain, over the splits; NaN where there is one split only
     weight: float = 0.0  # part of the average of those choices that have this correction
     why: str = ""  # why it was left out
+    unit: str = ""  # of the gain: "nats" of a log-likelihood, or "" for a part
 
 
 _HEADINGS = ("correction", "compared", "best", "gain", "s.e.", "weight", "note")
@@ -30,7 +33,7 @@ _STYLES = tuple(
 class Steps(Sequence[Step]):
     """The steps of a search, in their order.
 
-    A sequence of :class:`Step`, also by the name of the correction, ``steps["smoothing"]``.
+    A sequence of :class:`Step`, also by the name of the correction, ``steps["smoothing"]``: the last of it.
     ``pandas.DataFrame(steps)`` is a table of all their attributes.
     """
 
@@ -49,7 +52,7 @@ class Steps(Sequence[Step]):
             if not found:
                 tried = ", ".join(step.correction for step in self._steps) or "none"
                 raise KeyError(f"{index!r} is not a step of this search; the steps are {tried}")
-            return found[0]
+            return found[-1]
         return Steps(self._steps[index]) if isinstance(index, slice) else self._steps[index]
 
     def __len__(self) -> int:
@@ -61,10 +64,13 @@ class Steps(Sequence[Step]):
     def with_weights(self, choices: Sequence[Mapping[str, float]], weights: Sequence[float]) -> "Steps":
         """Return the steps with the weight of the choices that have each correction."""
         pairs = list(zip(choices, weights, strict=True))
-        return Steps(
-            step._replace(weight=float(sum(weight for choice, weight in pairs if choice[step.correction])))
-            for step in self._steps
-        )
+
+        def weight_of(name: str) -> float:
+            return float(
+                sum(weight for choice, weight in pairs if choice[name] != ALL_CORRECTIONS[name].neutral)
+            )
+
+        return Steps(step._replace(weight=weight_of(step.correction)) for step in self._steps)
 
     def to_records(self) -> list[dict[str, Any]]:
         """Return the steps as dicts of plain numbers, lists and texts."""
@@ -114,8 +120,12 @@ def _cells(step: Step) -> tuple[str, ...]:
         step.correction,
         ", ".join(f"{strength:g}" for strength in step.strengths),
         f"{step.best:g}",
-        f"{step.gain:.2%}" if step.best else "-",
-        f"{step.standard_error:.2%}" if step.best and step.standard_error == step.standard_error else "-",
+        _gain(step, step.gain) if step.best else "-",
+        _gain(step, step.standard_error) if step.best and step.standard_error == step.standard_error else "-",
         f"{step.weight:.0%}",
         step.why,
     )
+
+
+def _gain(step: Step, value: float) -> str:
+    return f"{value:.3f} {step.unit}" if step.unit else f"{value:.2%}"

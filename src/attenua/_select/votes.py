@@ -96,7 +96,7 @@ class Voters:
         """
         ballots = self.ballots()
         risks = ballots @ losses
-        negligible = ROUNDING * ballots.sum(axis=1) * losses[:, 0].mean()
+        negligible = ROUNDING * ballots.sum(axis=1) * abs(losses[:, 0].mean())
         choices = np.argmax(risks <= (risks.min(axis=1) + negligible)[:, None], axis=1)
         choices[~_are_confirmed(ballots == 0, losses[:, :1] - losses, choices)] = 0
         votes = np.bincount(choices, minlength=losses.shape[1])

@@ -1,0 +1,113 @@
+"""Judges of the candidates of a search: what each loses on every split."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attenua._correct.registry import Strengths
+from attenua._data.moments import Moments, in_data_units
+from attenua._data.splits import SplitPair, Splits
+from attenua._select.comparison import FoldRisk, held_out_risks, judge_subspaces
+from attenua._select.rule import PCA, CorrectedRule
+from attenua._solve.subspace import Subspace
+
+Array = NDArray[np.float64]
+
+# Subspaces of the present candidate are kept, to begin others from, where splits are no more than this.
+_KEPT_SPLITS = 20
+
+
+class Judge(Protocol):
+    """Judges candidates by held-out rows. Losses of all candidates are in one unit.
+
+    Attributes
+    ----------
+    base : Strengths
+        The first candidate, which the others are compared with.
+    prepared : mapping
+        What the corrections made of their parameters, by the name of the correction.
+    rounding_scale : float
+        Differences of risks are rounding errors if they are below 1e-13 of this.
+    unit : str
+        Unit of gains: "" for parts of the risk of `base`, or "nats".
+    """
+
+    base: Strengths
+    prepared: Mapping[str, Any]
+    rounding_scale: float
+    unit: str
+
+    def judge(self, splits: Splits, candidate: Strengths, present: Strengths) -> list[FoldRisk]:
+        """Return what a candidate loses on every split; the present one is not far from it."""
+
+    def forget_all_but(self, present: Strengths) -> None:
+        """Free what was kept of other candidates."""
+
+    def reported(self, risks: Array) -> Array:
+        """Return risks in the data's own units."""
+
+
+class SubspaceJudge:
+    """Judges leading subspaces by the squared errors of reconstructed rows.
+
+    Parameters
+    ----------
+    rule : CorrectedRule
+        Its parameters of columns are used, not its strengths.
+    rank : int
+        Number of components.
+    total : Moments
+        Moments of all rows.
+    by_rows : bool
+        Whether every held-out row is judged by itself.
+    n_jobs : int or None
+        How many splits run in parallel.
+    """
+
+    base, unit = PCA, ""
+
+    def __init__(self, rule: CorrectedRule, rank: int, total: Moments, *, by_rows: bool, n_jobs: Any = None):
+        self._rule, self._rank, self._by_rows, self._n_jobs = rule, rank, by_rows, n_jobs
+        self._unit = total.unit
+        self.prepared = rule.prepared
+        self.rounding_scale = total.total_variance
+        self._subspaces: dict[Strengths, Sequence[Subspace]] = {}
+
+    def judge(self, splits: Splits, candidate: Strengths, present: Strengths) -> list[FoldRisk]:
+        """Return what a candidate loses on every split; the present one is not far from it."""
+        judge = partial(
+            _judge_near,
+            rule=self._rule.with_strengths([candidate]),
+            rank=self._rank,
+            near=self._subspaces.get(present),
+            keep=splits.n_splits <= _KEPT_SPLITS,
+            by_rows=self._by_rows,
+        )
+        found = held_out_risks(splits, judge, self._n_jobs)
+        if all(fold.subspaces for fold in found):
+            self._subspaces[candidate] = [fold.subspaces[0] for fold in found]
+        # Rows that were read again may be in another unit; units are powers of two.
+        ratio = splits.total.unit / self._unit
+        return [fold._replace(losses=fold.losses * ratio * ratio, subspaces=()) for fold in found]
+
+    def forget_all_but(self, present: Strengths) -> None:
+        """Free the subspaces of other candidates."""
+        for candidate in set(self._subspaces) - {present}:
+            del self._subspaces[candidate]
+
+    def reported(self, risks: Array) -> Array:
+        """Return risks in the data's own units."""
+        reported: Array = in_data_units(risks, self._unit)
+        return reported
+
+
+def _judge_near(
+    pair: SplitPair, rule: CorrectedRule, rank: int, near: Sequence[Subspace] | None, **how: bool
+) -> FoldRisk:
+    """Judge a split; `near` has a subspace to begin from for every split."""
+    rule = rule if near is None else replace(rule, near=near[pair.number])
+    return judge_subspaces(pair, rule, rank, **how)

@@ -1,0 +1,219 @@
+"""A whole covariance chosen by the log-likelihood of held-out rows, and averaged over the votes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import log, pi
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attenua._correct.registry import COVARIANCE_CORRECTIONS, COVARIANCE_ORDER, Strengths
+from attenua._correct.shrinkage import (
+    SHRINKAGE,
+    Estimate,
+    Sample,
+    ledoit_wolf,
+    oracle_approximating,
+    strength_of,
+    whole_covariance,
+)
+from attenua._data.moments import Moments
+from attenua._data.opening import FitData
+from attenua._data.row_moments import RowMoments
+from attenua._data.splits import SplitPair, Splits
+from attenua._select.comparison import FoldRisk, held_out_risks
+from attenua._select.election import Chooser, Election
+from attenua._select.rule import corrected_moments
+from attenua._select.search import StepSearch
+from attenua._solve.gaussian import Formed, gaussian, positive_definite
+
+Array = NDArray[np.float64]
+
+LEDOIT_WOLF = Strengths(shrinkage=1.0)
+
+
+class Covariance(NamedTuple):
+    """A covariance and the centre of its rows, in the unit of their moments."""
+
+    matrix: Array
+    centre: Array
+
+
+class LikelihoodJudge:
+    """Judges covariances by the negative log-likelihood of held-out rows, in nats and in data units.
+
+    Parameters
+    ----------
+    data : FitData
+        The rows, in memory.
+    splits : Splits
+        Their splits.
+    prepared : mapping
+        What the corrections made of their parameters, by the name of the correction.
+    by_rows : bool
+        Whether every held-out row is judged by itself.
+    assume_centered : bool
+        Whether the rows are centred on 0, and not on the mean of those fitted.
+    n_jobs : int or None
+        How many splits run in parallel.
+    """
+
+    base, unit = LEDOIT_WOLF, "nats"
+
+    def __init__(
+        self,
+        data: FitData,
+        splits: Splits,
+        prepared: Mapping[str, Any],
+        *,
+        by_rows: bool,
+        assume_centered: bool,
+        n_jobs: Any = None,
+    ):
+        assert data.reweighter is not None
+        self.prepared = prepared
+        self.rounding_scale = float(splits.n_features)
+        self._kept_at: Strengths | None = None  # strengths of the corrected moments that are kept, by split
+        self._kept: dict[int, Moments] = {}
+        self._by_rows, self._is_centred, self._n_jobs = by_rows, assume_centered, n_jobs
+        self._rows = data.reweighter.in_memory()
+        self._total = self._sample(splits.total)
+        oas = oracle_approximating(self._centred(splits.total))
+        self.oas_strength = strength_of(oas, self._total.ledoit_wolf)
+        self._samples = {
+            pair.number: self._sample(pair.training, self._rows.splits.training_rows(pair.number))
+            for pair in splits.pairs()
+        }
+
+    def _sample(self, moments: Moments, rows: NDArray[np.intp] | None = None) -> Sample:
+        own = self._centred(moments)
+        few = self._rows.rows.in_rows(rows).in_unit(moments.unit)
+        return Sample(own.total_variance, ledoit_wolf(own, few.row_squares(self.centre(moments))))
+
+    def centre(self, moments: Moments) -> Array:
+        """Return what rows are centred on: 0, or the mean of some."""
+        mean: Array = moments.mean
+        return np.zeros_like(mean) if self._is_centred else mean
+
+    def _centred(self, moments: Moments) -> Moments:
+        """Return the moments about the centre."""
+        return moments.about(self.centre(moments), moments.unit) if self._is_centred else moments
+
+    def estimate(self, moments: Moments, strengths: Strengths, number: int | None = None) -> Estimate:
+        """Return the estimate at some strengths, of the training rows of a split or of all rows."""
+        sample = self._total if number is None else self._samples[number]
+        estimate = whole_covariance(self._corrected(moments, strengths, number), sample)
+        for name, strength in strengths.of_kind("estimate").nonzero():
+            apply = COVARIANCE_CORRECTIONS[name].apply
+            assert apply is not None
+            estimate = apply(estimate, strength, sample)
+        return estimate
+
+    def _corrected(self, moments: Moments, strengths: Strengths, number: int | None) -> Moments:
+        """Return the corrected moments, or those kept of the same ones."""
+        kept = self._kept if _not_shrunk(strengths) == self._kept_at else {}
+        if number in kept:
+            return kept[number]
+        if not strengths.of_kind("rows"):  # moments of weighted rows have no size that a mean could add to
+            moments = self._centred(moments)
+        moments = corrected_moments(moments, strengths, self.prepared)
+        if number is not None:
+            kept[number] = moments
+        return moments
+
+    def judge(self, splits: Splits, candidate: Strengths, present: Strengths) -> list[FoldRisk]:
+        """Return what a candidate loses on every split; one that differs in shrinkage only costs less."""
+        corrections = _not_shrunk(candidate)
+        if corrections == _not_shrunk(present) != self._kept_at:
+            self._kept_at, self._kept = corrections, {}
+        return held_out_risks(splits, partial(self._judge, candidate), self._n_jobs)
+
+    def _judge(self, candidate: Strengths, pair: SplitPair) -> FoldRisk:
+        training, held = pair.training, pair.held_out
+        law = gaussian(*self.estimate(training, candidate, pair.number))
+        centre = self.centre(training)
+        if isinstance(held, RowMoments):
+            squares = law.squares(held.centred(centre))
+            squares = squares if self._by_rows else squares.mean(keepdims=True)
+        else:
+            assert isinstance(law, Formed)  # moments of the same rows are formed on both sides
+            offset = held.mean - centre
+            squares = np.array([law.mean_square(held.covariance + np.outer(offset, offset))])
+        losses = negative_log_likelihood(law.log_det, squares, held.n_features, held.unit)
+        return FoldRisk(pair.number, losses[:, None], held.weight, training.weight)
+
+    def forget_all_but(self, present: Strengths) -> None:
+        """Free the moments of other candidates."""
+        if self._kept_at != _not_shrunk(present):
+            self._kept_at, self._kept = None, {}
+
+    def reported(self, risks: Array) -> Array:
+        """Return the risks, which are in data units."""
+        return risks
+
+
+def _not_shrunk(strengths: Strengths) -> Strengths:
+    return strengths.replace(decoupling=0.0, shrinkage=0.0)
+
+
+def negative_log_likelihood(log_det: float, squares: Any, n_features: int, unit: float) -> Any:
+    r"""Return :math:`\frac12 (p \log 2\pi + \log\det\Sigma + z^\top \Sigma^{-1} z)`, from its parts.
+
+    They are in a unit; the result is in the data's own.
+    """
+    return 0.5 * (squares + log_det + n_features * log(2 * pi)) + n_features * log(unit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CovarianceChooser(Chooser[Covariance]):
+    """Chooses strengths for a whole covariance.
+
+    Where the `grids` are the usual ones, the shrinkage of the oracle approximating estimator is among the
+    strengths, besides that of Ledoit and Wolf.
+    """
+
+    assume_centered: bool
+    _order = COVARIANCE_ORDER
+
+    def _grids(self, judge: LikelihoodJudge) -> Mapping[str, Sequence[float]]:
+        if self.grids.get(SHRINKAGE.name) != SHRINKAGE.strengths:
+            return self.grids
+        strengths = sorted({*SHRINKAGE.strengths, judge.oas_strength})
+        return {**self.grids, SHRINKAGE.name: strengths}
+
+    def ledoit_wolf(self, data: FitData) -> Covariance:
+        """Return the base alone, where nothing is held out."""
+        total, judge = data.moments.total, self._judge(data, data.moments, by_rows=False)
+        return Covariance(judge.estimate(total, LEDOIT_WOLF).matrix, judge.centre(total))
+
+    def _judge(self, data: FitData, splits: Splits, by_rows: bool) -> LikelihoodJudge:
+        return LikelihoodJudge(
+            data,
+            splits,
+            self.prepared,
+            by_rows=by_rows,
+            assume_centered=self.assume_centered,
+            n_jobs=self.n_jobs,
+        )
+
+    def _fits(
+        self, judge: LikelihoodJudge, search: StepSearch, choices: Mapping[Strengths, float]
+    ) -> tuple[Covariance, Covariance]:
+        total = search.total(LEDOIT_WOLF)
+        centre, base = judge.centre(total), judge.estimate(total, LEDOIT_WOLF).matrix
+        average = sum(
+            weight * judge.estimate(search.total(choice), choice).matrix for choice, weight in choices.items()
+        )
+        return Covariance(positive_definite(average)[0], centre), Covariance(base, centre)
+
+    def _losses(self, rows: Any, election: Election[Covariance], unit: float) -> Array:
+        laws = [Formed(covariance.matrix) for covariance in (election.base, election.fit)]
+        Z = rows.centred(election.fit.centre)
+        return np.column_stack(
+            [negative_log_likelihood(law.log_det, law.squares(Z), Z.shape[1], rows.unit) for law in laws]
+        )
+
+    def _whole(self, of_base: Array) -> float:
+        return float(len(of_base))

@@ -1,0 +1,389 @@
+"""The whole covariance of few rows, as a scikit-learn estimator."""
+
+from math import isfinite
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import cho_solve
+from sklearn.covariance import EmpiricalCovariance
+from sklearn.utils.validation import check_is_fitted
+
+from attenua._correct.correlations import MOST_COLUMNS
+from attenua._correct.registry import (
+    COVARIANCE_CORRECTIONS,
+    Strengths,
+    checked_grids,
+    needed,
+    parameter_is_missing,
+    prepared,
+)
+from attenua._data.moments import in_data_units
+from attenua._data.opening import FitData, checked_rows, open_for_cv
+from attenua._data.sums import row_blocks
+from attenua._estimate.fitted import Kind, fit_from_nothing, store
+from attenua._estimate.fitting import WithReference
+from attenua._estimate.html import ShowsAnswer
+from attenua._estimate.parameter_types import Corrections, Folds, Neighbours, RandomState, Reference
+from attenua._estimate.words import (
+    LEDOIT_WOLF,
+    Answer,
+    choices_in_words,
+    counted,
+    covariance_verdict,
+    strengths_in_words,
+)
+from attenua._select.election import Expected
+from attenua._select.likelihood import LEDOIT_WOLF as BASE
+from attenua._select.likelihood import CovarianceChooser, negative_log_likelihood
+from attenua._select.search import nothing_compared
+from attenua._select.steps import Steps
+from attenua._solve.gaussian import Formed, positive_definite
+
+# Share of the votes that Ledoit-Wolf has in any case.
+_SHARE = 0.05
+# Of more columns than this, pooling costs more than all the rest.
+_MOST_POOLED = 1_000
+
+
+class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
+    r"""The covariance of few rows, with corrections whose strengths held-out rows choose.
+
+    A drop-in for scikit-learn's ``LedoitWolf``: for Mahalanobis distances, discriminant analysis,
+    minimum-variance portfolios, and everything else that needs a whole covariance. It is positive definite,
+    also with more columns than rows, and in the units of the data.
+
+    The estimate at some strengths is
+
+    .. math::
+
+        \Sigma = (1 - \lambda)\,\{(1 - m)\, c\,T + m\, c\,\mathrm{diag}(T)\} + \lambda v I,
+
+    with the corrected covariance T of :class:`CorrectedPCA` (long rows, small correlations and differences
+    between similar columns count less; variances are not weakened), scaled by c to the trace of the sample's,
+    the mean variance v, and two shrinkages: `decoupling` m weakens all correlations, and `shrinkage` is that
+    of Ledoit and Wolf, with their odds times its strength. The search begins at Ledoit and Wolf's covariance,
+    and judges candidates by the log-likelihood of held-out rows as rows of a Gaussian law. Then the held-out
+    rows vote as in :class:`CorrectedPCACV`, and the fit is the mean of the matrices that they choose. Where
+    nothing is confirmed to be better, it is Ledoit and Wolf's.
+
+    Parameters
+    ----------
+    corrections : "auto", list of str, or dict, default="auto"
+        What to try: "auto" is all (but pooling above 1,000 columns, where it is slow), a list names some of
+        "row_tempering", "borrowing", "damping", "pooling", "smoothing", "decoupling" and "shrinkage", and a
+        dict also gives the strengths to compare, such as ``{"damping": [0.5, 1]}``. Strength 0 is always
+        included, or 1 of shrinkage, which is Ledoit and Wolf's.
+    neighbours : None, "line", tuple of int, or adjacency matrix, default=None
+        Which columns are neighbours, as in :class:`CorrectedPCACV`. Smoothing is tried only if this is given.
+    reference : None, rows, fitted model, or covariance matrix, default=None
+        Other rows with the columns of X, or what is known of their covariance, as in :class:`CorrectedPCA`.
+        Borrowing is tried only if this is given.
+    cv : int, None, splitter or iterable, default=5
+        As in :class:`CorrectedPCACV`. Of fewer rows or groups than folds, each is a fold; with three rows or
+        two groups, nothing is held out and the fit is Ledoit and Wolf's.
+    n_repeats : int, default=1
+        Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
+    nested : bool, default=False
+        Whether to measure what to expect of new rows (``left_out_gain_``), at about five times the cost.
+    assume_centered : bool, default=False
+        Whether the rows are centred on 0 already, as residuals are.
+    n_jobs : int or None, default=None
+        How many splits run in parallel, in threads. None spreads the threads of BLAS over the splits.
+    random_state : int, RandomState or None, default=None
+        Shuffles the repetitions.
+
+    Attributes
+    ----------
+    covariance_, precision_ : ndarray of shape (n_features, n_features)
+        The covariance and its inverse.
+    location_ : ndarray of shape (n_features,)
+        Mean of the rows, or 0 with `assume_centered`.
+    corrections_ : dict of str to float
+        Strength of each correction that all held-out rows together choose. The fit averages ``choices_``.
+    choices_, choice_weights_ : list
+        Strengths that the votes choose, the largest weight first, and their weights.
+    voters_ : str
+        Who votes, in words.
+    steps_ : Steps
+        What each step compared. Gains are nats per row. Shrinkage is compared twice, first and last.
+    verdict_ : str
+        What to expect of new rows, where that was measured, and what the fit is, in a sentence or two.
+    left_out_gain_, left_out_gain_error_ : float
+        Log-likelihood of new rows above that of Ledoit and Wolf's covariance, in nats per row, and its
+        standard error: what choices made without some rows gain on these, times 4/5 for the smaller training
+        sets. NaN unless `nested`, or where rows are too few.
+    gain_ : float
+        The same of ``corrections_`` on held-out rows. The same rows chose it: it is optimistic.
+    candidates_ : list of dict
+        Strengths of all candidates that were compared, by name, Ledoit and Wolf's first.
+    cv_risk_ : ndarray of shape (n_candidates,)
+        Negative log-likelihood of each candidate: mean over all held-out rows.
+    cv_risk_folds_ : ndarray of shape (n_splits, n_candidates)
+        The same for each split.
+    folds_ : str
+        Which rows were held out together, in words.
+    held_out_ratio_ : float
+        Mean over the splits of held-out rows per training row.
+    n_samples_, n_features_in_ : int
+        Numbers of fitted rows and of columns.
+
+    See Also
+    --------
+    CorrectedPCACV : The leading directions only, which held-out reconstruction chooses.
+    sklearn.covariance.LedoitWolf : The covariance that the search begins with.
+
+    Notes
+    -----
+    A mean of covariances is more even than each of them. For up to 4,000 columns.
+
+    References
+    ----------
+    Ledoit and Wolf (2004), A well-conditioned estimator for large-dimensional covariance matrices.
+    Chen, Wiesel, Eldar and Hero (2010), Shrinkage algorithms for MMSE covariance estimation.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from attenua import CorrectedCovariance
+    >>> X = load_digits().data
+    >>> model = CorrectedCovariance(neighbours=(8, 8)).fit(X[:60])
+    >>> model.covariance_.shape
+    (64, 64)
+    >>> from sklearn.covariance import LedoitWolf
+    >>> model.score(X[60:]) > LedoitWolf().fit(X[:60]).score(X[60:])
+    True
+    """
+
+    store_precision = True  # read by scikit-learn's methods
+    _fitted: ClassVar[dict[str, Kind]] = {
+        "covariance_": Kind.DATA,
+        "precision_": Kind.DATA,
+        "location_": Kind.DATA,
+        "n_samples_": Kind.COUNT,
+        "corrections_": Kind.STRENGTHS,
+        "choices_": Kind.CHOICES,
+        "choice_weights_": Kind.NUMBERS,
+        "voters_": Kind.TEXT,
+        "steps_": Kind.STEPS,
+        "verdict_": Kind.TEXT,
+        "gain_": Kind.NUMBER,
+        "left_out_gain_": Kind.MEASURED,
+        "left_out_gain_error_": Kind.MEASURED,
+        "candidates_": Kind.CHOICES,
+        "cv_risk_": Kind.GRID,
+        "cv_risk_folds_": Kind.GRID,
+        "folds_": Kind.TEXT,
+        "held_out_ratio_": Kind.NUMBER,
+    }
+    covariance_: NDArray[Any]
+    precision_: NDArray[Any]
+    location_: NDArray[Any]
+    corrections_: dict[str, float]
+    choices_: list[dict[str, float]]
+    choice_weights_: list[float]
+    steps_: Steps
+    verdict_: str
+    voters_: str
+    gain_: float
+    left_out_gain_: float
+    left_out_gain_error_: float
+    n_samples_: int
+    n_features_in_: int
+
+    def __init__(
+        self,
+        *,
+        corrections: Corrections = "auto",
+        neighbours: Neighbours = None,
+        reference: Reference = None,
+        cv: Folds = 5,
+        n_repeats: int = 1,
+        nested: bool = False,
+        assume_centered: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ):
+        self.corrections = corrections
+        self.neighbours = neighbours
+        self.reference = reference
+        self.cv = cv
+        self.n_repeats = n_repeats
+        self.nested = nested
+        self.assume_centered = assume_centered
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
+        """Choose strengths by held-out rows, and fit the covariance to all rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or Arrow table of shape (n_samples, n_features)
+            Rows, in memory.
+        y : ignored
+            Here for scikit-learn.
+        groups : array-like of shape (n_samples,), optional
+            Labels of the rows, such as subjects; rows of one group are never split.
+
+        Returns
+        -------
+        self
+        """
+        grids = checked_grids(self.corrections, COVARIANCE_CORRECTIONS)
+        for name in () if isinstance(self.corrections, str) else grids:
+            if parameter_is_missing(name, vars(self)):
+                raise ValueError(f"corrections names {name}, which needs {needed(name)}.")
+        with fit_from_nothing(self):
+            data = open_for_cv(self, X, y, groups, fewer_folds=True)
+            _check_size(data)
+            if isinstance(self.corrections, str) and data.moments.n_features > _MOST_POOLED:
+                del grids["pooling"]
+            chooser = CovarianceChooser(
+                grids,
+                prepared(vars(self), data.moments.n_features),
+                _SHARE,
+                self.n_jobs,
+                assume_centered=self.assume_centered,
+            )
+            self._fit_data(data, chooser)
+        return self
+
+    def _fit_data(self, data: FitData, chooser: CovarianceChooser) -> None:
+        """Choose, and set the fitted attributes."""
+        expected = Expected()
+        if data.moments.n_splits == 0:
+            covariance, choices, weights = chooser.ledoit_wolf(data), [BASE], [1.0]
+            found, voters = nothing_compared(BASE), "none"
+        else:
+            election = chooser.elect(data, getattr(self, "feature_names_in_", None))
+            covariance, found, voters = election.fit, election.search, election.voters.words
+            choices, weights = list(election.choices), list(election.choices.values())
+            expected = chooser.expected_gain(data) if self.nested else expected
+        unit = data.moments.total.unit
+        matrix, factor = positive_definite(in_data_units(covariance.matrix, unit))
+        precision = cho_solve((factor, True), np.eye(len(matrix)))
+        values = {
+            "covariance_": matrix,
+            "precision_": (precision + precision.T) / 2,
+            "location_": covariance.centre * unit,
+            "n_samples_": data.n_samples,
+            "corrections_": _offered(found.chosen),
+            "choices_": [_offered(choice) for choice in choices],
+            "choice_weights_": weights,
+            "voters_": voters,
+            "steps_": found.steps.with_weights(choices, weights),
+            "verdict_": covariance_verdict(
+                choices, weights, expected, nested=self.nested, chosen=data.moments.n_splits > 0
+            ),
+            "gain_": found.gain,
+            "left_out_gain_": expected.gain,
+            "left_out_gain_error_": expected.standard_error,
+            "candidates_": [_offered(candidate) for candidate in found.candidates],
+            "cv_risk_": found.risk,
+            "cv_risk_folds_": found.risk_folds,
+            "folds_": data.folds,
+            "held_out_ratio_": found.held_out_ratio,
+        }
+        store(self, values, covariance.centre, data.dtype)
+
+    def mahalanobis(self, X: Any) -> NDArray[np.float64]:
+        r"""Return the squared Mahalanobis distance of every row from the location.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            :math:`(x - \mu)^\top \Sigma^{-1} (x - \mu)`.
+        """
+        return self._squares(X)[0]
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        r"""Return the log-likelihood of every row under a Gaussian law of this covariance.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows, usually held out.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            :math:`-\frac12 \{p \log 2\pi + \log\det\Sigma + (x - \mu)^\top \Sigma^{-1} (x - \mu)\}`.
+        """
+        squares, log_det = self._squares(X)
+        scores: NDArray[np.float64] = -negative_log_likelihood(log_det, squares, len(self.location_), 1.0)
+        return scores
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-likelihood of rows, as scikit-learn's covariances do; larger is better.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows, usually held out.
+        y : ignored
+            Here for scikit-learn.
+
+        Returns
+        -------
+        float
+            The mean of ``score_samples(X)``.
+        """
+        return float(self.score_samples(X).mean())
+
+    def _squares(self, X: Any) -> tuple[NDArray[np.float64], float]:
+        """Return the squared distances of rows, and the logarithm of the determinant."""
+        check_is_fitted(self)
+        X, law = checked_rows(self, X), Formed(self.covariance_.astype(float))
+        squares = []
+        for block in row_blocks(*X.shape):
+            rows = X[block].toarray() if sp.issparse(X) else X[block]
+            squares.append(law.squares(rows - self.location_.astype(float)))
+        return np.concatenate(squares), law.log_det
+
+    def _answer(self) -> Answer:
+        """Return what was chosen and what it gains."""
+        words = strengths_in_words(self.corrections_, LEDOIT_WOLF)
+        fitted = f"{counted(self.n_samples_, 'row')}, {counted(self.n_features_in_, 'column')}"
+        facts = [
+            ("averaged", choices_in_words(self.choices_, self.choice_weights_, LEDOIT_WOLF)),
+            ("votes", self.voters_),
+            ("all held-out rows together", f"{words}, {self.gain_:.3g} nats per row above {LEDOIT_WOLF}"),
+            ("fitted", fitted),
+        ]
+        if isfinite(self.left_out_gain_):
+            expected = (
+                f"{self.left_out_gain_:.3g} nats per row, standard error {self.left_out_gain_error_:.2g}"
+            )
+            facts.insert(0, ("to expect of new rows", expected))
+        return Answer(words, self.verdict_, tuple(facts))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _offered(strengths: Strengths) -> dict[str, float]:
+    """Return the strengths of the corrections that a covariance has."""
+    return {name: strengths[name] for name in COVARIANCE_CORRECTIONS}
+
+
+def _check_size(data: FitData) -> None:
+    """Raise for rows that this class has no covariance of."""
+    n_features = data.moments.n_features
+    if n_features > MOST_COLUMNS:
+        raise ValueError(
+            f"X has {n_features:,} columns; a whole covariance is estimated of up to {MOST_COLUMNS:,}. "
+            "CorrectedPCACV estimates the leading directions of more."
+        )
+    if data.reweighter is None or not data.reweighter.is_at_hand:
+        raise ValueError("X must be rows in memory; batches and dask collections may have up to 1,000 rows.")
+    if data.moments.total.total_variance == 0:
+        raise ValueError("X must hold rows that differ; all are equal, so they have no covariance.")

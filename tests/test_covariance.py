@@ -1,0 +1,306 @@
+"""The whole covariance: the search by brute force, scikit-learn's covariances, containers and errors."""
+
+from html import escape
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from scipy.stats import multivariate_normal
+from sklearn.base import clone
+from sklearn.covariance import OAS, EmpiricalCovariance, LedoitWolf, ledoit_wolf_shrinkage
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from attenua import CorrectedCovariance, CorrectedPCACV
+from attenua._correct.registry import COVARIANCE_CORRECTIONS
+from tests.literal import At, Search, changed, corrected_matrix, line, smooth_rows
+
+LW = At(shrinkage=1.0)
+ORDER = ["shrinkage", "smoothing", "row_tempering", "damping", "pooling", "decoupling", "shrinkage"]
+
+
+@parametrize_with_checks([CorrectedCovariance()])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def factors(n, p, seed=0):
+    """Rows of two factors, whose columns come in blocks, with noise."""
+    rng = np.random.default_rng(seed)
+    loadings = np.repeat(np.eye(3), -(-p // 3), axis=1)[:, :p]
+    return rng.standard_normal((n, 3)) * [3, 2, 1] @ loadings + rng.standard_normal((n, p)) * 0.7 + 5
+
+
+class CovarianceSearch(Search):
+    """The search for a covariance by its definitions, with scikit-learn's shrinkages and scipy's density."""
+
+    def __init__(self, X, splits, *, centred=False, share=0.05, **given):
+        self.is_centred = centred
+        grids = {name: correction.strengths for name, correction in COVARIANCE_CORRECTIONS.items()}
+        super().__init__(X, splits, 0, grids, share, **given)
+        odds = [c / (1 - c) for c in (OAS(assume_centered=centred).fit(X).shrinkage_, self.closed_form(None))]
+        self.grids["shrinkage"] = tuple(sorted({*self.grids["shrinkage"], odds[0] / odds[1]}))
+
+    def rows(self, split):
+        return self.X if split is None else self.X[self.splits[split][0]]
+
+    def closed_form(self, split):
+        return ledoit_wolf_shrinkage(self.rows(split), assume_centered=self.is_centred)
+
+    def centre(self, split):
+        return np.zeros(self.X.shape[1]) if self.is_centred else self.rows(split).mean(axis=0)
+
+    def fitted(self, strengths, split=None):
+        """The covariance at some strengths: of the training rows of a split, or of all rows."""
+        Z = self.rows(split) - self.centre(split)
+        S, k = Z.T @ Z / len(Z), strengths["row_tempering"]
+        T = corrected_matrix(self.covariance(split, k) if k else S, strengths, self.adjacency)
+        T = T * np.trace(S) / np.trace(T)
+        T = (1 - strengths["decoupling"]) * T + strengths["decoupling"] * np.diag(np.diag(T))
+        odds = strengths["shrinkage"] * self.closed_form(split) / (1 - self.closed_form(split))
+        return (T + odds * np.trace(S) / len(S) * np.eye(len(S))) / (1 + odds)
+
+    def _losses_of(self, strengths):
+        return [
+            -multivariate_normal(self.centre(split), self.fitted(strengths, split)).logpdf(self.X[held])
+            for split, (_, held) in enumerate(self.splits)
+        ]
+
+    def walk(self, correction, present):
+        """Risks of the strengths that are compared: downwards, and upwards if that was no better."""
+        grid = list(self.grids[correction])
+        start = grid.index(present[correction])
+        risks = {start: self.pooled(present)}
+        for direction in (-1, 1):
+            place = start + direction
+            while 0 <= place < len(grid):
+                risks[place] = self.pooled(changed(present, correction, grid[place]))
+                if risks[place] > risks[place - direction]:
+                    break
+                place += direction
+            if min(risks.values()) < risks[start]:
+                break
+        return {grid[place]: risks[place] for place in sorted(risks)}
+
+    def run(self):
+        present, candidates, self.walks = LW, {LW: None}, []
+        for correction in ORDER:
+            if correction == "smoothing" and self.adjacency is None:
+                continue
+            risks = self.walk(correction, present)
+            self.walks.append((correction, risks))
+            candidates |= dict.fromkeys(changed(present, correction, strength) for strength in risks)
+            present = changed(present, correction, min(risks, key=risks.get))
+        neutral = {"shrinkage": 1.0}
+        candidates |= dict.fromkeys(changed(present, name, neutral.get(name, 0.0)) for name in present)
+        self.candidates, self.chosen = list(candidates), present
+        self.weights = self.elected(LW)
+        return self
+
+    def average(self):
+        return sum(weight * self.fitted(choice) for choice, weight in self.weights.items())
+
+
+def interleaved(n, folds=5):
+    rows = np.arange(n)
+    return [(rows[rows % folds != k], rows[rows % folds == k]) for k in range(folds)]
+
+
+def agree(model, reference):
+    """The same steps, candidates, votes and covariance."""
+    steps = [step for step in model.steps_ if step.strengths]
+    for step, (correction, risks) in zip(steps, reference.walks, strict=True):
+        assert step.correction == correction
+        np.testing.assert_allclose(step.strengths, list(risks), rtol=1e-9)
+        np.testing.assert_allclose(step.risks, list(risks.values()), rtol=1e-8)
+    for name, strength in reference.chosen.items():
+        assert model.corrections_[name] == pytest.approx(strength, rel=1e-9)
+    assert len(model.candidates_) == len(reference.candidates)
+    np.testing.assert_allclose(sorted(model.choice_weights_), sorted(reference.weights.values()), atol=1e-12)
+    np.testing.assert_allclose(model.covariance_, reference.average(), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(model.location_, reference.centre(None), atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(30, 6), (24, 12), (18, 20)], ids=str)
+@pytest.mark.parametrize("is_ordered", [False, True])
+def test_the_search_by_brute_force(shape, is_ordered):
+    X = smooth_rows(*shape, seed=3)
+    adjacency = line(shape[1]) if is_ordered else None
+    model = CorrectedCovariance(neighbours="line" if is_ordered else None).fit(X)
+    agree(model, CovarianceSearch(X, interleaved(len(X)), adjacency=adjacency).run())
+
+
+def test_rows_in_groups_and_rows_about_zero_by_brute_force():
+    X, groups = factors(30, 6) - 5, np.arange(30) // 2
+    folds = [[row for row in range(30) if groups[row] % 5 == k] for k in range(5)]
+    splits = [(np.setdiff1d(np.arange(30), held), np.array(held)) for held in folds]
+    model = CorrectedCovariance(cv=splits, assume_centered=True).fit(X, groups=groups)
+    agree(model, CovarianceSearch(X, splits, centred=True, groups=groups).run())
+
+
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize("shape", [(40, 8), (12, 30), (8, 600)], ids=str)
+def test_without_corrections_it_is_scikit_learns_ledoit_wolf(shape, centred):
+    X = factors(*shape)
+    model = CorrectedCovariance(corrections=[], assume_centered=centred).fit(X)
+    other = LedoitWolf(assume_centered=centred).fit(X)
+    np.testing.assert_allclose(model.covariance_, other.covariance_, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(model.precision_, other.precision_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(model.location_, other.location_, rtol=1e-12)
+    assert model.verdict_.startswith("The fit is Ledoit-Wolf's covariance: no correction")
+    assert model.gain_ == 0
+
+
+@pytest.mark.parametrize("shape", [(60, 12), (20, 40), (10, 700)], ids=str)
+def test_what_scikit_learns_covariances_have(shape):
+    X = factors(*shape)
+    model = CorrectedCovariance().fit(X)
+    assert isinstance(model, EmpiricalCovariance)
+    assert np.linalg.eigvalsh(model.covariance_)[0] > 0
+    np.testing.assert_allclose(model.covariance_ @ model.precision_, np.eye(shape[1]), atol=1e-8)
+    assert model.get_precision() is model.precision_
+    # scikit-learn's own formulas, from the covariance.
+    other = EmpiricalCovariance()
+    other._set_covariance(model.covariance_)
+    other.location_, other.n_features_in_ = model.location_, shape[1]
+    new = factors(15, shape[1], seed=1)
+    assert model.score(new) == pytest.approx(other.score(new), rel=1e-8)
+    np.testing.assert_allclose(model.mahalanobis(new), other.mahalanobis(new), rtol=1e-6)
+    density = multivariate_normal(model.location_, model.covariance_)
+    np.testing.assert_allclose(model.score_samples(new), density.logpdf(new), rtol=1e-8)
+    assert model.error_norm(other.covariance_) == 0
+    assert clone(model).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize(("spread", "least"), [(1.0, 0.5), (0.0, -0.02)], ids=["blocks", "spheres"])
+def test_what_new_rows_gain_over_ledoit_wolf(spread, least):
+    """Blocks of columns, which damping and pooling find, and rows without structure: Monte Carlo."""
+    gains, expected = [], []
+    for seed in range(20):
+        X, new = (spread * factors(n, 24, k) + noise(n, 24, k) for n, k in ((30, seed), (2000, 100 + seed)))
+        model = CorrectedCovariance(nested=True).fit(X)
+        gains.append(model.score(new) - LedoitWolf().fit(X).score(new))
+        expected.append(model.left_out_gain_)
+    error = np.std(np.subtract(gains, expected), ddof=1) / np.sqrt(20)
+    assert np.mean(gains) > least
+    assert abs(np.mean(gains) - np.mean(expected)) < 3 * error
+
+
+def noise(n, p, seed):
+    return np.random.default_rng([seed, 1]).standard_normal((n, p))
+
+
+def test_damping_that_is_not_positive_definite_is_lifted():
+    X = factors(200, 12) @ np.diag(np.arange(1, 13))
+    model = CorrectedCovariance(corrections={"damping": [7.0], "shrinkage": [1e-9]}).fit(X)
+    assert np.linalg.eigvalsh(model.covariance_)[0] > 0
+    assert np.isfinite(model.cv_risk_).all()
+
+
+@pytest.mark.parametrize(
+    "container",
+    [pd.DataFrame, np.float32, sp.csr_matrix, lambda X: np.asfortranarray(X), lambda X: X * 2.0**400],
+    ids=["frame", "float32", "sparse", "columns", "huge"],
+)
+def test_containers(container):
+    X = np.round(factors(40, 7), 2)
+    plain, model = CorrectedCovariance().fit(X), CorrectedCovariance().fit(container(X))
+    unit = 2.0**400 if float(model.location_[0]) > 1e100 else 1.0
+    tolerance = 1e-4 if model.covariance_.dtype == np.float32 else 1e-8
+    np.testing.assert_allclose(model.covariance_ / unit / unit, plain.covariance_, rtol=tolerance)
+    np.testing.assert_allclose(
+        model.mahalanobis(container(X[:5])), plain.mahalanobis(X[:5]), rtol=20 * tolerance
+    )
+    assert model.corrections_ == pytest.approx(plain.corrections_, rel=1e-3)
+
+
+def test_wide_rows_are_judged_by_inner_products(monkeypatch):
+    """The same numbers where the matrix is formed."""
+    X = factors(20, 600)
+    few = CorrectedCovariance(corrections=["row_tempering", "decoupling", "shrinkage"]).fit(X)
+    monkeypatch.setattr("attenua._data.rows._ALWAYS_SCATTER", 1000)
+    formed = CorrectedCovariance(corrections=["row_tempering", "decoupling", "shrinkage"]).fit(X)
+    np.testing.assert_allclose(few.cv_risk_, formed.cv_risk_, rtol=1e-9)
+    np.testing.assert_allclose(few.covariance_, formed.covariance_, rtol=1e-8, atol=1e-9)
+
+
+def test_many_rows_are_judged_by_their_moments(monkeypatch):
+    X = factors(60, 6)
+    by_rows = CorrectedCovariance(corrections=["damping", "shrinkage"]).fit(X)
+    monkeypatch.setattr("attenua._data.reweighting.MOST_PAIRED_ROWS", 50)
+    by_moments = CorrectedCovariance(corrections=["damping", "shrinkage"]).fit(X)
+    assert by_moments.voters_.startswith("each split")
+    np.testing.assert_allclose(by_moments.cv_risk_folds_, by_rows.cv_risk_folds_, rtol=1e-9)
+
+
+def test_a_reference_is_borrowed_from():
+    X, others, new = factors(15, 30), factors(300, 30, seed=1), factors(1000, 30, seed=2)
+    alone = CorrectedCovariance().fit(X)
+    model = CorrectedCovariance(reference=others).fit(X)
+    assert model.corrections_["borrowing"] > 0
+    assert model.score(new) > alone.score(new)
+
+
+def test_few_rows_and_few_groups():
+    X = factors(6, 4)
+    for n in (2, 3):
+        model = CorrectedCovariance(nested=True).fit(X[:n])
+        # Ledoit and Wolf's covariance of two rows is singular, and ours is lifted.
+        lifted = 1e-6 if n == 2 else 0.0
+        np.testing.assert_allclose(
+            model.covariance_, LedoitWolf().fit(X[:n]).covariance_, rtol=1e-10, atol=lifted
+        )
+        assert np.linalg.eigvalsh(model.covariance_)[0] > 0
+        assert model.verdict_ == "The fit is Ledoit-Wolf's covariance: the rows are too few to hold any out."
+        assert np.isnan(model.left_out_gain_)
+    assert CorrectedCovariance().fit(X[:4]).cv_risk_folds_.shape[0] == 4
+    assert CorrectedCovariance().fit(X, groups=[0, 0, 0, 1, 1, 1]).choices_ == [
+        dict.fromkeys(COVARIANCE_CORRECTIONS, 0.0) | {"shrinkage": 1.0}
+    ]
+    assert CorrectedCovariance().fit(X, groups=[0, 0, 1, 1, 2, 2]).cv_risk_folds_.shape[0] == 3
+
+
+def test_discriminant_analysis_takes_it():
+    rng = np.random.default_rng(0)
+    X, y = factors(60, 20), np.arange(60) % 3
+    X[np.arange(60), y] += 6
+    model = LinearDiscriminantAnalysis(solver="eigen", covariance_estimator=CorrectedCovariance())
+    new = factors(300, 20, seed=5)
+    labels = rng.integers(3, size=300)
+    new[np.arange(300), labels] += 6
+    assert model.fit(X, y).score(new, labels) > 0.6
+
+
+def test_what_is_shown():
+    model = CorrectedCovariance(nested=True).fit(factors(30, 24))
+    assert "nats" in repr(model.steps_)
+    assert escape(model.verdict_) in model._repr_mimebundle_()["text/html"]
+    assert "nats per row above Ledoit-Wolf's" in model.verdict_
+    assert "to expect of new rows" in model._repr_html_inner()
+
+
+@pytest.mark.parametrize(
+    ("X", "given", "message"),
+    [
+        (np.ones((5, 3)), {}, "X must hold rows that differ"),
+        (np.ones((5, 4001)), {}, "X has 4,001 columns; a whole covariance is estimated of up to 4,000"),
+        (factors(9, 3), {"corrections": ["tempering"]}, "corrections names 'tempering'; the corrections are"),
+        (
+            factors(9, 3),
+            {"corrections": ["smoothing"]},
+            "corrections names smoothing, which needs neighbours",
+        ),
+        (factors(9, 3), {"corrections": {"shrinkage": [-1]}}, r"corrections\['shrinkage'\] must be a finite"),
+        (iter([factors(9, 3)]), {}, "X must be rows in memory"),
+    ],
+)
+def test_bad_input(X, given, message):
+    with pytest.raises(ValueError, match=message):
+        CorrectedCovariance(**given).fit(X)
+
+
+def test_shrinkages_are_not_pcas():
+    assert "shrinkage" not in CorrectedPCACV(2).fit(factors(20, 5)).corrections_
+    with pytest.raises(ValueError, match="corrections names 'shrinkage'; the corrections are row_tempering"):
+        CorrectedPCACV(2, corrections=["shrinkage"]).fit(factors(20, 5))
