@@ -1,7 +1,7 @@
 """What the corrected covariance gains over Ledoit and Wolf's on real data sets, in four uses.
 
-Some rows of a data set are fitted and others judge, as in the study of the corrections. A cell is a data set
-and a number of rows, averaged over draws. The final part of the collection is not read.
+Some rows of a data set are fitted and others judge, as in the study of the corrections. The final part of the
+collection is not read.
 
 python -m attenua_evidence.covariance DATA [--draws 2] [--write docs/guide/_covariance.md]
 """
@@ -20,7 +20,7 @@ from scipy.stats import trim_mean
 from attenua._data.blas import blas_limit
 from attenua._files import write_whole
 from attenua_evidence.collection.entries import ENTRIES
-from attenua_evidence.covariance_rivals import BASE, METHODS, OURS
+from attenua_evidence.covariance_rivals import BASE, METHODS, OURS, PLAIN
 from attenua_evidence.covariance_uses import (
     ACCURACY,
     AUC,
@@ -38,6 +38,7 @@ from attenua_evidence.draws import rows_allowed
 
 MOST_ROWS, MOST_COLUMNS = 128, 200
 SLIGHTLY, CLEARLY = 0.001, 0.01  # nats per row and column
+RIVALS = [name for name in METHODS if name != BASE]
 
 
 def measure(entries: Iterable[Any], folder: Path, draws: int) -> pd.DataFrame:
@@ -56,11 +57,15 @@ def measure(entries: Iterable[Any], folder: Path, draws: int) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def cells_of(lines: pd.DataFrame, use: str) -> pd.DataFrame:
-    """Return the means over draws, a column for each method; missing where a draw is."""
-    lines = lines[lines["use"] == use]
-    draws = lines.pivot(index=["data", "kind", "columns", "rows", "draw"], columns="method", values="value")
-    return draws.groupby(level=[0, 1, 2, 3]).agg(lambda values: values.mean(skipna=False))
+def draws_of(lines: pd.DataFrame, use: str) -> pd.DataFrame:
+    """Return the values of all draws, a column for each method; missing where it failed."""
+    index = ["data", "kind", "columns", "rows", "draw"]
+    return lines[lines["use"] == use].pivot(index=index, columns="method", values="value")
+
+
+def cell_means(draws: pd.DataFrame | pd.Series) -> Any:
+    """Return the mean of each cell over its draws."""
+    return draws.groupby(level=["data", "kind", "columns", "rows"]).mean()
 
 
 def data_means(cells: pd.DataFrame | pd.Series) -> Any:
@@ -74,14 +79,14 @@ def nats(value: float) -> str:
 
 
 def likelihood_words(gains: pd.Series) -> list[str]:
-    """Return a method's gains over cells and over data sets, in words."""
-    gains = gains.dropna()
-    sets = data_means(gains)
+    """Return a method's gains of all draws in words: over cells, then over data sets."""
+    cells = cell_means(gains).dropna()
+    sets = data_means(cells)
     return [
-        str(len(gains)),
-        *(nats(value) for value in (gains.median(), trim_mean(gains, 0.1))),
-        *(f"{np.mean(share):.0%}" for share in (gains > 0, gains < -SLIGHTLY, gains < -CLEARLY)),
-        nats(gains.min()),
+        f"{gains.count()} of {len(gains)}",
+        *(nats(value) for value in (cells.median(), trim_mean(cells, 0.1))),
+        *(f"{np.mean(share):.0%}" for share in (cells > 0, cells < -SLIGHTLY, cells < -CLEARLY)),
+        nats(cells.min()),
         *(f"{np.mean(share):.0%}" for share in (sets > 0, sets < -CLEARLY)),
     ]
 
@@ -94,47 +99,46 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def likelihood_tables(lines: pd.DataFrame) -> list[str]:
     """Return the gains in log-likelihood of all methods, then ours by size, and where ours loses."""
-    cells = cells_of(lines, LIKELIHOOD)
-    gains = cells.sub(cells[BASE], axis=0)
-    columns = ("cells", "median", "trimmed mean", "better", f"worse by > {SLIGHTLY}", f"worse by > {CLEARLY}")
+    draws = draws_of(lines, LIKELIHOOD)
+    gains = draws.sub(draws[BASE], axis=0)
+    columns = ("fits", "median", "trimmed mean", "better", f"worse by > {SLIGHTLY}", f"worse by > {CLEARLY}")
     columns += ("worst cell", "data sets better", f"data sets worse by > {CLEARLY}")
-    rivals = [name for name in METHODS if name != BASE and name in gains]
     ours, rows = gains[OURS], gains.index.get_level_values("rows")
     wide = gains.index.get_level_values("columns") > rows
     sizes = {f"{n} rows": rows == n for n in np.unique(rows)}
     sizes |= {"at least as many rows as columns": ~wide, "more columns than rows": wide}
-    sets = data_means(ours).sort_values()
-    lost = [f"{name} ({nats(value)})" for name, value in sets[sets < -SLIGHTLY].items()]
+    sets = data_means(cell_means(ours)).sort_values()
+    lost = [f"{name} ({nats(value)})" for name, value in sets[sets < 0].items()]
     return [
         f"**Log-likelihood of new rows: nats per row and column more than {BASE}'s**",
         "",
-        f"{len(sets)} data sets, 16 to {MOST_ROWS} rows. A cell is a data set and a number of rows. Where a "
-        "method fails, does not converge or is not positive definite, the cell is left out for it. The "
-        "trimmed mean is without a tenth of the cells at each end.",
+        f"{len(sets)} data sets, {rows.min()} to {rows.max()} rows. A cell is a data set and a number of "
+        "rows, averaged over draws. Fits that fail, do not converge or are not positive definite are left "
+        "out. The trimmed mean is without a tenth of the cells at each end.",
         "",
-        *table(("covariance", *columns), [(name, *likelihood_words(gains[name])) for name in rivals]),
+        *table(("covariance", *columns), [(name, *likelihood_words(gains[name])) for name in RIVALS]),
         f"**{OURS} by size**",
         "",
         *table(
             ("size", *columns),
             [(size, *likelihood_words(ours[chosen])) for size, chosen in sizes.items() if chosen.any()],
         ),
-        f"Data sets on which {OURS} is worse by more than {SLIGHTLY}: {', '.join(lost) or 'none'}.",
+        f"Data sets on which {OURS} is worse: {', '.join(lost) or 'none'}.",
         "",
     ]
 
 
 def variance_table(lines: pd.DataFrame) -> list[str]:
     """Return by how much the variance of the minimum-variance combination is less, and where it is more."""
-    cells = cells_of(lines, VARIANCE)
-    ratios = cells.div(cells[BASE], axis=0)
+    draws = draws_of(lines, VARIANCE)
+    ratios = cell_means(draws.div(draws[BASE], axis=0))
     kinds = ratios.index.get_level_values("kind")
     rows = []
     for words, chosen in (("all", kinds != ""), ("returns", kinds == "returns")):
-        for name in (name for name in METHODS if name != BASE and name in ratios):
+        for name in RIVALS:
             found = ratios.loc[chosen, name].dropna()
             if len(found):
-                numbers = f"{1 - found.median():.1%}", f"{np.mean(found < 1):.0%}", f"{found.max():.3g} times"
+                numbers = f"{1 - found.median():.1%}", f"{np.mean(found < 1):.0%}", f"{found.max():.2f} times"
                 rows.append((words, name, str(len(found)), *numbers))
     doubled = ratios.index[ratios[OURS] > 2].get_level_values("data").unique()
     return [
@@ -150,43 +154,51 @@ def variance_table(lines: pd.DataFrame) -> list[str]:
     ]
 
 
-def difference(sets: pd.DataFrame, name: str, other: str) -> str:
-    """Return a mean difference over data sets, in percentage points, and its standard error."""
+def difference(sets: pd.DataFrame, name: str, other: str) -> tuple[str, str]:
+    """Return a mean difference in percentage points with its standard error, and data sets by its sign."""
     values = 100 * (sets[name] - sets[other])
-    return f"{values.mean():+.1f} ± {values.std() / np.sqrt(len(values)):.1f}"
+    mean = f"{values.mean():+.1f} ± {values.std() / np.sqrt(len(values)):.1f}"
+    return mean, f"{np.sum(values > 0)} / {np.sum(values < 0)}"
 
 
 def accuracy_table(lines: pd.DataFrame) -> list[str]:
     """Return accuracies of discriminant analysis, compared with scikit-learn's and with one Ledoit-Wolf."""
-    sets, pooled = data_means(cells_of(lines, ACCURACY)), BASE + POOLED
+    sets, pooled = data_means(cell_means(draws_of(lines, ACCURACY))), BASE + POOLED
     rows = [
-        (name, f"{sets[name].mean():.1%}", difference(sets, name, AUTO), difference(sets, name, pooled))
-        for name in (AUTO, pooled, BY_CLASS, OURS + POOLED)
+        (
+            name,
+            f"{100 * sets[name].mean():.1f}",
+            *difference(sets, name, AUTO),
+            *difference(sets, name, pooled),
+        )
+        for name in (AUTO, pooled, BY_CLASS, PLAIN + POOLED, OURS + POOLED)
     ]
+    heading = ("covariance", "accuracy", f"more than {AUTO}", "better / worse")
     return [
         "**Linear discriminant analysis: accuracy on new rows, in percent**",
         "",
         f"{len(sets)} data sets with labels; classes with {LEAST_OF_A_CLASS} fitted rows and more. Means and "
-        "standard errors over data sets. Pooled residuals are rows less the mean of their class.",
+        "standard errors over data sets, and numbers of data sets better and worse. Pooled residuals "
+        "are rows less the mean of their class.",
         "",
-        *table(("covariance", "accuracy", f"more than {AUTO}", f"more than {pooled}"), rows),
+        *table((*heading, f"more than {pooled}", "better / worse"), rows),
     ]
 
 
 def outlier_table(lines: pd.DataFrame) -> list[str]:
     """Return areas under the curve of Mahalanobis distances."""
-    sets = data_means(cells_of(lines, AUC))
-    better = f"{np.mean(sets[OURS] > sets[BASE]):.0%}"
-    areas = [f"{100 * sets[name].mean():.1f}" for name in (BASE, OURS)]
+    sets = data_means(cell_means(draws_of(lines, AUC)))
+    rows = [
+        (name, f"{100 * sets[name].mean():.1f}", *difference(sets, name, BASE))
+        for name in (BASE, OURS, PLAIN)
+    ]
     return [
         "**Mahalanobis distances: area under the ROC curve, in percent**",
         "",
-        "Rows of the largest class are fitted; its other rows against the rows of all other classes.",
+        f"{len(sets)} data sets with labels. Rows of the largest class are fitted; its other rows are told "
+        "from the rows of all other classes.",
         "",
-        *table(
-            ("data sets", BASE, OURS, "difference", "data sets better"),
-            [(str(len(sets)), *areas, difference(sets, OURS, BASE), better)],
-        ),
+        *table(("covariance", "area", f"more than {BASE}", "better / worse"), rows),
     ]
 
 

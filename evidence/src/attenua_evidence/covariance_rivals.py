@@ -16,7 +16,7 @@ from attenua_evidence.methods import Rows
 
 Array = NDArray[np.float64]
 
-OURS, BASE = "CorrectedCovariance", "LedoitWolf"
+BASE, OURS, PLAIN = "LedoitWolf", "CorrectedCovariance", "CorrectedCovariance, no order given"
 # With more columns the graphical lasso takes minutes.
 _MOST_COLUMNS_OF_LASSO = 40
 _NUMBERS_OF_FACTORS = (1, 2, 5, 10)
@@ -26,6 +26,11 @@ def corrected(rows: Rows, **options: Any) -> Array:
     """Return the corrected covariance, with the order of the columns where they have one."""
     model = CorrectedCovariance(neighbours=rows.order, **options)
     return model.fit(rows.X, groups=rows.groups).covariance_
+
+
+def corrected_plain(rows: Rows, **options: Any) -> Array:
+    """Return the corrected covariance without the order of the columns, which no rival is given."""
+    return corrected(rows._replace(order=None), **options)
 
 
 def ledoit_wolf(rows: Rows, **options: Any) -> Array:
@@ -112,6 +117,7 @@ def _folds(rows: Rows) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
 METHODS: dict[str, Callable[[Rows], Array]] = {
     BASE: ledoit_wolf,
     OURS: corrected,
+    PLAIN: corrected_plain,
     "OAS": oracle_approximating,
     "analytical nonlinear shrinkage": nonlinear,
     "GraphicalLassoCV": graphical_lasso,
@@ -121,8 +127,8 @@ METHODS: dict[str, Callable[[Rows], Array]] = {
 
 def covariance_by(name: str, rows: Rows) -> Array | None:
     """Return the covariance of a method; None where a rival fails or is not positive definite."""
-    if name == OURS:
-        return corrected(rows)
+    if name in (OURS, PLAIN):
+        return METHODS[name](rows)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             # The graphical lasso warns of every penalty that it tries; its answer is checked above.

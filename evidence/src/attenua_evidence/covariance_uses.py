@@ -17,9 +17,8 @@ from attenua_evidence.covariance_rivals import (
     BASE,
     METHODS,
     OURS,
-    corrected,
+    PLAIN,
     covariance_by,
-    ledoit_wolf,
 )
 from attenua_evidence.draws import draw, rows_allowed, scaled_by_first
 from attenua_evidence.methods import Order, Rows
@@ -28,7 +27,8 @@ Array = NDArray[np.float64]
 
 LEAST_OF_A_CLASS = 6  # rows of a class that a covariance of its own is fitted to
 LIKELIHOOD, VARIANCE, ACCURACY, AUC = "likelihood", "minimum variance", "accuracy", "AUC"
-AUTO, BY_CLASS, POOLED = 'shrinkage="auto"', f"{OURS} of each class", " of the pooled residuals"
+# Discriminant analysis: scikit-learn's own, with a covariance of each class, and with one of all.
+AUTO, BY_CLASS, POOLED = 'shrinkage="auto"', f"{PLAIN}; each class", "; pooled residuals"
 # A smaller part of the variance is rounding: in some data sets the sum of a row is constant.
 _ROUNDING = 1e-10
 
@@ -102,14 +102,14 @@ def of_classes(entry: Any, table: Any, n: int, number: int) -> Iterator[Result]:
     codes = np.searchsorted(classes, labels)
     groups = None if drawn.groups is None else drawn.groups[used]
     residuals = Rows(X - means[codes], groups, order)
-    for name, fit in ((BASE, ledoit_wolf), (OURS, corrected)):
-        coefficients = means @ np.linalg.inv(fit(residuals, assume_centered=True))
+    for name in (BASE, OURS, PLAIN):
+        coefficients = means @ np.linalg.inv(METHODS[name](residuals, assume_centered=True))
         offsets = np.log(np.bincount(codes) / len(codes)) - np.sum(coefficients * means, axis=1) / 2
         called = classes[np.argmax(test @ coefficients.T + offsets, axis=1)]
         yield Result(ACCURACY, name + POOLED, np.mean(called == truth))
     for name, options in (
         (AUTO, {"shrinkage": "auto"}),
-        (BY_CLASS, {"covariance_estimator": CorrectedCovariance(neighbours=order)}),
+        (BY_CLASS, {"covariance_estimator": CorrectedCovariance()}),
     ):
         model = LinearDiscriminantAnalysis(solver="eigen", **options).fit(X, labels)
         yield Result(ACCURACY, name, model.score(test, truth))
@@ -133,7 +133,7 @@ def of_outliers(entry: Any, table: Any, n: int, number: int) -> Iterator[Result]
     varies = np.ptp(X, axis=0) > 0
     X, order = varying(X, varies, entry.order)
     centred = judged[:, varies] - X.mean(axis=0)
-    for name in (BASE, OURS):
+    for name in (BASE, OURS, PLAIN):
         covariance = covariance_by(name, Rows(X, drawn.groups, order))
         distances = np.sum(centred * np.linalg.solve(covariance, centred.T).T, axis=1)
         yield Result(AUC, name, roc_auc_score(np.arange(len(judged)) >= len(drawn.X_test), distances))
