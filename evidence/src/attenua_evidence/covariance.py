@@ -20,7 +20,7 @@ from scipy.stats import trim_mean
 from attenua._data.blas import blas_limit
 from attenua._files import write_whole
 from attenua_evidence.collection.entries import ENTRIES
-from attenua_evidence.covariance_rivals import BASE, METHODS, OURS, PLAIN
+from attenua_evidence.covariance_rivals import BASE, METHODS, MOST_COLUMNS_OF_LASSO, OURS, PLAIN
 from attenua_evidence.covariance_uses import (
     ACCURACY,
     AUC,
@@ -38,7 +38,7 @@ from attenua_evidence.draws import rows_allowed
 
 MOST_ROWS, MOST_COLUMNS = 128, 200
 SLIGHTLY, CLEARLY = 0.001, 0.01  # nats per row and column
-RIVALS = [name for name in METHODS if name != BASE]
+COMPARED = [name for name in METHODS if name != BASE]
 
 
 def measure(entries: Iterable[Any], folder: Path, draws: int) -> pd.DataFrame:
@@ -114,9 +114,10 @@ def likelihood_tables(lines: pd.DataFrame) -> list[str]:
         "",
         f"{len(sets)} data sets, {rows.min()} to {rows.max()} rows. A cell is a data set and a number of "
         "rows, averaged over draws. Fits that fail, do not converge or are not positive definite are left "
-        "out. The trimmed mean is without a tenth of the cells at each end.",
+        f"out; GraphicalLassoCV is fitted to at most {MOST_COLUMNS_OF_LASSO} columns. The trimmed mean is "
+        "without a tenth of the cells at each end.",
         "",
-        *table(("covariance", *columns), [(name, *likelihood_words(gains[name])) for name in RIVALS]),
+        *table(("covariance", *columns), [(name, *likelihood_words(gains[name])) for name in COMPARED]),
         f"**{OURS} by size**",
         "",
         *table(
@@ -135,7 +136,7 @@ def variance_table(lines: pd.DataFrame) -> list[str]:
     kinds = ratios.index.get_level_values("kind")
     rows = []
     for words, chosen in (("all", kinds != ""), ("returns", kinds == "returns")):
-        for name in RIVALS:
+        for name in COMPARED:
             found = ratios.loc[chosen, name].dropna()
             if len(found):
                 numbers = f"{1 - found.median():.1%}", f"{np.mean(found < 1):.0%}", f"{found.max():.2f} times"

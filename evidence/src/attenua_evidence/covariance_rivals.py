@@ -17,8 +17,8 @@ from attenua_evidence.methods import Rows
 Array = NDArray[np.float64]
 
 BASE, OURS, PLAIN = "LedoitWolf", "CorrectedCovariance", "CorrectedCovariance, no order given"
-# With more columns the graphical lasso takes minutes.
-_MOST_COLUMNS_OF_LASSO = 40
+# With more columns a fit of the graphical lasso takes ten seconds, and few converge.
+MOST_COLUMNS_OF_LASSO = 40
 _NUMBERS_OF_FACTORS = (1, 2, 5, 10)
 
 
@@ -91,7 +91,7 @@ def _epanechnikov(x: Array) -> tuple[Array, Array]:
 
 def graphical_lasso(rows: Rows) -> Array:
     """Return the graphical lasso of scaled columns, with a penalty by folds."""
-    if rows.X.shape[1] > _MOST_COLUMNS_OF_LASSO:
+    if rows.X.shape[1] > MOST_COLUMNS_OF_LASSO:
         raise ValueError("too many columns")
     scale = rows.X.std(axis=0)
     model = GraphicalLassoCV(cv=_folds(rows)).fit(rows.X / scale)
@@ -114,7 +114,7 @@ def _folds(rows: Rows) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     return list(folds.split(rows.X, groups=rows.groups))
 
 
-METHODS: dict[str, Callable[[Rows], Array]] = {
+METHODS: dict[str, Callable[..., Array]] = {
     BASE: ledoit_wolf,
     OURS: corrected,
     PLAIN: corrected_plain,
