@@ -125,7 +125,8 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
     folds_ : str
         Which rows were held out together, in words.
     held_out_ratio_ : float
-        Mean over the splits of held-out rows per training row.
+        Mean over the splits of held-out rows per training row. Where nothing is held out, this and the risks
+        are NaN.
     n_samples_, n_features_in_ : int
         Numbers of fitted rows and of columns.
 
@@ -175,7 +176,7 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         "cv_risk_": Kind.GRID,
         "cv_risk_folds_": Kind.GRID,
         "folds_": Kind.TEXT,
-        "held_out_ratio_": Kind.NUMBER,
+        "held_out_ratio_": Kind.MEASURED,
     }
     covariance_: NDArray[Any]
     precision_: NDArray[Any]
