@@ -44,7 +44,7 @@ from attenua._solve.gaussian import Formed, positive_definite
 # Share of the votes that Ledoit-Wolf has in any case.
 _SHARE = 0.05
 # Of more columns than this, pooling costs more than all the rest.
-_MOST_POOLED = 1_000
+_MOST_POOLED = 500
 
 
 class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
@@ -71,7 +71,7 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
     Parameters
     ----------
     corrections : "auto", list of str, or dict, default="auto"
-        What to try: "auto" is all (but pooling above 1,000 columns, where it is slow), a list names some of
+        What to try: "auto" is all (but pooling above 500 columns, where it is slow), a list names some of
         "row_tempering", "borrowing", "damping", "pooling", "smoothing", "decoupling" and "shrinkage", and a
         dict also gives the strengths to compare, such as ``{"damping": [0.5, 1]}``. Strength 0 is always
         included, or 1 of shrinkage, which is Ledoit and Wolf's.
