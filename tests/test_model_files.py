@@ -88,10 +88,9 @@ def test_a_loaded_covariance_is_the_saved_one(path, model, n, dtype):
     same_attributes(loaded.fit(rows), model)
 
 
-def test_a_covariance_of_columns_that_depend_on_each_other(path):
-    """It is singular up to rounding, in units that differ, and is saved all the same."""
-    rows = np.column_stack([X, X[:, :2], X[:, 0] - X[:, 1]]) * np.logspace(-6, 6, 9)
-    model = CorrectedCovariance(corrections={"shrinkage": [1e-14]}).fit(rows)
+def test_a_covariance_that_is_singular_up_to_rounding(path):
+    """Two rows in very different units: in single precision, the inverse is one up to rounding only."""
+    model = CorrectedCovariance().fit((X[:2] * np.logspace(-6, 6, 6)).astype(np.float32))
     save_model(model, path)
     same_attributes(load_model(path), model)
 
