@@ -263,11 +263,11 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
             choices, weights = list(election.choices), list(election.choices.values())
             expected = chooser.expected_gain(data) if self.nested else expected
         unit = data.moments.total.unit
-        matrix, factor = positive_definite(in_data_units(covariance.matrix, unit))
+        matrix, factor = positive_definite(covariance.matrix)
         precision = cho_solve((factor, True), np.eye(len(matrix)))
         values = {
-            "covariance_": matrix,
-            "precision_": (precision + precision.T) / 2,
+            "covariance_": in_data_units(matrix, unit),
+            "precision_": in_data_units((precision + precision.T) / 2, 1 / unit),
             "location_": covariance.centre * unit,
             "n_samples_": data.n_samples,
             "corrections_": _offered(found.chosen),
@@ -341,12 +341,14 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
     def _squares(self, X: Any) -> tuple[NDArray[np.float64], float]:
         """Return the squared distances of rows, and the logarithm of the determinant."""
         check_is_fitted(self)
-        X, law = checked_rows(self, X), Formed(self.covariance_.astype(float))
+        X, location = checked_rows(self, X), self.location_.astype(float)
+        scale = np.sqrt(np.diagonal(self.covariance_).astype(float))
+        law = Formed(self.covariance_ / scale[:, None] / scale)
         squares = []
         for block in row_blocks(*X.shape):
             rows = X[block].toarray() if sp.issparse(X) else X[block]
-            squares.append(law.squares(rows - self.location_.astype(float)))
-        return np.concatenate(squares), law.log_det
+            squares.append(law.squares((rows - location) / scale))
+        return np.concatenate(squares), law.log_det + 2 * float(np.sum(np.log(scale)))
 
     def _answer(self) -> Answer:
         """Return what was chosen and what it gains."""
