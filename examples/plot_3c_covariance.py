@@ -1,6 +1,6 @@
 """
-A covariance of few rows
-========================
+Outliers and portfolios of few rows
+===================================
 
 Distances, outliers and portfolios need a whole covariance, and few rows give a bad one.
 :class:`~attenua.CorrectedCovariance` takes the place of scikit-learn's ``LedoitWolf``. We compare them on

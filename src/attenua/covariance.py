@@ -88,10 +88,8 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         Other rows with the columns of X, or what is known of their covariance, as in :class:`CorrectedPCA`.
         Borrowing is tried only if this is given.
     cv : int, None, splitter or iterable, default=5
-        As in :class:`CorrectedPCACV`: a number of folds holds out row i in fold ``i % cv``. Where rows follow
-        each other in time, pass ``KFold(5)``; otherwise a row's neighbours give it away, and the fit shrinks
-        too little. With fewer rows or groups than folds, each is a fold; with three rows or two groups,
-        nothing is held out and the fit is Ledoit and Wolf's.
+        As in :class:`CorrectedPCACV`. With fewer rows or groups than folds, each is a fold; with three rows
+        or two groups, nothing is held out and the fit is Ledoit and Wolf's.
     n_repeats : int, default=1
         Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
     nested : bool, default=False
@@ -140,6 +138,8 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         Mean over the splits of held-out rows per training row.
     n_samples_, n_features_in_ : int
         Numbers of fitted rows and of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, when fitted to a frame.
 
     See Also
     --------
@@ -148,7 +148,8 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
 
     Notes
     -----
-    X may have up to 4,000 columns. Shrinkage is in the units of the data, so scale the columns if theirs differ.
+    X may have up to 4,000 columns. Shrinkage is in the units of the data; if these differ from column to
+    column, scale the columns first.
 
     References
     ----------
@@ -237,7 +238,9 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         y : ignored
             Here for scikit-learn.
         groups : array-like of shape (n_samples,), optional
-            Labels of the rows, such as subjects; rows of one group are never split.
+            Labels of the rows, such as subjects; rows of one group are never split. Where rows follow each
+            other in time, pass stretches, ``np.arange(n_samples) * 5 // n_samples``: the neighbours of a
+            held-out row would give it away, and the fit would shrink far too little.
 
         Returns
         -------
