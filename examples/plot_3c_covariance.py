@@ -7,8 +7,6 @@ Distances, outliers and portfolios need a whole covariance, and few rows give a 
 simulated electrodes and returns, where the true covariance is known.
 """
 
-# sphinx_gallery_thumbnail_number = 1
-
 # %%
 # Electrodes on a line
 # --------------------
