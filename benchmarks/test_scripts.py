@@ -9,6 +9,7 @@ import pytest
 import accuracy
 import corrected_cost
 import cost
+import covariance_cost
 import rows
 import theory_cost
 
@@ -76,6 +77,12 @@ def test_cost_and_accuracy_of_corrected_fits(capsys):
     assert "of 8 are at most 3 times as slow" in lines[-1]
     corrected_cost.main(["--accuracy", "1", "--seed", "1"])
     assert "1 problems: differences to PCA's risk are off by at most" in capsys.readouterr().out
+
+
+def test_cost_of_covariances(capsys):
+    covariance_cost.main(["--shapes", "20x6", "12x70", "--repeats", "1"])
+    lines = capsys.readouterr().out.splitlines()
+    assert ["GraphicalLassoCV" in line for line in lines] == [True, False, True, False]
 
 
 def test_cost_of_the_theory(capsys):

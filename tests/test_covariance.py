@@ -139,6 +139,16 @@ def test_rows_in_groups_and_rows_about_zero_by_brute_force():
     agree(model, CovarianceSearch(X, splits, centred=True, groups=groups).run())
 
 
+def test_training_rows_that_are_drawn_twice_by_brute_force():
+    X, rng = factors(24, 6), np.random.default_rng(0)
+    drawn = [rng.integers(24, size=20) for _ in range(4)]
+    splits = [(np.sort(rows), np.setdiff1d(np.arange(24), rows)) for rows in drawn]
+    model = CorrectedCovariance(cv=splits, corrections=["damping", "shrinkage"]).fit(X)
+    reference = CovarianceSearch(X, splits)
+    for candidate, risk in zip(model.candidates_, model.cv_risk_folds_.T, strict=True):
+        np.testing.assert_allclose(risk, reference.risk_of(At(**candidate)), rtol=1e-9)
+
+
 @pytest.mark.parametrize("centred", [False, True])
 @pytest.mark.parametrize("shape", [(40, 8), (12, 30), (8, 600)], ids=str)
 def test_without_corrections_it_is_scikit_learns_ledoit_wolf(shape, centred):
@@ -200,13 +210,20 @@ def test_damping_that_is_not_positive_definite_is_lifted():
 
 @pytest.mark.parametrize(
     "container",
-    [pd.DataFrame, np.float32, sp.csr_matrix, lambda X: np.asfortranarray(X), lambda X: X * 2.0**400],
-    ids=["frame", "float32", "sparse", "columns", "huge"],
+    [
+        pd.DataFrame,
+        np.float32,
+        sp.csr_matrix,
+        np.asfortranarray,
+        lambda X: X * 2.0**400,
+        lambda X: X / 2.0**500,
+    ],
+    ids=["frame", "float32", "sparse", "columns", "huge", "tiny"],
 )
 def test_containers(container):
     X = np.round(factors(40, 7), 2)
     plain, model = CorrectedCovariance().fit(X), CorrectedCovariance().fit(container(X))
-    unit = 2.0**400 if float(model.location_[0]) > 1e100 else 1.0
+    unit = 2.0 ** round(np.log2(float(model.location_[0]) / plain.location_[0]))
     tolerance = 1e-4 if model.covariance_.dtype == np.float32 else 1e-8
     np.testing.assert_allclose(model.covariance_ / unit / unit, plain.covariance_, rtol=tolerance)
     np.testing.assert_allclose(

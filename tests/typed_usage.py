@@ -13,6 +13,7 @@ from attenua import (
     AttenuatedPCA,
     AttenuatedPCACV,
     AttenuationPath,
+    CorrectedCovariance,
     CorrectedPCA,
     CorrectedPCACV,
     PairedGain,
@@ -48,6 +49,10 @@ def right(X: NDArray[np.float64]) -> None:
     assert_type(fitted.score(X), float)
     assert_type(fitted.steps_[0].weight, float)
     assert_type(AttenuatedPCACV(2).fit(X).alpha_, float)
+    covariance = CorrectedCovariance(corrections=["damping"], neighbours="line", assume_centered=True).fit(X)
+    assert_type(covariance, CorrectedCovariance)
+    assert_type(covariance.score(X), float)
+    assert_type(covariance.mahalanobis(X), NDArray[np.float64])
     assert_type(AttenuatedPCA(2).partial_fit(X), AttenuatedPCA)
     assert_type(attenuation_path(X, 2, alphas="direct"), AttenuationPath)
     assert_type(paired_gain(AttenuatedPCACV(2).fit(X)), PairedGain)

@@ -44,7 +44,7 @@ from attenua._solve.gaussian import Formed, positive_definite
 # Share of the votes that Ledoit-Wolf has in any case.
 _SHARE = 0.05
 # Of more columns than this, pooling costs more than all the rest.
-_MOST_POOLED = 1_000
+_MOST_POOLED = 500
 
 
 class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
@@ -78,7 +78,7 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
     Parameters
     ----------
     corrections : "auto", list of str, or dict, default="auto"
-        What to try. "auto" is all, except for pooling above 1,000 columns, where it is slow. A list names
+        What to try. "auto" is all, except for pooling above 500 columns, where it is slow. A list names
         some of "row_tempering", "borrowing", "damping", "pooling", "smoothing", "decoupling" and "shrinkage".
         A dict also gives the strengths to compare, such as ``{"damping": [0.5, 1]}``. The strength that
         changes nothing is always compared: 1 for shrinkage, 0 for the others.
@@ -277,11 +277,11 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
             choices, weights = list(election.choices), list(election.choices.values())
             expected = chooser.expected_gain(data) if self.nested else expected
         unit = data.moments.total.unit
-        matrix, factor = positive_definite(in_data_units(covariance.matrix, unit))
+        matrix, factor = positive_definite(covariance.matrix)
         precision = cho_solve((factor, True), np.eye(len(matrix)))
         values = {
-            "covariance_": matrix,
-            "precision_": (precision + precision.T) / 2,
+            "covariance_": in_data_units(matrix, unit),
+            "precision_": in_data_units((precision + precision.T) / 2, 1 / unit),
             "location_": covariance.centre * unit,
             "n_samples_": data.n_samples,
             "corrections_": _offered(found.chosen),
@@ -355,12 +355,14 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
     def _squares(self, X: Any) -> tuple[NDArray[np.float64], float]:
         """Return the squared distances of rows, and the logarithm of the determinant."""
         check_is_fitted(self)
-        X, law = checked_rows(self, X), Formed(self.covariance_.astype(float))
+        X, location = checked_rows(self, X), self.location_.astype(float)
+        scale = np.sqrt(np.diagonal(self.covariance_).astype(float))
+        law = Formed(self.covariance_ / scale[:, None] / scale)
         squares = []
         for block in row_blocks(*X.shape):
             rows = X[block].toarray() if sp.issparse(X) else X[block]
-            squares.append(law.squares(rows - self.location_.astype(float)))
-        return np.concatenate(squares), law.log_det
+            squares.append(law.squares((rows - location) / scale))
+        return np.concatenate(squares), law.log_det + 2 * float(np.sum(np.log(scale)))
 
     def _answer(self) -> Answer:
         """Return what was chosen and what it gains."""

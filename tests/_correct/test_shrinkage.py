@@ -16,8 +16,8 @@ def test_closed_forms(shape, kind):
     X = spiked_rows(*shape) if kind == "spiked" else np.random.default_rng(0).standard_normal(shape)
     X[0] *= 30 if kind == "one row far away" else 1
     moments = open_for_cv(CorrectedPCACV(cv=3), X).moments.total
-    lengths = np.sum((X - X.mean(axis=0)) ** 2, axis=1) / moments.unit**2
-    assert ledoit_wolf(moments, lengths) == pytest.approx(ledoit_wolf_shrinkage(X), rel=1e-9)
+    fourth_powers = np.sum(np.sum(((X - X.mean(axis=0)) / moments.unit) ** 2, axis=1) ** 2)
+    assert ledoit_wolf(moments, fourth_powers) == pytest.approx(ledoit_wolf_shrinkage(X), rel=1e-9)
     if shape[1] > 1:
         assert oracle_approximating(moments) == pytest.approx(OAS().fit(X).shrinkage_, rel=1e-9)
 

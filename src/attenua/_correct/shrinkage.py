@@ -80,7 +80,7 @@ def strength_of(shrinkage: float, closed_form: float) -> float:
     return shrinkage / (1 - shrinkage) * (1 - closed_form) / closed_form
 
 
-def ledoit_wolf(moments: Moments, squared_lengths: Array) -> float:
+def ledoit_wolf(moments: Moments, fourth_powers: float) -> float:
     r"""Return Ledoit and Wolf's shrinkage.
 
     .. math::
@@ -92,11 +92,11 @@ def ledoit_wolf(moments: Moments, squared_lengths: Array) -> float:
     ----------
     moments : Moments
         Of the rows; their covariance is S.
-    squared_lengths : ndarray of shape (n_samples,)
-        :math:`|z_i|^2` of the centred rows.
+    fourth_powers : float
+        :math:`\sum_i |z_i|^4` of the centred rows.
     """
     norm = moments.squared_norm
-    noise = float(squared_lengths @ squared_lengths) / moments.weight - norm
+    noise = fourth_powers / moments.weight - norm
     structure = moments.weight * _structure(moments, norm)
     return min(noise / structure, 1.0) if noise > 0 and structure > 0 else 0.0
 

@@ -292,6 +292,10 @@ class RowMoments(Moments):
             return squared_lengths(rows, offset, 1.0)[self._counted]
         return _squares(rows - offset)[self._counted]
 
+    def fourth_powers(self, centre: Any) -> float:
+        """Return the weighted sum over rows of the fourth power of their distance from a centre."""
+        return float(to_host(self._used[1])[self._counted] @ self.row_squares(centre) ** 2)
+
     def row_scores(self, V: Any, centre: Any) -> Array:
         """Return the products with V of every row that counts, less a centre, on the host."""
         rows, _ = self._used

@@ -90,7 +90,7 @@ class LikelihoodJudge:
     def _sample(self, moments: Moments, rows: NDArray[np.intp] | None = None) -> Sample:
         own = self._centred(moments)
         few = self._rows.rows.in_rows(rows).in_unit(moments.unit)
-        return Sample(own.total_variance, ledoit_wolf(own, few.row_squares(self.centre(moments))))
+        return Sample(own.total_variance, ledoit_wolf(own, few.fourth_powers(self.centre(moments))))
 
     def centre(self, moments: Moments) -> Array:
         """Return what rows are centred on: 0, or the mean of some."""
@@ -126,7 +126,7 @@ class LikelihoodJudge:
     def judge(self, splits: Splits, candidate: Strengths, present: Strengths) -> list[FoldRisk]:
         """Return what a candidate loses on every split; one that differs in shrinkage only costs less."""
         corrections = _not_shrunk(candidate)
-        if corrections == _not_shrunk(present) != self._kept_at:
+        if corrections == _not_shrunk(present) and corrections != self._kept_at:
             self._kept_at, self._kept = corrections, {}
         return held_out_risks(splits, partial(self._judge, candidate), self._n_jobs)
 

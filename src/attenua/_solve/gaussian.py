@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 
 # A matrix that is not positive definite is lifted until its least eigenvalue is this part of its mean one.
 _LEAST = 1e-6
+# A smaller part of a variance is rounding errors.
+_ROUNDING = 1e-13
 
 
 class Formed:
@@ -73,11 +75,18 @@ def gaussian(T: Moments, scale: float, diagonal: Array) -> Formed | OfFewRows:
 def positive_definite(matrix: Any) -> tuple[Any, Array]:
     """Return a symmetric matrix and its lower Cholesky factor; lifted if it is not positive definite.
 
-    Damped correlations may have negative eigenvalues.
+    Damped correlations may have negative eigenvalues, and very few rows leave a singular matrix.
     """
     try:
-        return matrix, np.linalg.cholesky(matrix)
+        factor = np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
-        least = _LEAST * np.trace(matrix) / len(matrix) - np.linalg.eigvalsh(matrix)[0]
-        matrix = matrix + least * np.eye(len(matrix))
-        return matrix, np.linalg.cholesky(matrix)
+        return _lifted(matrix)
+    # What is left of the variance of each column given those before it.
+    left = np.diagonal(factor) ** 2
+    return _lifted(matrix) if (left <= _ROUNDING * np.diagonal(matrix)).any() else (matrix, factor)
+
+
+def _lifted(matrix: Any) -> tuple[Any, Array]:
+    lift = _LEAST * np.trace(matrix) / len(matrix) - min(np.linalg.eigvalsh(matrix)[0], 0.0)
+    matrix = matrix + lift * np.eye(len(matrix))
+    return matrix, np.linalg.cholesky(matrix)
