@@ -172,9 +172,10 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
 
     store_precision = True  # read by scikit-learn's methods
     _fitted: ClassVar[dict[str, Kind]] = {
-        "covariance_": Kind.DATA,
-        "precision_": Kind.DATA,
-        "location_": Kind.DATA,
+        # Doubles for all rows: rounded to float32, a covariance may lose its least eigenvalues.
+        "covariance_": Kind.GRID,
+        "precision_": Kind.GRID,
+        "location_": Kind.GRID,
         "n_samples_": Kind.COUNT,
         "corrections_": Kind.STRENGTHS,
         "choices_": Kind.CHOICES,
