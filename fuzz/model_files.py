@@ -19,7 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
-from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, load_model
+from attenua import (
+    AttenuatedPCA,
+    AttenuatedPCACV,
+    CorrectedCovariance,
+    CorrectedPCA,
+    CorrectedPCACV,
+    load_model,
+)
 from attenua.model_files import ModelFileError, model_bytes
 
 # What loading may take beyond some multiple of the file: the parser of JSON makes objects of two bytes.
@@ -53,6 +60,8 @@ def valid_files():
         CorrectedPCA(2, borrowing=0.5, reference=X[:9] + 1.0).fit(X),
         CorrectedPCACV(2, corrections=["tempering", "attenuation"]).fit(frame),
         CorrectedPCACV(1, corrections={"damping": [0.5]}, cv=3, whiten=True).fit(X.astype(np.float32)),
+        CorrectedCovariance(corrections=["damping", "shrinkage"]).fit(frame),
+        CorrectedCovariance(neighbours="line").fit(X[:3].astype(np.float32)),
     )
     return [model_bytes(model) for model in models]
 
@@ -89,13 +98,16 @@ def outcome(content, path):
 
 
 def check_works(model, path):
-    """Assert that a model that loaded transforms, can be shown, and can be saved and loaded again."""
+    """Assert that a model that loaded works, can be shown, and can be saved and loaded again."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # rows without the names of the columns
-        centre = np.vstack([model.mean_, model.mean_])
-        scores = model.transform(centre)
-    assert scores.shape == (2, model.n_components_)
-    assert not scores.any(), "the mean must have the scores 0"
+        if isinstance(model, CorrectedCovariance):
+            centre, found, shape = model.location_, model.mahalanobis, (2,)
+        else:
+            centre, found, shape = model.mean_, model.transform, (2, model.n_components_)
+        scores = found(np.vstack([centre, centre]))
+    assert scores.shape == shape
+    assert not scores.any(), "the mean must have the scores 0, and no distance from itself"
     assert type(model).__name__ in repr(model)
     again = model_bytes(model)
     path.write_bytes(again)

@@ -10,6 +10,7 @@ from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.covariance import OAS, EmpiricalCovariance, LedoitWolf, ledoit_wolf_shrinkage
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from attenua import CorrectedCovariance, CorrectedPCACV
@@ -197,6 +198,15 @@ def test_what_new_rows_gain_over_ledoit_wolf(spread, least):
     assert abs(np.mean(gains) - np.mean(expected)) < 3 * error
 
 
+def test_rows_that_a_splitter_holds_out_together_are_left_out_together():
+    """Every row is there twice, next to itself. Blocks that part the two do not see what new rows gain."""
+    X, new = np.repeat(noise(25, 40, 0), 2, axis=0), noise(2000, 40, 1)
+    together, parted = (CorrectedCovariance(cv=cv, nested=True).fit(X) for cv in (KFold(5), 5))
+    gain = together.score(new) - LedoitWolf().fit(X).score(new)
+    assert abs(together.left_out_gain_ - gain) < 3 * together.left_out_gain_error_
+    assert parted.left_out_gain_ < gain / 2
+
+
 def noise(n, p, seed):
     return np.random.default_rng([seed, 1]).standard_normal((n, p))
 
@@ -224,7 +234,9 @@ def test_containers(container):
     X = np.round(factors(40, 7), 2)
     plain, model = CorrectedCovariance().fit(X), CorrectedCovariance().fit(container(X))
     unit = 2.0 ** round(np.log2(float(model.location_[0]) / plain.location_[0]))
-    tolerance = 1e-4 if model.covariance_.dtype == np.float32 else 1e-8
+    assert model.covariance_.dtype == np.float64
+    assert (model.covariance_ == model.covariance_.T).all()
+    tolerance = 1e-5 if container is np.float32 else 1e-8
     np.testing.assert_allclose(model.covariance_ / unit / unit, plain.covariance_, rtol=tolerance)
     np.testing.assert_allclose(
         model.mahalanobis(container(X[:5])), plain.mahalanobis(X[:5]), rtol=20 * tolerance

@@ -25,7 +25,7 @@ def tried(tmp_path):
 
 
 def test_valid_files_load(tmp_path):
-    assert [outcome(content, tmp_path / "model.npz") for content in valid_files()] == ["loaded"] * 7
+    assert [outcome(content, tmp_path / "model.npz") for content in valid_files()] == ["loaded"] * 9
 
 
 def test_a_file_loads_to_a_model_that_works_or_is_refused(tried):

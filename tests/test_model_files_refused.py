@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
+from attenua import AttenuatedPCACV, CorrectedCovariance, CorrectedPCA, CorrectedPCACV
 from attenua.model_files import ModelFileError, load_model, save_model
 from tests.helpers import spiked_rows
 
@@ -178,6 +178,9 @@ STEPS = [
     {"weight": 1},
     {"weight": 1.1},
     {"why": None},
+    {"unit": "nats"},
+    {"unit": None},
+    {"correction": "shrinkage"},
     {"more": 0.0},
 ]
 
@@ -258,6 +261,67 @@ ARRAYS = [
 def test_a_changed_array_is_refused(saved):
     for name, array, problem in ARRAYS:
         refused(saved, {f"{name}.npy": npy(array)}, problem)
+
+
+@pytest.fixture
+def covariance(path):
+    save_model(CorrectedCovariance(corrections=["decoupling", "shrinkage"]).fit(X), path)
+    return path
+
+
+INVERSES = [
+    ("covariance_", np.ones((5, 6)), "covariance_ must be a square matrix"),
+    ("covariance_", np.ones(6), "covariance_ must be a square matrix"),
+    ("covariance_", np.eye(6, dtype=int), "covariance_ must hold floats"),
+    ("covariance_", np.full((6, 6), np.nan), "covariance_ must hold finite numbers"),
+    ("covariance_", np.diag([1.0, 1, 1, 1, 1, 0]), "covariance_ must be symmetric and pos"),
+    ("covariance_", np.eye(6) + 0.1 * np.eye(6, k=1), "covariance_ must be symmetric and pos"),
+    (
+        "covariance_",
+        np.where(np.eye(6), 1e-300, 1e308),
+        "covariance_ must be symmetric and positive definite",
+    ),
+    ("covariance_", 2 - np.eye(6), "covariance_ must be symmetric and pos"),
+    ("covariance_", np.ones((6, 6)), "precision_ must be the inverse of covariance_"),
+    ("precision_", np.eye(5), r"precision_ must have shape \(6, 6\), not \(5, 5\)"),
+    ("precision_", np.eye(6), "precision_ must be the inverse of covariance_"),
+    ("precision_", np.full((6, 6), 1e308), "precision_ must be the inverse of covariance_"),
+    ("location_", np.zeros(5), r"location_ must have shape \(6,\), not \(5,\)"),
+]
+
+
+def test_what_is_no_covariance_and_its_inverse_is_refused(covariance):
+    for name, array, problem in INVERSES:
+        refused(covariance, {f"{name}.npy": npy(array)}, problem)
+
+
+def test_a_changed_search_for_a_covariance_is_refused(covariance):
+    fitted = header_of(covariance)["fitted"]
+    first, *others = fitted["steps_"]
+    assert min(first["strengths"]) > 0  # and yet it is a step
+    for change in ({"unit": ""}, {"unit": "bits"}, {"correction": "tempering"}, {"strengths": [-1.0]}):
+        refused_numbers(covariance, {"steps_": [first | change, *others]}, r"steps_\[0\] is not a step")
+    candidates = fitted["candidates_"]
+    for change, problem in [
+        (candidates[::-1], "candidates_ must begin with Ledoit-Wolf"),
+        ([one | {"tempering": 0.5} for one in candidates], "candidates_ must hold strengths by the names"),
+        ([one | {"shrinkage": -1.0} for one in candidates], "candidates_ must hold strengths by the names"),
+    ]:
+        refused_numbers(covariance, {"candidates_": change}, problem)
+
+
+def test_risks_are_nan_only_where_nothing_was_held_out(covariance, saved_of_three_rows):
+    nan = float("nan")
+    risks = np.load(io.BytesIO(members(covariance)["cv_risk_.npy"]))
+    refused(covariance, {"cv_risk_.npy": npy(risks * nan)}, "cv_risk_ must hold finite numbers")
+    refused_numbers(covariance, {"held_out_ratio_": None}, "cv_risk_ must be NaN, as held_out_ratio_ is")
+    refused_numbers(saved_of_three_rows, {"held_out_ratio_": 0.25}, "cv_risk_ must hold finite numbers")
+
+
+@pytest.fixture
+def saved_of_three_rows(tmp_path):
+    save_model(CorrectedCovariance().fit(X[:3]), tmp_path / "three.npz")
+    return tmp_path / "three.npz"
 
 
 class Trap:

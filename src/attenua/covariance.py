@@ -50,9 +50,9 @@ _MOST_POOLED = 500
 class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
     r"""The covariance of few rows, with corrections whose strengths held-out rows choose.
 
-    A drop-in for scikit-learn's ``LedoitWolf``: for Mahalanobis distances, discriminant analysis,
-    minimum-variance portfolios, and everything else that needs a whole covariance. It is positive definite,
-    also with more columns than rows, and in the units of the data.
+    Use it in place of scikit-learn's ``LedoitWolf``: for Mahalanobis distances and outliers, discriminant
+    analysis, minimum-variance portfolios, filling cells, and whatever else needs a whole covariance. It is
+    positive definite, with more columns than rows too, and in the units of the data.
 
     The estimate at some strengths is
 
@@ -61,34 +61,43 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         \Sigma = (1 - \lambda)\,\{(1 - m)\, c\,T + m\, c\,\mathrm{diag}(T)\} + \lambda v I,
 
     with the corrected covariance T of :class:`CorrectedPCA` (long rows, small correlations and differences
-    between similar columns count less; variances are not weakened), scaled by c to the trace of the sample's,
-    the mean variance v, and two shrinkages: `decoupling` m weakens all correlations, and `shrinkage` is that
-    of Ledoit and Wolf, with their odds times its strength. The search begins at Ledoit and Wolf's covariance,
-    and judges candidates by the log-likelihood of held-out rows as rows of a Gaussian law. Then the held-out
-    rows vote as in :class:`CorrectedPCACV`, and the fit is the mean of the matrices that they choose. Where
-    nothing is confirmed to be better, it is Ledoit and Wolf's.
+    between similar columns count less; variances are not weakened) and the mean variance v of the sample. The
+    factor c gives cT the trace of the sample covariance. Two shrinkages follow. `decoupling` is m, the part
+    that every correlation loses. `shrinkage` s multiplies the odds of Ledoit and Wolf's closed form
+    :math:`\lambda_0`:
+
+    .. math::
+
+        \frac{\lambda}{1 - \lambda} = s\,\frac{\lambda_0}{1 - \lambda_0},
+
+    so that s = 1 without any correction is their covariance. There the search begins. It judges candidates by
+    the log-likelihood of held-out rows as rows of a Gaussian law. Then the held-out rows vote as in
+    :class:`CorrectedPCACV`, and the fit is the mean of the matrices that they choose. Where nothing is
+    confirmed to be better, it is Ledoit and Wolf's.
 
     Parameters
     ----------
     corrections : "auto", list of str, or dict, default="auto"
-        What to try: "auto" is all (but pooling above 500 columns, where it is slow), a list names some of
-        "row_tempering", "borrowing", "damping", "pooling", "smoothing", "decoupling" and "shrinkage", and a
-        dict also gives the strengths to compare, such as ``{"damping": [0.5, 1]}``. Strength 0 is always
-        included, or 1 of shrinkage, which is Ledoit and Wolf's.
+        What to try. "auto" is all, except for pooling above 500 columns, where it is slow. A list names
+        some of "row_tempering", "borrowing", "damping", "pooling", "smoothing", "decoupling" and "shrinkage".
+        A dict also gives the strengths to compare, such as ``{"damping": [0.5, 1]}``. The strength that
+        changes nothing is always compared: 1 for shrinkage, 0 for the others.
     neighbours : None, "line", tuple of int, or adjacency matrix, default=None
         Which columns are neighbours, as in :class:`CorrectedPCACV`. Smoothing is tried only if this is given.
     reference : None, rows, fitted model, or covariance matrix, default=None
         Other rows with the columns of X, or what is known of their covariance, as in :class:`CorrectedPCA`.
         Borrowing is tried only if this is given.
     cv : int, None, splitter or iterable, default=5
-        As in :class:`CorrectedPCACV`. Of fewer rows or groups than folds, each is a fold; with three rows or
-        two groups, nothing is held out and the fit is Ledoit and Wolf's.
+        As in :class:`CorrectedPCACV`. With fewer rows or groups than folds, each is a fold; with three rows
+        or two groups, nothing is held out and the fit is Ledoit and Wolf's.
     n_repeats : int, default=1
         Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
     nested : bool, default=False
         Whether to measure what to expect of new rows (``left_out_gain_``), at about five times the cost.
     assume_centered : bool, default=False
-        Whether the rows are centred on 0 already, as residuals are.
+        Whether the mean of the rows is known to be 0. Residuals from means of the same rows are not
+        independent: those in a training set give away the held-out ones. Use contrasts instead (the guide
+        has a recipe for discriminant analysis).
     n_jobs : int or None, default=None
         How many splits run in parallel, in threads. None spreads the threads of BLAS over the splits.
     random_state : int, RandomState or None, default=None
@@ -107,7 +116,8 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
     voters_ : str
         Who votes, in words.
     steps_ : Steps
-        What each step compared. Gains are nats per row. Shrinkage is compared twice, first and last.
+        What each step compared. Gains are nats per row. Shrinkage is compared twice, first and last;
+        ``steps_["shrinkage"]`` is the last.
     verdict_ : str
         What to expect of new rows, where that was measured, and what the fit is, in a sentence or two.
     left_out_gain_, left_out_gain_error_ : float
@@ -115,7 +125,7 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         standard error: what choices made without some rows gain on these, times 4/5 for the smaller training
         sets. NaN unless `nested`, or where rows are too few.
     gain_ : float
-        The same of ``corrections_`` on held-out rows. The same rows chose it: it is optimistic.
+        The same gain of ``corrections_``, on the held-out rows that chose them: it is optimistic.
     candidates_ : list of dict
         Strengths of all candidates that were compared, by name, Ledoit and Wolf's first.
     cv_risk_ : ndarray of shape (n_candidates,)
@@ -125,9 +135,12 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
     folds_ : str
         Which rows were held out together, in words.
     held_out_ratio_ : float
-        Mean over the splits of held-out rows per training row.
+        Mean over the splits of held-out rows per training row. Where nothing is held out, this and the risks
+        are NaN.
     n_samples_, n_features_in_ : int
         Numbers of fitted rows and of columns.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, when fitted to a frame.
 
     See Also
     --------
@@ -136,7 +149,8 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
 
     Notes
     -----
-    A mean of covariances is more even than each of them. For up to 4,000 columns.
+    X may have up to 4,000 columns. Shrinkage is in the units of the data; if these differ from column to
+    column, scale the columns first.
 
     References
     ----------
@@ -152,15 +166,16 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
     >>> model.covariance_.shape
     (64, 64)
     >>> from sklearn.covariance import LedoitWolf
-    >>> model.score(X[60:]) > LedoitWolf().fit(X[:60]).score(X[60:])
+    >>> bool(model.score(X[60:]) > LedoitWolf().fit(X[:60]).score(X[60:]))
     True
     """
 
     store_precision = True  # read by scikit-learn's methods
     _fitted: ClassVar[dict[str, Kind]] = {
-        "covariance_": Kind.DATA,
-        "precision_": Kind.DATA,
-        "location_": Kind.DATA,
+        # Doubles for all rows: rounded to float32, a covariance may lose its least eigenvalues.
+        "covariance_": Kind.GRID,
+        "precision_": Kind.GRID,
+        "location_": Kind.GRID,
         "n_samples_": Kind.COUNT,
         "corrections_": Kind.STRENGTHS,
         "choices_": Kind.CHOICES,
@@ -175,7 +190,7 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         "cv_risk_": Kind.GRID,
         "cv_risk_folds_": Kind.GRID,
         "folds_": Kind.TEXT,
-        "held_out_ratio_": Kind.NUMBER,
+        "held_out_ratio_": Kind.MEASURED,
     }
     covariance_: NDArray[Any]
     precision_: NDArray[Any]
@@ -225,7 +240,9 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         y : ignored
             Here for scikit-learn.
         groups : array-like of shape (n_samples,), optional
-            Labels of the rows, such as subjects; rows of one group are never split.
+            Labels of the rows, such as subjects; rows of one group are never split. Where rows follow each
+            other in time, pass stretches, ``np.arange(n_samples) * 5 // n_samples``: the neighbours of a
+            held-out row would give it away, and the fit would shrink far too little.
 
         Returns
         -------

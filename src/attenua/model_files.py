@@ -24,11 +24,11 @@ from attenua._data.namespace import to_host
 from attenua._estimate.fitted import Kind
 from attenua._estimate.stored import (
     ARRAY_KINDS,
+    COVARIANCE,
     JSON_TYPES,
-    all_by_name,
-    check_arrays,
-    check_forms,
-    check_numbers,
+    SUBSPACE,
+    ModelKind,
+    StoredFit,
     keys_of,
     require,
 )
@@ -36,10 +36,12 @@ from attenua._files import Npz, PackedError, opened_npz, write_all_whole
 from attenua._select.steps import Steps
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.corrected import CorrectedPCA, CorrectedPCACV
+from attenua.covariance import CorrectedCovariance
 
 FORMAT, VERSION = "attenua-model", 5
 _CLASSES: dict[str, Any] = {
-    cls.__name__: cls for cls in (AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV)
+    cls.__name__: cls
+    for cls in (AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, CorrectedCovariance)
 }
 _JSON = "model.json"
 _PARAMETERS = ("parameters", "parameters_as_arrays", "parameters_as_text")
@@ -57,13 +59,13 @@ class ModelFileError(ValueError):
 
 
 def save_model(estimator: Any, path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Save a fitted `AttenuatedPCA`, `AttenuatedPCACV`, `CorrectedPCA` or `CorrectedPCACV` as plain data.
+    """Save a fitted model as plain data.
 
     Parameters
     ----------
-    estimator : AttenuatedPCA, AttenuatedPCACV, CorrectedPCA or CorrectedPCACV
+    estimator : AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV or CorrectedCovariance
         Fitted. Parameters that are not plain data (a splitter given as ``cv``, a RandomState) are stored as
-        their text: the loaded model transforms as before, and refuses to be fitted again. Tuples come back as
+        their text: the loaded model works as before, and refuses to be fitted again. Tuples come back as
         lists, sparse matrices as sparse arrays in compressed rows. A reference is stored as its covariance,
         or above 4,000 columns as the factors of one, never as its rows.
     path : path
@@ -165,8 +167,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    AttenuatedPCA, AttenuatedPCACV, CorrectedPCA or CorrectedPCACV
-        Fitted; its ``transform`` gives the numbers that the saved one gave, bit for bit.
+    AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV or CorrectedCovariance
+        Fitted; its methods give the numbers that those of the saved one gave, bit for bit.
 
     Raises
     ------
@@ -262,21 +264,21 @@ def _read(npz: Npz) -> Any:
     header = _checked_header(npz)
     cls, fitted, names = _CLASSES[header["class"]], header["fitted"], header["feature_names"]
     table = cls._fitted
-    forms = {key: npz.header(f"{key}.npy")[:2] for key in keys_of(table, *ARRAY_KINDS)}
-    check_forms(table, forms, fitted.get("n_components_"))
-    arrays = {key: npz.array(f"{key}.npy") for key in forms}
-    check_arrays(arrays)
-    p = arrays["components_"].shape[1]
+    keys = keys_of(table, *ARRAY_KINDS)
+    forms = {key: npz.header(f"{key}.npy")[:2] for key in keys}
+    stored = StoredFit(table, forms, lambda: {key: npz.array(f"{key}.npy") for key in keys}, fitted)
+    model_kind = COVARIANCE if cls is CorrectedCovariance else SUBSPACE
+    arrays = model_kind.checked(stored)
+    p = arrays[model_kind.main].shape[1]
     named = isinstance(names, list) and len(names) == p and all(isinstance(name, str) for name in names)
     require(names is None or named, f"feature_names must name each of the {p} columns")
-    check_numbers(table, fitted, arrays)
     parameters = _checked_parameters(npz, header)
     _stored_parameters(parameters, p)  # what is loaded can be saved
     estimator = cls(**parameters)
     for key, array in arrays.items():
         setattr(estimator, key, array if array.ndim else array[()])
     for key, value in fitted.items():
-        setattr(estimator, key, _from_json(table[key], value))
+        setattr(estimator, key, _from_json(table[key], value, model_kind))
     estimator.n_features_in_ = p
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
@@ -318,7 +320,7 @@ def _checked_parameters(npz: Npz, header: dict[str, Any]) -> dict[str, Any]:
     fits = len(set(given)) == len(given) and known - later <= set(given) <= known
     require(fits, f"parameters must be {', '.join(sorted(known))}")
     require(all(isinstance(text, str) for text in as_text.values()), "parameters_as_text must be texts")
-    require(isinstance(plain.get("whiten"), bool), "whiten must be true or false")
+    require("whiten" not in known or isinstance(plain.get("whiten"), bool), "whiten must be true or false")
     return {**plain, **as_text, **as_arrays}
 
 
@@ -337,12 +339,12 @@ def _array(npz: Npz, key: str, parts: list[str]) -> Any:
     return matrix
 
 
-def _from_json(kind: Kind, value: Any) -> Any:
-    """Return a checked attribute that is not an array; corrections that the file does not name are 0."""
+def _from_json(kind: Kind, value: Any, model_kind: ModelKind) -> Any:
+    """Return a checked attribute that is not an array, with the strengths of all corrections."""
     if kind is Kind.STRENGTHS:
-        return all_by_name(value)
+        return model_kind.all_by_name(value)
     if kind is Kind.CHOICES:
-        return [all_by_name(choice) for choice in value]
+        return [model_kind.all_by_name(choice) for choice in value]
     if kind is Kind.STEPS:  # null is an error that one split cannot have
         return Steps.from_records(
             record | ({"standard_error": math.nan} if record["standard_error"] is None else {})

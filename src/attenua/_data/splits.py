@@ -145,6 +145,11 @@ class SplitMoments(Splits):
         """Numbers of the held-out rows of every split, increasing."""
         return [np.unique(np.arange(self._rows.n_samples)[held_out]) for _, held_out in self._splits]
 
+    @property
+    def are_interleaved(self) -> bool:
+        """Whether row i is held out in fold i % cv, as a number of folds asks for."""
+        return all(training is None for training, _ in self._splits)
+
     def keep_held_out_rows(self) -> Self:
         """Keep the held-out rows as rows from now on, so that each can be judged: where rows are few."""
         self._keeps_rows = True

@@ -1,19 +1,24 @@
-"""Whether the numbers of a model file could come from a fit: types, shapes, values that fit each other."""
+"""Whether the numbers of a model file could come from a fit: types, shapes, values that fit each other.
+
+A file holds a subspace or a covariance; most checks are shared.
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.registry import CORRECTIONS, Strengths, checked_strength
+from attenua._correct.correction import Correction
+from attenua._correct.registry import CORRECTIONS, COVARIANCE_CORRECTIONS, checked_strength
 from attenua._estimate.fitted import Kind
 from attenua._select.steps import Step
 
 Shape = tuple[int, ...]
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = dict[str, NDArray[Any]]
 
 ARRAY_KINDS = (Kind.DATA, Kind.SCALAR, Kind.GRID)
 JSON_TYPES = {
@@ -30,6 +35,31 @@ _TYPES = (np.dtype("<f4"), np.dtype("<f8"))
 _MOST_ROWS = 2**63 - 1
 
 
+@dataclass(frozen=True)
+class StoredFit:
+    """The fitted attributes that a file holds, before they are checked."""
+
+    table: Mapping[str, Kind]
+    forms: Mapping[str, tuple[np.dtype, Shape]]  # of the arrays
+    read: Callable[[], Arrays]  # called after their forms were checked
+    numbers: Mapping[str, Any]  # what is not an array, as JSON holds it
+
+
+@dataclass(frozen=True)
+class ModelKind:
+    """A kind of model that files hold."""
+
+    main: str  # the array that gives the type of the others, with a column for each of the data
+    corrections: Mapping[str, Correction]
+    base: str  # what a search begins with
+    unit: str  # of gains, or "" for parts
+    checked: Callable[[StoredFit], Arrays]  # returns the arrays, or raises ValueError if no fit gives them
+
+    def all_by_name(self, strengths: Mapping[str, float]) -> dict[str, float]:
+        """Return the strengths of all corrections; one that the file does not name changes nothing."""
+        return {name: strengths.get(name, each.neutral) for name, each in self.corrections.items()}
+
+
 def require(condition: bool, what: str) -> None:
     """Raise ValueError unless a condition holds."""
     if not condition:
@@ -41,93 +71,144 @@ def keys_of(table: Mapping[str, Kind], *kinds: Kind) -> list[str]:
     return [key for key, kind in table.items() if kind in kinds]
 
 
-def check_forms(table: Mapping[str, Kind], forms: Mapping[str, tuple[np.dtype, Shape]], rank: Any) -> None:
-    """Check types and shapes of all arrays, which is possible before they are read."""
-    dtype, shape = forms["components_"]
-    require(dtype in _TYPES, "components_ must hold floats of 32 or 64 bits")
+def _checked_subspace(stored: StoredFit) -> Arrays:
+    numbers, shape = stored.numbers, stored.forms["components_"][1]
     require(len(shape) == 2 and shape[0] <= shape[1], "components_ must be a matrix no taller than wide")
-    require(
-        type(rank) is int and rank == shape[0], f"n_components_ must be {shape[0]}, the rows of components_"
-    )
-    for key in keys_of(table, *ARRAY_KINDS):
-        wanted = np.dtype("<f8") if table[key] is Kind.GRID else dtype
-        require(forms[key][0] == wanted, f"{key} must be of type {wanted}, not {forms[key][0]}")
-    for key, wanted_shape in _shapes(forms, shape[0], shape[1]).items():
-        found = forms[key][1]
-        require(found == wanted_shape, f"{key} must have shape {wanted_shape}, not {found}")
-
-
-def _shapes(forms: Mapping[str, tuple[np.dtype, Shape]], rank: int, p: int) -> dict[str, Shape]:
-    """Return the shapes that follow from those of the components, the candidates and the splits."""
+    rank, p = shape
+    is_rank = type(numbers.get("n_components_")) is int and numbers["n_components_"] == rank
+    require(is_rank, f"n_components_ must be {rank}, the rows of components_")
     per_component = ("explained_variance_", "explained_variance_ratio_", "singular_values_")
-    shapes: dict[str, Shape] = {"mean_": (p,), "noise_variance_": ()}
-    shapes |= dict.fromkeys(per_component, (rank,))
-    if "cv_risk_" in forms:
-        count, folds = forms["cv_risk_"][1], forms["cv_risk_folds_"][1]
-        require(len(count) == 1, "cv_risk_ must have one number for each candidate")
-        require(len(folds) == 2, "cv_risk_folds_ must be a matrix, a row for each split")
-        shapes["cv_risk_folds_"] = (folds[0], *count)
-        if "alphas_" in forms:
-            shapes["alphas_"] = count
-    return shapes
-
-
-def check_arrays(arrays: Arrays) -> None:
-    """Check the values of arrays whose forms were checked."""
+    shapes = {"mean_": (p,), "noise_variance_": (), **dict.fromkeys(per_component, (rank,))}
+    arrays = _checked_arrays(stored, SUBSPACE, shapes)
     for key, array in arrays.items():
-        require(bool(np.isfinite(array).all()), f"{key} must hold finite numbers")
         if key not in ("components_", "mean_"):
             require(bool((array >= 0).all()), f"{key} must not be negative")
-    W = arrays["components_"]
+    _check_orthonormal(arrays["components_"])
+    _check_numbers(stored)
+    require(0 <= numbers["shortfall_"] <= 1, "shortfall_ must be a part, from 0 to 1")
+    for key in ("gain_", "left_out_gain_"):
+        require((numbers.get(key) or 0.0) <= 1, f"{key} must be a number of at most 1")
+    if "alphas_" in arrays:
+        alphas = arrays["alphas_"]
+        increasing = alphas[0] == 0 and bool((np.diff(alphas) > 0).all())
+        require(increasing and alphas[-1] <= 1, "alphas_ must increase from 0, up to 1")
+        require(numbers["alpha_"] in alphas, "alpha_ must be one of alphas_")
+    if "candidates_" in numbers:
+        _check_search(numbers, arrays, SUBSPACE)
+    return arrays
+
+
+def _checked_covariance(stored: StoredFit) -> Arrays:
+    shape = stored.forms["covariance_"][1]
+    require(len(shape) == 2 and shape[0] == shape[1], "covariance_ must be a square matrix")
+    arrays = _checked_arrays(stored, COVARIANCE, {"precision_": shape, "location_": shape[:1]})
+    _check_inverse(arrays["covariance_"], arrays["precision_"])
+    _check_numbers(stored)
+    _check_search(stored.numbers, arrays, COVARIANCE)
+    return arrays
+
+
+SUBSPACE = ModelKind("components_", CORRECTIONS, "PCA", "", _checked_subspace)
+COVARIANCE = ModelKind("covariance_", COVARIANCE_CORRECTIONS, "Ledoit-Wolf", "nats", _checked_covariance)
+
+
+# --- arrays -----------------------------------------------------------------------------------------------
+
+
+def _checked_arrays(stored: StoredFit, kind: ModelKind, shapes: Mapping[str, Shape]) -> Arrays:
+    """Return the arrays: of the type of the main one or doubles, of these shapes, and finite."""
+    forms, dtype = stored.forms, stored.forms[kind.main][0]
+    require(dtype in _TYPES, f"{kind.main} must hold floats of 32 or 64 bits")
+    for key, (found, _) in forms.items():
+        wanted = np.dtype("<f8") if stored.table[key] is Kind.GRID else dtype
+        require(found == wanted, f"{key} must be of type {wanted}, not {found}")
+    for key, wanted_shape in {**shapes, **_shapes_of_risks(stored)}.items():
+        found_shape = forms[key][1]
+        require(found_shape == wanted_shape, f"{key} must have shape {wanted_shape}, not {found_shape}")
+    arrays = stored.read()
+    nothing_measured = stored.numbers.get("held_out_ratio_", 0.0) is None
+    for key, array in arrays.items():
+        if nothing_measured and key in ("cv_risk_", "cv_risk_folds_"):
+            require(bool(np.isnan(array).all()), f"{key} must be NaN, as held_out_ratio_ is")
+        else:
+            require(bool(np.isfinite(array).all()), f"{key} must hold finite numbers")
+    return arrays
+
+
+def _shapes_of_risks(stored: StoredFit) -> dict[str, Shape]:
+    """Return the shapes that follow from the numbers of candidates and of splits."""
+    if "cv_risk_" not in stored.forms:
+        return {}
+    count, folds = stored.forms["cv_risk_"][1], stored.forms["cv_risk_folds_"][1]
+    require(len(count) == 1, "cv_risk_ must have one number for each candidate")
+    require(len(folds) == 2, "cv_risk_folds_ must be a matrix, a row for each split")
+    return {"cv_risk_folds_": (folds[0], *count)} | ({"alphas_": count} if "alphas_" in stored.forms else {})
+
+
+def _check_orthonormal(W: NDArray[Any]) -> None:
     tolerance = 1e-3 if W.dtype == np.float32 else 1e-6
     # A product of huge numbers overflows, and is then not orthonormal either.
     with np.errstate(over="ignore", invalid="ignore"):
         orthonormal = np.abs(W @ W.T - np.eye(len(W))).max() <= tolerance
     require(bool(orthonormal), "components_ must be orthonormal")
-    if "alphas_" in arrays:
-        alphas = arrays["alphas_"]
-        increasing = alphas[0] == 0 and bool((np.diff(alphas) > 0).all())
-        require(increasing and alphas[-1] <= 1, "alphas_ must increase from 0, up to 1")
 
 
-def check_numbers(table: Mapping[str, Kind], fitted: Mapping[str, Any], arrays: Arrays) -> None:
-    """Check what is not an array, as JSON holds it."""
-    wanted = keys_of(table, *JSON_TYPES)
-    require(sorted(fitted) == sorted(wanted), f"the fitted numbers must be {', '.join(wanted)}")
+def _check_inverse(covariance: NDArray[Any], precision: NDArray[Any]) -> None:
+    """Check a covariance and its inverse, up to rounding, in units in which all variances are 1."""
+    rounding = 10 * len(covariance) * float(np.finfo(covariance.dtype).eps)
+    variances, one = np.diagonal(covariance).astype(float), np.eye(len(covariance))
+    wanted = "covariance_ must be symmetric and positive definite"
+    require(bool((variances > 0).all()), wanted)
+    units = np.sqrt(variances)
+    with np.errstate(over="ignore", invalid="ignore"):
+        R, Q = covariance / units / units[:, None], precision * units * units[:, None]
+        require(bool(np.abs(R - R.T).max() <= rounding), wanted)
+        is_inverse = np.abs(R @ Q - one).max() <= rounding * np.abs(Q).max() < math.inf
+    try:
+        np.linalg.cholesky(R + rounding * one)
+    except np.linalg.LinAlgError:
+        raise ValueError(wanted) from None
+    require(bool(is_inverse), "precision_ must be the inverse of covariance_")
+
+
+# --- numbers, as JSON holds them --------------------------------------------------------------------------
+
+
+def _check_numbers(stored: StoredFit) -> None:
+    """Check types, and the numbers that all kinds of fit have."""
+    numbers, wanted = stored.numbers, keys_of(stored.table, *JSON_TYPES)
+    require(sorted(numbers) == sorted(wanted), f"the fitted numbers must be {', '.join(wanted)}")
     for key in wanted:
-        types = JSON_TYPES[table[key]]
+        types = JSON_TYPES[stored.table[key]]
         types = types if isinstance(types, tuple) else (types,)
         names = " or ".join("null" if one is NoneType else one.__name__ for one in types)
-        require(type(fitted[key]) in types, f"{key} must be of type {names}")
-    require(1 <= fitted["n_samples_"] <= _MOST_ROWS, "n_samples_ must be an integer of at least 1")
-    require(0 <= fitted["shortfall_"] <= 1, "shortfall_ must be a part, from 0 to 1")
-    if "alphas_" in arrays:
-        require(fitted["alpha_"] in arrays["alphas_"], "alpha_ must be one of alphas_")
-    for key in ("gain_", "left_out_gain_"):
-        require(-math.inf < (fitted.get(key) or 0.0) <= 1, f"{key} must be a number of at most 1")
-    error = fitted.get("left_out_gain_error_") or 0.0
-    require(0 <= error < math.inf, "left_out_gain_error_ must be a number of at least 0")
-    require(0 < fitted.get("held_out_ratio_", 1.0) < math.inf, "held_out_ratio_ must be above 0")
-    if "candidates_" in fitted:
-        _check_search(fitted, arrays)
+        require(type(numbers[key]) in types, f"{key} must be of type {names}")
+    require(1 <= numbers["n_samples_"] <= _MOST_ROWS, "n_samples_ must be an integer of at least 1")
+    error, ratio = numbers.get("left_out_gain_error_"), numbers.get("held_out_ratio_")
+    require(error is None or error >= 0, "left_out_gain_error_ must be a number of at least 0")
+    require(ratio is None or ratio > 0, "held_out_ratio_ must be above 0")
 
 
-def _check_search(fitted: Mapping[str, Any], arrays: Arrays) -> None:
+def _check_search(numbers: Mapping[str, Any], arrays: Arrays, kind: ModelKind) -> None:
     """Check what a search for strengths chose, and its steps."""
-    candidates, choices = fitted["candidates_"], fitted["choices_"]
-    require(
-        all(map(_are_strengths, candidates)), "candidates_ must hold strengths by the names of corrections"
-    )
+    candidates, choices, weights = (numbers[key] for key in ("candidates_", "choices_", "choice_weights_"))
+
+    def are_strengths(value: Any) -> bool:
+        return isinstance(value, dict) and all(
+            name in kind.corrections and _is_strength(name, strength) for name, strength in value.items()
+        )
+
+    named = all(map(are_strengths, candidates))
+    require(named, "candidates_ must hold strengths by the names of corrections")
     count = len(arrays["cv_risk_"])
     require(len(candidates) == count, f"candidates_ must have {count} entries, as cv_risk_ has")
-    all_strengths = [all_by_name(candidate) for candidate in candidates]
-    require(not any(all_strengths[0].values()), "candidates_ must begin with PCA")
+    compared = [kind.all_by_name(candidate) for candidate in candidates]
+    require(compared[0] == kind.all_by_name({}), f"candidates_ must begin with {kind.base}")
 
     def is_candidate(choice: Any) -> bool:
-        return _are_strengths(choice) and all_by_name(choice) in all_strengths
+        return are_strengths(choice) and kind.all_by_name(choice) in compared
 
-    require(is_candidate(fitted["corrections_"]), "corrections_ must be one of candidates_, by names")
-    weights = fitted["choice_weights_"]
+    require(is_candidate(numbers["corrections_"]), "corrections_ must be one of candidates_, by names")
     are_choices = bool(choices) and all(map(is_candidate, choices))
     require(are_choices, "choices_ must be some of candidates_, by names")
     are_weights = len(weights) == len(choices) and all(_is_float(w) and 0 < w <= 1 for w in weights)
@@ -135,42 +216,33 @@ def _check_search(fitted: Mapping[str, Any], arrays: Arrays) -> None:
         are_weights and math.isclose(sum(weights), 1, rel_tol=1e-9),
         "choice_weights_ must hold a weight for each of choices_, and sum to 1",
     )
-    for number, step in enumerate(fitted["steps_"]):
-        require(_is_step(step), f"steps_[{number}] is not a step of a search")
+    for number, step in enumerate(numbers["steps_"]):
+        require(_is_step(step, kind), f"steps_[{number}] is not a step of a search")
 
 
-def all_by_name(strengths: Mapping[str, float]) -> dict[str, float]:
-    """Return the strengths of all corrections; one that the file does not name is 0."""
-    return dict(Strengths(**strengths))
-
-
-def _are_strengths(strengths: Any) -> bool:
-    return isinstance(strengths, dict) and all(
-        name in CORRECTIONS and _is_float(value) and _is_strength(name, value)
-        for name, value in strengths.items()
-    )
-
-
-def _is_step(step: Any) -> bool:
+def _is_step(step: Any, kind: ModelKind) -> bool:
     """Whether a record is one that a search makes: types, names, and numbers that fit each other."""
-    if not isinstance(step, dict) or sorted(step) != sorted(Step._fields):
+    # Files of before covariances were saved have no unit.
+    if not isinstance(step, dict) or sorted({"unit": "", **step}) != sorted(Step._fields):
         return False
     correction, strengths, risks = step["correction"], step["strengths"], step["risks"]
-    named = isinstance(correction, str) and correction in CORRECTIONS and isinstance(step["why"], str)
+    named = isinstance(correction, str) and correction in kind.corrections and isinstance(step["why"], str)
     listed = isinstance(strengths, list) and isinstance(risks, list) and len(strengths) == len(risks)
     if not (named and listed):
         return False
     error, numbers = step["standard_error"], (step["best"], step["gain"], step["weight"])
-    if not all(map(_is_float, (*numbers, *strengths))):
+    if not all(map(_is_float, (*numbers, *strengths, *risks))):
         return False
     increases = all(a < b for a, b in zip([-1.0, *strengths], strengths, strict=False))
+    # One that changes nothing at another strength is compared twice, the second time about the best.
+    has_base = strengths[:1] in ([], [0.0]) or kind.corrections[correction].neutral != 0
     return (
         increases
-        and strengths[:1] in ([], [0.0])
+        and has_base
         and all(_is_strength(correction, strength) for strength in strengths)
-        and all(_is_float(risk) and risk >= 0 for risk in risks)
+        and (bool(kind.unit) or (min(risks, default=0.0) >= 0 and step["gain"] <= 1))
+        and step.get("unit", "") == (kind.unit if strengths else "")
         and step["best"] in (strengths or [0.0])
-        and step["gain"] <= 1
         and 0 <= step["weight"] <= 1 + 1e-9
         and (error is None or (_is_float(error) and error >= 0))
     )
@@ -180,9 +252,9 @@ def _is_float(value: Any) -> bool:
     return type(value) is float and math.isfinite(value)
 
 
-def _is_strength(correction: str, value: float) -> bool:
+def _is_strength(correction: str, value: Any) -> bool:
     try:
         checked_strength(correction, value)
     except ValueError:
         return False
-    return True
+    return _is_float(value)

@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Fit = TypeVar("Fit")
 
-# The choice is made again without each of so many blocks of rows; the other blocks are its folds.
+# The choice is made again without each of so many blocks of rows at most; the other blocks are its folds.
 _BLOCKS = 5
 
 
@@ -114,8 +114,9 @@ class Chooser(ABC, Generic[Fit]):
     def expected_gain(self, data: FitData) -> Expected:
         r"""Return what new rows gain.
 
-        Five times the choice is made without a block of rows, the other blocks being its folds, and judged by
-        the block. With :math:`d_i` what row i loses by the base less what it loses by the choice, the gain is
+        The choice is made again without each of five blocks of rows (or fewer, if a splitter has fewer
+        folds), the other blocks being its folds, and judged by the block. With :math:`d_i` what row i loses
+        by the base less what it loses by the choice, the gain is
 
         .. math::
 
@@ -195,11 +196,17 @@ def _electorate(data: FitData) -> tuple[Splits, Voters]:
 
 
 def _blocks_of(rows: RowsInMemory) -> Indices:
-    """Return the block of each row; groups stay whole."""
-    units = np.arange(rows.n_samples) if rows.groups is None else rows.groups
-    n_blocks = min(_BLOCKS, len(np.unique(units)))
-    block_of = np.zeros(rows.n_samples, dtype=np.intp)
-    if n_blocks > 1:
-        for block, (_, held_out) in enumerate(make_splits(n_blocks, rows.n_samples, groups=rows.groups)):
-            block_of[held_out] = block
+    """Return the block of each row; groups stay whole.
+
+    Rows that a splitter holds out together, such as those of one stretch of time, are left out together.
+    """
+    n, splits = rows.n_samples, rows.splits
+    held_out, block_of = splits.held_out_rows, np.zeros(n, dtype=np.intp)
+    is_partition = len(held_out) >= 3 and np.array_equal(np.sort(np.concatenate(held_out)), np.arange(n))
+    if rows.groups is not None or splits.are_interleaved or not is_partition:
+        units = n if rows.groups is None else len(np.unique(rows.groups))
+        blocks = make_splits(min(_BLOCKS, units), n, groups=rows.groups) if units > 1 else []
+        held_out = [block for _, block in blocks]
+    for number, some in enumerate(held_out):
+        block_of[some] = number * min(_BLOCKS, len(held_out)) // len(held_out)
     return block_of

@@ -203,10 +203,11 @@ class CovarianceChooser(Chooser[Covariance]):
     ) -> tuple[Covariance, Covariance]:
         total = search.total(LEDOIT_WOLF)
         centre, base = judge.centre(total), judge.estimate(total, LEDOIT_WOLF).matrix
-        average = sum(
-            weight * judge.estimate(search.total(choice), choice).matrix for choice, weight in choices.items()
-        )
-        return Covariance(positive_definite(average)[0], centre), Covariance(base, centre)
+        average = np.zeros_like(base)
+        for choice, weight in choices.items():
+            average += weight * judge.estimate(search.total(choice), choice).matrix
+        symmetric = (average + average.T) / 2
+        return Covariance(positive_definite(symmetric)[0], centre), Covariance(base, centre)
 
     def _losses(self, rows: Any, election: Election[Covariance], unit: float) -> Array:
         laws = [Formed(covariance.matrix) for covariance in (election.base, election.fit)]

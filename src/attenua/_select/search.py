@@ -50,9 +50,9 @@ class SearchResult:
 
 
 def nothing_compared(base: Strengths) -> SearchResult:
-    """Return the result where no rows are held out."""
-    nothing = np.zeros((0, 1))
-    return SearchResult(base, Steps([]), [base], nothing, np.full(1, np.nan), nothing, np.nan, 0.0)
+    """Return the result where no rows are held out: what was not measured is NaN."""
+    unknown = np.full((1, 1), np.nan)
+    return SearchResult(base, Steps([]), [base], np.zeros((0, 1)), unknown[0], unknown, np.nan, 0.0)
 
 
 class StepSearch:

@@ -1,6 +1,6 @@
 """The options that commands share, and how their texts are parsed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from inspect import Parameter, Signature, signature
@@ -135,8 +135,8 @@ Drop = Annotated[
 IdColumn = Annotated[
     str | None,
     typer.Option(
-        help="Column of row names; it becomes the first column of scores.csv. By default the index of "
-        "parquet and feather, and obs_names of h5ad."
+        help="Column of row names; scores.csv begins with it. By default the index of parquet and feather, "
+        "and obs_names of h5ad."
     ),
 ]
 Header = Annotated[
@@ -155,14 +155,17 @@ DecimalSign = Annotated[
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file. By default the first.")]
 
 
-def with_options(kind: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_options(
+    kind: type, without: Sequence[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the fields of a dataclass as options, and call it with the dataclass in their place.
 
-    A field that is a dataclass itself gives its own fields.
+    A field that is a dataclass itself gives its own fields. Those of `without` keep their defaults.
     """
     added = [
         Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
         for field in _all_fields(kind)
+        if field.name not in without
     ]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -184,11 +187,11 @@ def _all_fields(kind: Any) -> Iterator[Any]:
 
 
 def _filled(kind: Any, given: dict[str, Any]) -> Any:
-    """Return a dataclass filled with arguments, which are taken out of those given."""
+    """Return a dataclass filled with arguments, which are taken out of those given, or with defaults."""
     values = {}
     for field in fields(kind):
         nested = is_dataclass(field.type)
-        values[field.name] = _filled(field.type, given) if nested else given.pop(field.name)
+        values[field.name] = _filled(field.type, given) if nested else given.pop(field.name, field.default)
     return kind(**values)
 
 

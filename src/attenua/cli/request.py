@@ -1,4 +1,4 @@
-"""What fit and report share: the request of a user, and how it is read, fitted and scored."""
+"""What fit, covariance and report share: the request of a user, and how it is read, fitted and scored."""
 
 import re
 import warnings
@@ -239,9 +239,13 @@ def _load_reference(file: str, request: Request, table: Table) -> Any:
         fail(f"--reference: {error}")
 
 
-def fit_rows(table: Table, request: Request) -> Any:
-    """Fit the rows, or fail with a sentence; warnings of the fit are printed as notes."""
-    model = request.estimator_class(request.k, **request.parameters)
+def fit_rows(table: Table, request: Request, model: Any = None) -> Any:
+    """Fit the rows, or fail with a sentence; warnings of the fit are printed as notes.
+
+    The model is that of the request, unless another one is given.
+    """
+    if model is None:
+        model = request.estimator_class(request.k, **request.parameters)
     if request.reference is not None:
         model.reference = _load_reference(request.reference, request, table)
     # PCA holds no rows out, so groups make no difference.

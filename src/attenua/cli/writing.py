@@ -28,6 +28,13 @@ def components_csv(model: Any, table: Table) -> bytes:
     return _csv(["component", *column_names(table)], rows)
 
 
+def covariance_csv(model: Any, table: Table) -> bytes:
+    """Return the covariance as CSV, with the names of the columns in its first row and first column."""
+    names = column_names(table)
+    rows = ([name, *_digits(row)] for name, row in zip(names, model.covariance_, strict=True))
+    return _csv(["column", *names], rows)
+
+
 def scores_csv(scores: Any, table: Table) -> bytes:
     """Return scores as CSV: the row names if there are any, then one column per component."""
     names = [f"component_{number}" for number in range(1, scores.shape[1] + 1)]

@@ -1,0 +1,40 @@
+"""``attenua covariance``: the whole covariance of the columns of a file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attenua import CorrectedCovariance
+from attenua.cli import options
+from attenua.cli.base import EXIT_CODES, app
+from attenua.cli.record import print_result
+from attenua.cli.request import Request, fit_rows, load_rows
+from attenua.cli.writing import check_targets, covariance_csv, write_files
+
+
+@app.command(epilog=EXIT_CODES)
+@options.with_options(Request, without=("k", "colour_by", "method", "corrections", "pca_share", "alphas"))
+def covariance(
+    request: Request,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("covariance.csv"),
+    force: options.Force = False,
+) -> None:
+    """Write the covariance of all columns as CSV, with corrections chosen by held-out rows.
+
+    Prints which corrections were chosen, and what new rows gain in log-likelihood over the covariance of
+    Ledoit and Wolf. The names of the columns are the first row and the first column of the file.
+
+    For example:
+
+    - `attenua covariance data.csv -o cov.csv`
+
+    - `attenua covariance returns.parquet --drop date --reference earlier_returns.parquet`
+    """
+    check_targets([out], force=force)
+    table = load_rows(request)
+    settings = {"cv": request.cv, "n_repeats": request.repeats, "random_state": request.seed}
+    model = CorrectedCovariance(neighbours=request.neighbours, nested=request.nested, **settings)
+    fit_rows(table, request, model)
+    write_files({out: covariance_csv(model, table)}, force=force)
+    print_result(table, model, [out], as_json=False)
