@@ -193,8 +193,8 @@ def test_means_and_shares_by_hand():
     assert likelihood_words(gains[NONLINEAR])[:3] == ["1 of 6", "+0.500", "+0.500"]
     words = likelihood_words(gains[OURS])
     assert words == ["6 of 6", "-0.005", "+0.132", "33%", "67%", "33%", "-0.100", "50%", "50%"]
-    sets = pd.DataFrame({"x": [0.5, 0.7], "y": [0.4, 0.4]})
-    assert difference(sets, "x", "y") == ("+20.0 ± 10.0", "2 / 0")
+    sets = pd.DataFrame({"x": [0.5, 0.7, 0.3], "y": [0.4, 0.3, 0.4]})
+    assert difference(sets, "x", "y") == ("+13.3 ± 14.5", "+10.0", "2 / 1")
 
 
 def test_the_page_of_small_data_sets(monkeypatch, tmp_path):

@@ -155,11 +155,11 @@ def variance_table(lines: pd.DataFrame) -> list[str]:
     ]
 
 
-def difference(sets: pd.DataFrame, name: str, other: str) -> tuple[str, str]:
-    """Return a mean difference in percentage points with its standard error, and data sets by its sign."""
+def difference(sets: pd.DataFrame, name: str, other: str) -> tuple[str, str, str]:
+    """Return the mean difference with its standard error, the median, and data sets better and worse."""
     values = 100 * (sets[name] - sets[other])
     mean = f"{values.mean():+.1f} ± {values.std() / np.sqrt(len(values)):.1f}"
-    return mean, f"{np.sum(values > 0)} / {np.sum(values < 0)}"
+    return mean, f"{values.median():+.1f}", f"{np.sum(values > 0)} / {np.sum(values < 0)}"
 
 
 def accuracy_table(lines: pd.DataFrame) -> list[str]:
@@ -174,7 +174,7 @@ def accuracy_table(lines: pd.DataFrame) -> list[str]:
         )
         for name in (AUTO, pooled, BY_CLASS, PLAIN + POOLED, OURS + POOLED)
     ]
-    heading = ("covariance", "accuracy", f"more than {AUTO}", "better / worse")
+    heading = ("covariance", "accuracy", f"more than {AUTO}", "median", "better / worse")
     return [
         "**Linear discriminant analysis: accuracy on new rows, in percent**",
         "",
@@ -182,7 +182,7 @@ def accuracy_table(lines: pd.DataFrame) -> list[str]:
         "standard errors over data sets, and numbers of data sets better and worse. Pooled residuals "
         "are rows less the mean of their class.",
         "",
-        *table((*heading, f"more than {pooled}", "better / worse"), rows),
+        *table((*heading, f"more than {pooled}", "median", "better / worse"), rows),
     ]
 
 
@@ -199,7 +199,7 @@ def outlier_table(lines: pd.DataFrame) -> list[str]:
         f"{len(sets)} data sets with labels. Rows of the largest class are fitted; its other rows are told "
         "from the rows of all other classes.",
         "",
-        *table(("covariance", "area", f"more than {BASE}", "better / worse"), rows),
+        *table(("covariance", "area", f"more than {BASE}", "median", "better / worse"), rows),
     ]
 
 
