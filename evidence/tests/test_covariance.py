@@ -145,7 +145,12 @@ def test_discriminant_analysis_is_the_most_likely_class():
     X, labels = drawn.X[drawn.labels >= 0], drawn.labels[drawn.labels >= 0]
     test, truth = drawn.X_test[drawn.labels_test >= 0], drawn.labels_test[drawn.labels_test >= 0]
     means = np.array([X[labels == label].mean(axis=0) for label in range(3)])
-    matrix = LedoitWolf(assume_centered=True).fit(X - means[labels]).covariance_
+    contrasts = [
+        (part[:k].sum(axis=0) - k * part[k]) / np.sqrt(k * (k + 1))
+        for part in (X[labels == label] for label in range(3))
+        for k in range(1, len(part))
+    ]
+    matrix = LedoitWolf(assume_centered=True).fit(np.array(contrasts)).covariance_
     chances = [
         multivariate_normal(means[label], matrix).logpdf(test) + np.log(np.mean(labels == label))
         for label in range(3)

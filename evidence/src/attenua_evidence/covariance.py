@@ -179,8 +179,8 @@ def accuracy_table(lines: pd.DataFrame) -> list[str]:
         "**Linear discriminant analysis: accuracy on new rows, in percent**",
         "",
         f"{len(sets)} data sets with labels; classes with {LEAST_OF_A_CLASS} fitted rows and more. Means and "
-        "standard errors over data sets, and numbers of data sets better and worse. Pooled residuals "
-        "are rows less the mean of their class.",
+        "standard errors over data sets, and numbers of data sets better and worse. Pooled contrasts "
+        "are the rows of all classes by Helmert's matrix, which takes the mean of each class away.",
         "",
         *table((*heading, f"more than {pooled}", "median", "better / worse"), rows),
     ]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, helmert
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import roc_auc_score
 
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 LEAST_OF_A_CLASS = 6  # rows of a class that a covariance of its own is fitted to
 LIKELIHOOD, VARIANCE, ACCURACY, AUC = "likelihood", "minimum variance", "accuracy", "AUC"
 # Discriminant analysis: scikit-learn's own, with a covariance of each class, and with one of all.
-AUTO, BY_CLASS, POOLED = 'shrinkage="auto"', f"{PLAIN}; each class", "; pooled residuals"
+AUTO, BY_CLASS, POOLED = 'shrinkage="auto"', f"{PLAIN}; each class", "; pooled contrasts"
 # A smaller part of the variance is rounding: in some data sets the sum of a row is constant.
 _ROUNDING = 1e-10
 
@@ -100,10 +100,11 @@ def of_classes(entry: Any, table: Any, n: int, number: int) -> Iterator[Result]:
     test = drawn.X_test[tested][:, varies]
     means = np.array([X[labels == label].mean(axis=0) for label in classes])
     codes = np.searchsorted(classes, labels)
-    groups = None if drawn.groups is None else drawn.groups[used]
-    residuals = Rows(X - means[codes], groups, order)
+    # Residuals of a class sum to 0, so those in a training set would give the held-out ones away.
+    within = np.vstack([helmert(np.sum(codes == k)) @ X[codes == k] for k in range(len(classes))])
+    contrasts = Rows(within, None, order)
     for name in (BASE, OURS, PLAIN):
-        coefficients = means @ np.linalg.inv(METHODS[name](residuals, assume_centered=True))
+        coefficients = means @ np.linalg.inv(METHODS[name](contrasts, assume_centered=True))
         offsets = np.log(np.bincount(codes) / len(codes)) - np.sum(coefficients * means, axis=1) / 2
         called = classes[np.argmax(test @ coefficients.T + offsets, axis=1)]
         yield Result(ACCURACY, name + POOLED, np.mean(called == truth))
