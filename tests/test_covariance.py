@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import sklearn
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.covariance import OAS, EmpiricalCovariance, LedoitWolf, ledoit_wolf_shrinkage
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from attenua import CorrectedCovariance, CorrectedPCACV
@@ -36,7 +37,7 @@ def factors(n, p, seed=0):
 class CovarianceSearch(Search):
     """The search for a covariance by its definitions, with scikit-learn's shrinkages and scipy's density."""
 
-    def __init__(self, X, splits, *, centred=False, share=0.05, **given):
+    def __init__(self, X, splits, *, centred=False, share=0.0, **given):
         self.is_centred = centred
         grids = {name: correction.strengths for name, correction in COVARIANCE_CORRECTIONS.items()}
         super().__init__(X, splits, 0, grids, share, **given)
@@ -281,13 +282,42 @@ def test_few_rows_and_few_groups():
             model.covariance_, LedoitWolf().fit(X[:n]).covariance_, rtol=1e-10, atol=lifted
         )
         assert np.linalg.eigvalsh(model.covariance_)[0] > 0
-        assert model.verdict_ == "The fit is Ledoit-Wolf's covariance: the rows are too few to hold any out."
+        assert (
+            model.verdict_
+            == "The fit is Ledoit-Wolf's covariance: the rows or groups are too few to hold any out."
+        )
         assert np.isnan(model.left_out_gain_)
     assert CorrectedCovariance().fit(X[:4]).cv_risk_folds_.shape[0] == 4
     assert CorrectedCovariance().fit(X, groups=[0, 0, 0, 1, 1, 1]).choices_ == [
         dict.fromkeys(COVARIANCE_CORRECTIONS, 0.0) | {"shrinkage": 1.0}
     ]
     assert CorrectedCovariance().fit(X, groups=[0, 0, 1, 1, 2, 2]).cv_risk_folds_.shape[0] == 3
+
+
+def test_a_training_set_of_equal_rows():
+    X = np.zeros((20, 3))
+    X[0] = 1, 2, 3
+    model = CorrectedCovariance().fit(X)
+    assert np.isfinite(model.cv_risk_).all()
+    assert np.linalg.eigvalsh(model.covariance_)[0] > 0
+
+
+def test_columns_of_very_different_variances_are_hardly_shrunk():
+    """Ledoit and Wolf's shrinkage is far too much for the smallest, and the sample covariance is good."""
+    scales = np.geomspace(1, 1e-3, 10)
+    X, new = noise(200, 10, 0) * scales, noise(2000, 10, 1) * scales
+    found, sample = (each.fit(X).score(new) for each in (CorrectedCovariance(), EmpiricalCovariance()))
+    assert found > sample - 0.1
+    assert found > LedoitWolf().fit(X).score(new) + 5
+
+
+def test_metadata_routing():
+    X = factors(30, 5)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = CorrectedCovariance().set_fit_request(groups=True)
+        params = {"groups": np.arange(30) // 2}
+        scores = cross_val_score(model, X, params=params, cv=3)
+    assert np.isfinite(scores).all()
 
 
 def test_discriminant_analysis_takes_it():
@@ -327,6 +357,14 @@ def test_what_is_shown():
 def test_bad_input(X, given, message):
     with pytest.raises(ValueError, match=message):
         CorrectedCovariance(**given).fit(X)
+
+
+@pytest.mark.parametrize(
+    "groups", [5, np.zeros((9, 2)), [1], [None] * 9], ids=["number", "matrix", "one", "none"]
+)
+def test_bad_groups(groups):
+    with pytest.raises(ValueError, match=r"groups (must|holds)"):
+        CorrectedCovariance().fit(factors(9, 3), groups=groups)
 
 
 def test_shrinkages_are_not_pcas():

@@ -264,7 +264,9 @@ class CorrectedPCACV(WithReference, CrossValidated):
         Share of the votes that ordinary PCA has in any case: caution. 1 gives PCA.
     nested : bool, default=False
         Whether to measure what to expect of new rows (``left_out_gain_``). The whole choice is then made
-        again without each of five blocks of rows, and judged by that block: about five times the cost.
+        again without each of five blocks of rows, and judged by that block: about five times the cost. The
+        blocks are rows i % 5, or whole groups, or the folds of a splitter that holds out every row once;
+        with another splitter, rows that follow each other in time need groups.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
         Groups of columns. If given, attenuation weakens the covariances within groups, not only the diagonal.
         (Groups of *rows* are the ``groups`` of ``fit``.)

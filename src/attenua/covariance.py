@@ -41,9 +41,7 @@ from attenua._select.search import nothing_compared
 from attenua._select.steps import Steps
 from attenua._solve.gaussian import Formed, positive_definite
 
-# Share of the votes that Ledoit-Wolf has in any case.
-_SHARE = 0.05
-# Of more columns than this, pooling costs more than all the rest.
+# Above this many columns, pooling costs more than all the rest.
 _MOST_POOLED = 500
 
 
@@ -93,7 +91,8 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
     n_repeats : int, default=1
         Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
     nested : bool, default=False
-        Whether to measure what to expect of new rows (``left_out_gain_``), at about five times the cost.
+        Whether to measure what to expect of new rows (``left_out_gain_``), at about five times the cost, as
+        in :class:`CorrectedPCACV`.
     assume_centered : bool, default=False
         Whether the mean of the rows is known to be 0. Residuals from means of the same rows are not
         independent: those in a training set give away the held-out ones. Use contrasts instead (the guide
@@ -204,6 +203,7 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
     gain_: float
     left_out_gain_: float
     left_out_gain_error_: float
+    held_out_ratio_: float
     n_samples_: int
     n_features_in_: int
 
@@ -254,14 +254,14 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
                 raise ValueError(f"corrections names {name}, which needs {needed(name)}.")
         with fit_from_nothing(self):
             data = open_for_cv(self, X, y, groups, fewer_folds=True)
-            _check_size(data)
+            _check_data(data)
             if isinstance(self.corrections, str) and data.moments.n_features > _MOST_POOLED:
                 del grids["pooling"]
             chooser = CovarianceChooser(
                 grids,
                 prepared(vars(self), data.moments.n_features),
-                _SHARE,
-                self.n_jobs,
+                base_share=0.0,  # a mean of covariances is no less shrunk than its parts
+                n_jobs=self.n_jobs,
                 assume_centered=self.assume_centered,
             )
             self._fit_data(data, chooser)
@@ -337,12 +337,12 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         scores: NDArray[np.float64] = -negative_log_likelihood(log_det, squares, len(self.location_), 1.0)
         return scores
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X_test: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of rows, as scikit-learn's covariances do; larger is better.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X_test : array-like or sparse matrix of shape (n_samples, n_features)
             Rows, usually held out.
         y : ignored
             Here for scikit-learn.
@@ -350,20 +350,19 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         Returns
         -------
         float
-            The mean of ``score_samples(X)``.
+            The mean of ``score_samples(X_test)``.
         """
-        return float(self.score_samples(X).mean())
+        return float(self.score_samples(X_test).mean())
 
     def _squares(self, X: Any) -> tuple[NDArray[np.float64], float]:
         """Return the squared distances of rows, and the logarithm of the determinant."""
         check_is_fitted(self)
-        X, location = checked_rows(self, X), self.location_.astype(float)
-        scale = np.sqrt(np.diagonal(self.covariance_).astype(float))
+        X, scale = checked_rows(self, X), np.sqrt(np.diagonal(self.covariance_))
         law = Formed(self.covariance_ / scale[:, None] / scale)
         squares = []
         for block in row_blocks(*X.shape):
             rows = X[block].toarray() if sp.issparse(X) else X[block]
-            squares.append(law.squares((rows - location) / scale))
+            squares.append(law.squares((rows - self.location_) / scale))
         return np.concatenate(squares), law.log_det + 2 * float(np.sum(np.log(scale)))
 
     def _answer(self) -> Answer:
@@ -376,6 +375,8 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
             ("all held-out rows together", f"{words}, {self.gain_:.3g} nats per row above {LEDOIT_WOLF}"),
             ("fitted", fitted),
         ]
+        if not isfinite(self.held_out_ratio_):
+            facts = facts[-1:]
         if isfinite(self.left_out_gain_):
             expected = (
                 f"{self.left_out_gain_:.3g} nats per row, standard error {self.left_out_gain_error_:.2g}"
@@ -394,7 +395,7 @@ def _offered(strengths: Strengths) -> dict[str, float]:
     return {name: strengths[name] for name in COVARIANCE_CORRECTIONS}
 
 
-def _check_size(data: FitData) -> None:
+def _check_data(data: FitData) -> None:
     """Raise for rows that this class has no covariance of."""
     n_features = data.moments.n_features
     if n_features > MOST_COLUMNS:
@@ -403,6 +404,8 @@ def _check_size(data: FitData) -> None:
             "CorrectedPCACV estimates the leading directions of more."
         )
     if data.reweighter is None or not data.reweighter.is_at_hand:
-        raise ValueError("X must be rows in memory; batches and dask collections may have up to 1,000 rows.")
+        raise ValueError(
+            "X must be rows in memory, or up to 1,000 rows in batches or partitions that can be read again."
+        )
     if data.moments.total.total_variance == 0:
         raise ValueError("X must hold rows that differ; all are equal, so they have no covariance.")

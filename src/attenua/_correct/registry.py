@@ -48,6 +48,7 @@ COVARIANCE_ORDER: list[str] = [
     *(name for name in SEARCH_ORDER if name not in _VARIANCES),
     *_SHRINKAGES,
 ]
+# A view, so that it has what is registered later; a chain iterates over its last mapping first.
 ALL_CORRECTIONS: Mapping[str, Correction] = ChainMap(_SHRINKAGES, CORRECTIONS)
 
 
@@ -143,7 +144,7 @@ def parameter_is_missing(name: str, parameters: Mapping[str, Any]) -> bool:
 
 def needed(name: str) -> str:
     """Return what a correction needs, in words."""
-    return f"{CORRECTIONS[name].parameter}: {CORRECTIONS[name].needs}"
+    return f"{ALL_CORRECTIONS[name].parameter}: {ALL_CORRECTIONS[name].needs}"
 
 
 def checked_strength(name: str, value: Any, argument: str | None = None) -> float:

@@ -134,7 +134,8 @@ DECOUPLING = Correction(
 SHRINKAGE = Correction(
     name="shrinkage",
     kind="estimate",
-    strengths=(1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0),
+    # Far apart where hardly anything is shrunk. Not 0: a covariance without an inverse might be chosen.
+    strengths=(4**-8, 4**-6, 4**-5, 4**-4, 4**-3, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0),
     neutral=1.0,
     largest=np.inf,
     apply=shrunk,

@@ -56,7 +56,7 @@ def make_splits(
         Shuffles the repetitions.
     """
     cv = resolve_cv(cv)
-    labels = _checked_groups(groups, n_samples)
+    labels = checked_groups(groups, n_samples)
     check_repeats(n_repeats)
     if is_number_of_folds(cv):
         splits = _folds(int(cv), n_samples, labels, int(n_repeats), random_state)
@@ -204,7 +204,7 @@ def check_repeats(n_repeats: Any) -> None:
         raise ValueError(f"n_repeats must be an integer of at least 1; got {n_repeats!r}.")
 
 
-def _checked_groups(groups: ArrayLike | None, n_samples: int) -> Indices | None:
+def checked_groups(groups: ArrayLike | None, n_samples: int) -> Indices | None:
     if groups is None:
         return None
     labels = as_labels(groups, "groups")

@@ -24,6 +24,7 @@ from attenua._data.checks import (
 from attenua._data.dask_rows import DaskRows
 from attenua._data.folds import (
     check_repeats,
+    checked_groups,
     checked_stream_folds,
     interleaved_folds,
     is_number_of_folds,
@@ -153,6 +154,10 @@ def _in_memory(
     )
 
 
+# Without one of three rows, two are left: too few. Groups hold more rows, so three are enough.
+_FEWEST_UNITS = 3
+
+
 def open_for_cv(
     estimator: Any, X: Any, y: Any = None, groups: Any = None, *, fewer_folds: bool = False
 ) -> FitData:
@@ -169,9 +174,10 @@ def open_for_cv(
     n = rows.n_samples
     check_repeats(n_repeats)
     if fewer_folds and is_number_of_folds(cv):
-        units = n if groups is None else len(set(np.asarray(to_host(groups)).tolist()))
+        labels = checked_groups(to_host(groups), n)
+        units = n if labels is None else len(np.unique(labels))
         if min(n - 1, units) < _FEWEST_UNITS:
-            return _in_memory(estimator, rows, [], "none: the rows are too few")
+            return _in_memory(estimator, rows, [], "none: the rows or groups are too few")
         cv = min(int(cv), units)
     splits: Sequence[SplitRows]
     if groups is None and n_repeats == 1 and is_number_of_folds(cv):
@@ -190,8 +196,6 @@ def open_for_cv(
     return _in_memory(estimator, rows, splits, _folds_in_words(cv, n_repeats, groups), to_host(groups))
 
 
-# Fewer rows (and one more), or groups, leave training sets that no covariance can be estimated from.
-_FEWEST_UNITS = 3
 _INTERLEAVED = "row i is held out in fold i % cv"
 
 

@@ -135,11 +135,11 @@ def covariance_verdict(
     expected: tuple[float, float],
     *,
     nested: bool,
-    chosen: bool = True,
+    chosen: bool,
 ) -> str:
     """Return what came of a search for a whole covariance; `chosen` says whether rows were held out."""
     if not chosen:
-        return "The fit is Ledoit-Wolf's covariance: the rows are too few to hold any out."
+        return "The fit is Ledoit-Wolf's covariance: the rows or groups are too few to hold any out."
     if not any(map(taken_in_words, choices)):
         return "The fit is Ledoit-Wolf's covariance: no correction makes held-out rows clearly more likely."
     fit = f"The fit is not Ledoit-Wolf's covariance: {_averaged(choices, weights, LEDOIT_WOLF)}."

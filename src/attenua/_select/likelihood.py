@@ -27,7 +27,7 @@ from attenua._select.comparison import FoldRisk, held_out_risks
 from attenua._select.election import Chooser, Election
 from attenua._select.rule import corrected_moments
 from attenua._select.search import StepSearch
-from attenua._solve.gaussian import Formed, gaussian, positive_definite
+from attenua._solve.gaussian import Formed, gaussian
 
 Array = NDArray[np.float64]
 
@@ -84,7 +84,7 @@ class LikelihoodJudge:
         self.oas_strength = strength_of(oas, self._total.ledoit_wolf)
         self._samples = {
             pair.number: self._sample(pair.training, self._rows.splits.training_rows(pair.number))
-            for pair in splits.pairs()
+            for pair in splits.keep_pairs().pairs()
         }
 
     def _sample(self, moments: Moments, rows: NDArray[np.intp] | None = None) -> Sample:
@@ -116,7 +116,7 @@ class LikelihoodJudge:
         kept = self._kept if _not_shrunk(strengths) == self._kept_at else {}
         if number in kept:
             return kept[number]
-        if not strengths.of_kind("rows"):  # moments of weighted rows have no size that a mean could add to
+        if not strengths.of_kind("rows"):  # those stay about the mean: their size is not that of the rows
             moments = self._centred(moments)
         moments = corrected_moments(moments, strengths, self.prepared)
         if number is not None:
@@ -206,8 +206,7 @@ class CovarianceChooser(Chooser[Covariance]):
         average = np.zeros_like(base)
         for choice, weight in choices.items():
             average += weight * judge.estimate(search.total(choice), choice).matrix
-        symmetric = (average + average.T) / 2
-        return Covariance(positive_definite(symmetric)[0], centre), Covariance(base, centre)
+        return Covariance((average + average.T) / 2, centre), Covariance(base, centre)
 
     def _losses(self, rows: Any, election: Election[Covariance], unit: float) -> Array:
         laws = [Formed(covariance.matrix) for covariance in (election.base, election.fit)]

@@ -11,7 +11,7 @@ class Step(NamedTuple):
     """One step of a search, by all held-out rows together."""
 
     correction: str  # whose strengths were compared
-    strengths: tuple[float, ...] = ()  # 0 first; empty where the correction was left out
+    strengths: tuple[float, ...] = ()  # increasing; empty where the correction was left out
     risks: tuple[float, ...] = ()  # held-out risk of each, with the strengths of the steps before it
     best: float = 0.0  # the strength of least risk, which the next steps begin from
     gain: float = 0.0  # part of PCA's held-out risk that it removes beyond the steps before it, or nats
@@ -120,8 +120,8 @@ def _cells(step: Step) -> tuple[str, ...]:
         step.correction,
         ", ".join(f"{strength:g}" for strength in step.strengths),
         f"{step.best:g}",
-        _gain(step, step.gain) if step.best else "-",
-        _gain(step, step.standard_error) if step.best and step.standard_error == step.standard_error else "-",
+        _gain(step, step.gain) if step.gain else "-",
+        _gain(step, step.standard_error) if step.gain and step.standard_error == step.standard_error else "-",
         f"{step.weight:.0%}",
         step.why,
     )

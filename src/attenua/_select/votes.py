@@ -2,13 +2,13 @@ r"""Votes: which candidates of a search are averaged, and with what weights.
 
 A vote is a bootstrap sample of the held-out rows, or of whole groups where rows have groups. It chooses the
 candidate that loses least on the rows it drew. The rows it did not draw must confirm the choice: with the
-differences d of what PCA and the choice lose on each of them,
+differences d of what the base (PCA, or Ledoit and Wolf's covariance) and the choice lose on each of them,
 
 .. math::
 
     \bar d > \tfrac12\, \mathrm{se}(\bar d).
 
-Otherwise the vote goes to PCA. Besides, PCA has a fixed share of all votes.
+Otherwise the vote goes to the base. Besides, PCA has a fixed share of all votes.
 
 Rows that cannot be kept one by one, because they are many or were read once, are judged split by split. Then
 every vote leaves out one split, which must confirm its choice.
@@ -84,15 +84,15 @@ class Voters:
         drawn = np.random.RandomState(0).randint(n, size=(N_VOTES, n))
         return np.array([np.bincount(vote, minlength=n) for vote in drawn], dtype=float)
 
-    def elect(self, losses: Array, pca_share: float) -> Array:
+    def elect(self, losses: Array, base_share: float) -> Array:
         """Return the weight of each candidate in the average.
 
         Parameters
         ----------
         losses : ndarray of shape (n_voters, n_candidates)
-            What each voter loses by each candidate; the first is PCA.
-        pca_share : float
-            Share of the votes that PCA has in any case.
+            What each voter loses by each candidate; the first is the base, PCA or Ledoit and Wolf's.
+        base_share : float
+            Share of the votes that the base has in any case.
         """
         ballots = self.ballots()
         risks = ballots @ losses
@@ -100,8 +100,8 @@ class Voters:
         choices = np.argmax(risks <= (risks.min(axis=1) + negligible)[:, None], axis=1)
         choices[~_are_confirmed(ballots == 0, losses[:, :1] - losses, choices)] = 0
         votes = np.bincount(choices, minlength=losses.shape[1])
-        weights: Any = votes * ((1 - pca_share) / len(ballots))
-        weights[0] += pca_share
+        weights: Any = votes * ((1 - base_share) / len(ballots))
+        weights[0] += base_share
         return weights
 
 

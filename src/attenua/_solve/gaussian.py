@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf
 
 from attenua._data.moments import Moments
 
@@ -30,7 +31,7 @@ class Formed:
     """A covariance that is a p-by-p matrix, by its Cholesky factor."""
 
     def __init__(self, matrix: Array):
-        self.matrix, self._factor = positive_definite(matrix)
+        _, self._factor = positive_definite(matrix)
         self.log_det = 2 * float(np.sum(np.log(np.diagonal(self._factor))))
 
     def squares(self, Z: Array) -> Array:
@@ -77,16 +78,21 @@ def positive_definite(matrix: Any) -> tuple[Any, Array]:
 
     Damped correlations may have negative eigenvalues, and very few rows leave a singular matrix.
     """
-    try:
-        factor = np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return _lifted(matrix)
+    factor, failed = _cholesky(matrix)
     # What is left of the variance of each column given those before it.
     left = np.diagonal(factor) ** 2
-    return _lifted(matrix) if (left <= _ROUNDING * np.diagonal(matrix)).any() else (matrix, factor)
+    if not failed and (left > _ROUNDING * np.diagonal(matrix)).all():
+        return matrix, factor
+    lift = _LEAST * (np.trace(matrix) / len(matrix) or 1.0) - min(np.linalg.eigvalsh(matrix)[0], 0.0)
+    lifted = matrix + lift * np.eye(len(matrix))
+    return lifted, _cholesky(lifted)[0]
 
 
-def _lifted(matrix: Any) -> tuple[Any, Array]:
-    lift = _LEAST * np.trace(matrix) / len(matrix) - min(np.linalg.eigvalsh(matrix)[0], 0.0)
-    matrix = matrix + lift * np.eye(len(matrix))
-    return matrix, np.linalg.cholesky(matrix)
+def _cholesky(matrix: Array) -> tuple[Array, bool]:
+    """Return the lower Cholesky factor, with anything above its diagonal, and whether there is none.
+
+    LAPACK works on columns. The transpose of the matrix, which is the same, is in its order, so one copy is
+    enough; numpy makes three.
+    """
+    upper, info = dpotrf(np.array(matrix, order="C").T, lower=0, clean=0, overwrite_a=1)
+    return upper.T, bool(info)
