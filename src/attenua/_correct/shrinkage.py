@@ -39,13 +39,6 @@ class Estimate(NamedTuple):
     scale: float  # c
     diagonal: Array  # d
 
-    @property
-    def matrix(self) -> Array:
-        """The covariance as a p-by-p matrix."""
-        matrix = self.scale * self.moments.covariance
-        matrix[np.diag_indices_from(matrix)] += self.diagonal
-        return matrix
-
 
 def whole_covariance(corrected: Moments, sample: Sample) -> Estimate:
     """Return corrected moments at the trace of the sample's, not shrunk."""

@@ -27,7 +27,7 @@ from attenua._select.comparison import FoldRisk, held_out_risks
 from attenua._select.election import Chooser, Election
 from attenua._select.rule import corrected_moments
 from attenua._select.search import StepSearch
-from attenua._solve.gaussian import Formed, gaussian
+from attenua._solve.gaussian import Formed, formed, gaussian
 
 Array = NDArray[np.float64]
 
@@ -186,7 +186,7 @@ class CovarianceChooser(Chooser[Covariance]):
     def ledoit_wolf(self, data: FitData) -> Covariance:
         """Return the base alone, where nothing is held out."""
         total, judge = data.moments.total, self._judge(data, data.moments, by_rows=False)
-        return Covariance(judge.estimate(total, LEDOIT_WOLF).matrix, judge.centre(total))
+        return Covariance(formed(*judge.estimate(total, LEDOIT_WOLF)), judge.centre(total))
 
     def _judge(self, data: FitData, splits: Splits, by_rows: bool) -> LikelihoodJudge:
         return LikelihoodJudge(
@@ -202,10 +202,10 @@ class CovarianceChooser(Chooser[Covariance]):
         self, judge: LikelihoodJudge, search: StepSearch, choices: Mapping[Strengths, float]
     ) -> tuple[Covariance, Covariance]:
         total = search.total(LEDOIT_WOLF)
-        centre, base = judge.centre(total), judge.estimate(total, LEDOIT_WOLF).matrix
+        centre, base = judge.centre(total), formed(*judge.estimate(total, LEDOIT_WOLF))
         average = np.zeros_like(base)
         for choice, weight in choices.items():
-            average += weight * judge.estimate(search.total(choice), choice).matrix
+            average += weight * formed(*judge.estimate(search.total(choice), choice))
         return Covariance((average + average.T) / 2, centre), Covariance(base, centre)
 
     def _losses(self, rows: Any, election: Election[Covariance], unit: float) -> Array:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrf
 
 from attenua._data.moments import Moments
 
@@ -68,9 +67,14 @@ def gaussian(T: Moments, scale: float, diagonal: Array) -> Formed | OfFewRows:
     r"""Return the law of covariance :math:`c\,T + \mathrm{diag}(d)`, in the form that costs less."""
     if T.has_few_rows and not T.forms_covariance and diagonal.min() > 0:
         return OfFewRows(T, scale, diagonal)
-    matrix = scale * T.covariance
+    return Formed(formed(T, scale, diagonal))
+
+
+def formed(T: Moments, scale: float, diagonal: Array) -> Array:
+    r"""Return :math:`c\,T + \mathrm{diag}(d)` as a p-by-p matrix."""
+    matrix: Array = scale * T.covariance
     matrix[np.diag_indices_from(matrix)] += diagonal
-    return Formed(matrix)
+    return matrix
 
 
 def positive_definite(matrix: Any) -> tuple[Any, Array]:
@@ -78,21 +82,14 @@ def positive_definite(matrix: Any) -> tuple[Any, Array]:
 
     Damped correlations may have negative eigenvalues, and very few rows leave a singular matrix.
     """
-    factor, failed = _cholesky(matrix)
-    # What is left of the variance of each column given those before it.
-    left = np.diagonal(factor) ** 2
-    if not failed and (left > _ROUNDING * np.diagonal(matrix)).all():
-        return matrix, factor
+    try:
+        factor: Array = np.linalg.cholesky(matrix)
+        # What is left of the variance of each column given those before it.
+        left = np.diagonal(factor) ** 2
+        if (left > _ROUNDING * np.diagonal(matrix)).all():
+            return matrix, factor
+    except np.linalg.LinAlgError:
+        pass
     lift = _LEAST * (np.trace(matrix) / len(matrix) or 1.0) - min(np.linalg.eigvalsh(matrix)[0], 0.0)
     lifted = matrix + lift * np.eye(len(matrix))
-    return lifted, _cholesky(lifted)[0]
-
-
-def _cholesky(matrix: Array) -> tuple[Array, bool]:
-    """Return the lower Cholesky factor, with anything above its diagonal, and whether there is none.
-
-    LAPACK works on columns. The transpose of the matrix, which is the same, is in its order, so one copy is
-    enough; numpy makes three.
-    """
-    upper, info = dpotrf(np.array(matrix, order="C").T, lower=0, clean=0, overwrite_a=1)
-    return upper.T, bool(info)
+    return lifted, np.linalg.cholesky(lifted)
