@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from attenua._correct.registry import (
     CORRECTIONS,
     Strengths,
+    check_needs,
     checked_grids,
     checked_strength,
     needed,
@@ -438,11 +439,8 @@ class CorrectedPCACV(WithReference, CrossValidated):
         return self
 
     def _check_parameters(self) -> None:
-        grids = checked_grids(self.corrections)
-        is_auto = isinstance(self.corrections, str)
-        for name in () if is_auto else grids:
-            if parameter_is_missing(name, vars(self)):
-                raise ValueError(f"corrections names {name}, which needs {needed(name)}.")
+        checked_grids(self.corrections)
+        check_needs(self.corrections, vars(self))
         is_number = isinstance(self.pca_share, numbers.Real) and not isinstance(self.pca_share, bool)
         if not is_number or not 0 <= self.pca_share <= 1:
             raise ValueError(f"pca_share must be a number from 0 to 1; got {self.pca_share!r}.")

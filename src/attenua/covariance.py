@@ -14,9 +14,8 @@ from attenua._correct.correlations import MOST_COLUMNS
 from attenua._correct.registry import (
     COVARIANCE_CORRECTIONS,
     Strengths,
+    check_needs,
     checked_grids,
-    needed,
-    parameter_is_missing,
     prepared,
 )
 from attenua._data.moments import in_data_units
@@ -249,9 +248,7 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         self
         """
         grids = checked_grids(self.corrections, COVARIANCE_CORRECTIONS)
-        for name in () if isinstance(self.corrections, str) else grids:
-            if parameter_is_missing(name, vars(self)):
-                raise ValueError(f"corrections names {name}, which needs {needed(name)}.")
+        check_needs(self.corrections, vars(self))
         with fit_from_nothing(self):
             data = open_for_cv(self, X, y, groups, fewer_folds=True)
             _check_data(data)

@@ -147,6 +147,13 @@ def needed(name: str) -> str:
     return f"{ALL_CORRECTIONS[name].parameter}: {ALL_CORRECTIONS[name].needs}"
 
 
+def check_needs(corrections: Any, parameters: Mapping[str, Any]) -> None:
+    """Raise if corrections that a user names, unlike those of "auto", need a parameter that is not given."""
+    for name in () if isinstance(corrections, str) else corrections:
+        if parameter_is_missing(name, parameters):
+            raise ValueError(f"corrections names {name}, which needs {needed(name)}.")
+
+
 def checked_strength(name: str, value: Any, argument: str | None = None) -> float:
     """Return the strength of a correction as a float, or raise an error that names the argument."""
     largest = ALL_CORRECTIONS[name].largest
