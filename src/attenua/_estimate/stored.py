@@ -222,7 +222,7 @@ def _check_search(numbers: Mapping[str, Any], arrays: Arrays, kind: ModelKind) -
 
 def _is_step(step: Any, kind: ModelKind) -> bool:
     """Whether a record is one that a search makes: types, names, and numbers that fit each other."""
-    # Files of before covariances were saved have no unit.
+    # Older files have no unit.
     if not isinstance(step, dict) or sorted({"unit": "", **step}) != sorted(Step._fields):
         return False
     correction, strengths, risks = step["correction"], step["strengths"], step["risks"]
@@ -234,7 +234,7 @@ def _is_step(step: Any, kind: ModelKind) -> bool:
     if not all(map(_is_float, (*numbers, *strengths, *risks))):
         return False
     increases = all(a < b for a, b in zip([-1.0, *strengths], strengths, strict=False))
-    # One that changes nothing at another strength is compared twice, the second time about the best.
+    # Shrinkage, whose neutral strength is 1, is compared twice, the second time around the best strength.
     has_base = strengths[:1] in ([], [0.0]) or kind.corrections[correction].neutral != 0
     return (
         increases
