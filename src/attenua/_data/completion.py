@@ -1,7 +1,7 @@
 r"""Missing cells of some rows, completed by these rows alone.
 
-The rows are taken for draws of a Gaussian law with a few factors. In columns of unit variance its covariance
-is :math:`W^\top W + \sigma^2 I`. Expectation and maximisation alternate. Given the law, a row with the seen
+The rows are taken for draws of a Gaussian law with a few factors, whose covariance is
+:math:`W^\top W + \sigma^2 I`. Expectation and maximisation alternate. Given the law, a row with the seen
 cells o has factor scores of covariance :math:`\sigma^2 V_i` and of mean
 
 .. math::
@@ -15,8 +15,11 @@ Missing cells are filled with their mean :math:`W^\top t_i`. Their covariance, g
     C_i = \sigma^2 I + \sigma^2 W^\top V_i W \quad\text{in the missing cells.}
 
 Given the filled rows, the law follows from :math:`S = \frac1n \sum_i (\hat z_i \hat z_i^\top + C_i)`, shrunk
-as by Chen, Wiesel, Eldar and Hero (2010): its leading eigenvectors are the factors, and the rest is noise.
-Without C, a filled cell would count as if it had been measured, and correlations would be too large.
+as by Ledoit and Wolf (2004): its leading eigenvectors are the factors, and the rest is noise. Without C, a
+filled cell would count as if it had been measured, and correlations would be too large.
+
+The noise is the same in all columns, so these must be comparable: a column whose standard deviation is more
+than four times the median one, or less than a quarter of it, is scaled to that.
 
 To add up C_i row by row costs more than all the rest, so :math:`V_i` is replaced by its mean over the rows,
 each weighted by its missing cells.
@@ -46,8 +49,14 @@ _MOST_STEPS = 100
 _FIRST_PRODUCTS = 8
 # Up to this many columns for each row, the covariance is formed.
 _COLUMNS_PER_ROW = 2
-# The noise is at least this part of a unit variance, so that rows can be solved for.
+# A column does not vary if its standard deviation is below this part of its largest value.
+_ROUNDING = 1e-12
+# The noise is at least this part of the mean variance, so that rows can be solved for.
 _LEAST_NOISE = 1e-9
+# How far the standard deviations of columns may be from the median one.
+_COMPARABLE = 4.0
+# Shrinkage of the first step, before any row is filled.
+_FIRST_SHRINKAGE = 0.1
 
 
 class FactorLaw(NamedTuple):
@@ -140,15 +149,10 @@ class Completion:
         counts = shares * self.missing.sum(axis=1)
         return np.einsum("n,nab->ab", counts / (counts.sum() or 1.0), self.spreads)
 
-    def both_missing(self, shares: Array) -> Array:
-        """Return the share of the rows that miss both of two columns, as a p-by-p matrix."""
-        weighted = self.missing * np.sqrt(shares)[:, None]
-        return weighted.T @ weighted
-
     def spread(self, shares: Array, both_missing: Array | None = None) -> Array:
         r"""Return :math:`\sum_i c_i C_i` with the shares c of the rows, as a p-by-p matrix."""
         W = self.law.factors
-        both = self.both_missing(shares) if both_missing is None else both_missing
+        both = _both_missing(self.missing, shares) if both_missing is None else both_missing
         matrix = W.T @ self._mean_spread(shares) @ W
         matrix *= both
         matrix[np.diag_indices_from(matrix)] += np.diagonal(both) * self.noise
@@ -204,6 +208,12 @@ class Completion:
         return squares
 
 
+def _both_missing(missing: Array, shares: Array) -> Array:
+    """Return the share of the rows that miss both of two columns, as a p-by-p matrix."""
+    weighted = missing * np.sqrt(shares)[:, None]
+    return weighted.T @ weighted
+
+
 def complete(rows: Array, weights: Array) -> Completion:
     """Fill the missing cells of rows, which are NaN, by expectation and maximisation.
 
@@ -215,24 +225,23 @@ def complete(rows: Array, weights: Array) -> Completion:
     known = np.where(is_seen, rows, 0.0)
     mean = shares @ known / part_seen
     known = (known - mean) * seen
-    scale = np.sqrt(shares @ known**2 / part_seen)
-    varies = scale > _rounding(known, mean)
-    scale = np.where(varies, scale, 1.0)
+    deviations = np.sqrt(shares @ known**2 / part_seen)
+    varies = deviations > _ROUNDING * np.max(np.abs(np.where(is_seen, rows, 0.0)), axis=0)
+    scale = _comparable_scale(deviations, varies)
     known = known / scale * varies
-    state = _first_state(known, shares, part_seen, varies, float(weights.sum()))
-    filled, moved, step = known, np.inf, 0
-    centre, both_missing = np.zeros_like(mean), None
+    state = _first_state(known, shares, part_seen, varies)
+    both_missing = _both_missing(1 - seen, shares) if _forms_covariance(known) else None
+    total = float(np.sum(shares @ known**2 / part_seen)) or 1.0
+    filled, centre, moved, step = known, np.zeros_like(mean), np.inf, 0
     while moved > _TOLERANCE and step < _MOST_STEPS:
         step += 1
         law = FactorLaw(centre, state.factors, np.full(len(mean), state.noise))
         scores = factor_scores((known - centre) * seen, seen, law)
         before, filled = filled, np.where(is_seen, known, scores.means @ law.factors + centre)
-        moved = float(np.sqrt(shares @ np.sum((filled - before) ** 2, axis=1) / max(varies.sum(), 1)))
+        moved = float(np.sqrt(shares @ np.sum((filled - before) ** 2, axis=1) / total))
         completion = Completion(filled, weights, 1 - seen, varies, law, scores.covariances)
         centre = shares @ filled
-        if both_missing is None and rows.shape[1] <= _COLUMNS_PER_ROW * len(rows):
-            both_missing = completion.both_missing(shares)
-        state = state.next(completion, filled - centre, shares, both_missing)
+        state = _next_state(state.basis, completion, filled - centre, shares, both_missing)
     if moved > _TOLERANCE:
         warnings.warn(
             f"The missing cells still change after {_MOST_STEPS} steps of expectation and maximisation; the "
@@ -241,42 +250,28 @@ def complete(rows: Array, weights: Array) -> Completion:
             stacklevel=caller_level(),
         )
     law = FactorLaw(mean + scale * law.mean, law.factors * scale, law.noise * scale**2)
-    return Completion(
-        np.where(is_seen, rows, filled * scale + mean), weights, 1 - seen, varies, law, scores.covariances
-    )
+    completed = np.where(is_seen, rows, filled * scale + mean)
+    return Completion(completed, weights, 1 - seen, varies, law, scores.covariances)
 
 
-def _rounding(rows: Array, mean: Array) -> Any:
-    """Return the standard deviation of each column that rounding errors may have."""
-    return 1e-12 * np.maximum(np.abs(mean), np.max(np.abs(rows), axis=0))
+def _comparable_scale(deviations: Array, varies: NDArray[np.bool_]) -> Array:
+    """Return what columns are divided by: 1 where the standard deviation is not far from the others'."""
+    if not varies.any():
+        return np.ones_like(deviations)
+    median = float(np.median(deviations[varies]))
+    scale: Array = deviations / np.clip(deviations, median / _COMPARABLE, median * _COMPARABLE)
+    return np.where(varies, scale, 1.0)
 
 
 class _State(NamedTuple):
-    """Factors and noise of the next step, in columns of unit variance."""
+    """Factors and noise of the next step, with an orthonormal basis of the factors to begin from."""
 
     factors: Array
     noise: float
-    basis: Array  # orthonormal columns that span the factors, to begin from
-    n_rows: float
-
-    def next(self, completion: Completion, Z: Array, shares: Array, both_missing: Array | None) -> "_State":
-        """Return the state that the filled and centred rows suggest; S is formed where columns are few."""
-        if both_missing is not None:
-            weighted = Z * np.sqrt(shares)[:, None]
-            S = weighted.T @ weighted + completion.spread(shares, both_missing)
-            return _shrunk(lambda V: S @ V, float(np.trace(S)), self.basis, self.n_rows)
-        diagonal = completion.noise * (shares @ completion.missing)
-        extra = completion.spread_rows(shares)
-
-        def image(V: Array) -> Array:
-            product: Array = Z.T @ (shares[:, None] * (Z @ V)) + extra.T @ (extra @ V)
-            return product + diagonal[:, None] * V
-
-        trace = float(shares @ np.einsum("ij,ij->i", Z, Z) + np.sum(extra**2) + diagonal.sum())
-        return _shrunk(image, trace, self.basis, self.n_rows)
+    basis: Array
 
 
-def _first_state(known: Array, shares: Array, part_seen: Array, varies: Any, n_rows: float) -> _State:
+def _first_state(known: Array, shares: Array, part_seen: Array, varies: NDArray[np.bool_]) -> _State:
     """Return the state of the covariances of cells that are seen together, of pairs of columns.
 
     With missing cells as 0, a covariance is too small by the parts of the cells that are seen. The factors
@@ -284,8 +279,9 @@ def _first_state(known: Array, shares: Array, part_seen: Array, varies: Any, n_r
     """
     n, p = known.shape
     q = max(min(_MOST_FACTORS, n - 1, p - 1), 1)
-    rows = known / np.where(varies, part_seen, 1.0)
-    excess = (shares @ rows**2 - 1.0) * varies
+    part_seen = np.where(varies, part_seen, 1.0)
+    rows, variances = known / part_seen, shares @ known**2 / part_seen
+    excess = shares @ rows**2 - variances
     basis = np.random.RandomState(0).standard_normal((p, q))
     for _ in range(_FIRST_PRODUCTS):
         basis = np.linalg.qr(rows.T @ (shares[:, None] * (rows @ basis)) + _LEAST_NOISE * basis)[0]
@@ -294,25 +290,57 @@ def _first_state(known: Array, shares: Array, part_seen: Array, varies: Any, n_r
         product: Array = rows.T @ (shares[:, None] * (rows @ V))
         return product - excess[:, None] * V
 
-    return _shrunk(image, float(np.sum(varies)), basis, n_rows)
+    return _state(image, float(variances.sum()), basis, _FIRST_SHRINKAGE)
 
 
-def _shrunk(image: Callable[[Array], Array], trace: float, basis: Array, n_rows: float) -> _State:
+def _forms_covariance(rows: Array) -> bool:
+    return rows.shape[1] <= _COLUMNS_PER_ROW * len(rows)
+
+
+def _next_state(
+    basis: Array, completion: Completion, Z: Array, shares: Array, both_missing: Array | None
+) -> _State:
+    """Return the state that the filled and centred rows Z suggest; S is formed where columns are few."""
+    weighted = Z * np.sqrt(shares)[:, None]
+    products = weighted.T @ weighted if both_missing is not None else weighted @ weighted.T
+    part = _ledoit_wolf(products, Z, shares, float(completion.weights.sum()))
+    if both_missing is not None:
+        S = products + completion.spread(shares, both_missing)
+        return _state(lambda V: S @ V, float(np.trace(S)), basis, part)
+    diagonal = completion.noise * (shares @ completion.missing)
+    extra = completion.spread_rows(shares)
+
+    def image(V: Array) -> Array:
+        product: Array = weighted.T @ (weighted @ V) + extra.T @ (extra @ V)
+        return product + diagonal[:, None] * V
+
+    trace = float(np.trace(products) + np.sum(extra**2) + diagonal.sum())
+    return _state(image, trace, basis, part)
+
+
+def _ledoit_wolf(products: Array, Z: Array, shares: Array, weight: float) -> float:
+    """Return the shrinkage of Ledoit and Wolf (2004) for filled rows, from their Gram matrix or covariance.
+
+    What is unknown of the rows is left out here. With it, many missing cells would be taken for noise, until
+    nothing but noise is left.
+    """
+    norm = float(np.sum(products**2))
+    structure = weight * (norm - float(np.trace(products)) ** 2 / Z.shape[1])
+    noise = float(shares @ np.einsum("ij,ij->i", Z, Z) ** 2) - norm
+    return min(max(noise, 0.0) / structure, 1.0) if structure > 0 else 1.0
+
+
+def _state(image: Callable[[Array], Array], trace: float, basis: Array, part: float) -> _State:
     r"""Return the factors and the noise of :math:`(1 - \lambda) S + \lambda v I`, from a product with S.
 
-    :math:`\lambda` is that of the oracle approximating estimator, v the mean variance. One step of subspace
-    iteration improves the basis of the step before.
+    :math:`\lambda` is `part`, and v the mean variance. One step of subspace iteration improves the basis of
+    the step before.
     """
     p, q = basis.shape
     basis = np.linalg.qr(image(basis))[0]
     values, rotation = np.linalg.eigh(basis.T @ image(basis))
     values, basis = np.maximum(values[::-1], 0.0), basis @ rotation[:, ::-1]
-    left = max(trace - values.sum(), 0.0)
-    # Of rows fewer than columns, only as many further eigenvalues as rows are not 0.
-    norm = float(np.sum(values**2)) + left**2 / max(min(n_rows - 1, p) - q, 1)
-    structure = (n_rows + 1) * (norm - trace**2 / p)
-    part = min((norm + trace**2) / structure, 1.0) if structure > 0 else 1.0
-    rest = left / max(p - q, 1)
-    noise = max((1 - part) * rest + part * trace / p, _LEAST_NOISE)
+    rest = max(trace - float(values.sum()), 0.0) / max(p - q, 1)
+    noise = max((1 - part) * rest + part * trace / p, _LEAST_NOISE * (trace or 1.0) / p)
     factors = np.sqrt(np.maximum((1 - part) * (values - rest), 0.0))[:, None] * basis.T
-    return _State(factors, noise, basis, n_rows)
+    return _State(factors, noise, basis)
