@@ -1,5 +1,6 @@
 """``attenua fit``: fit a file, and write components, scores and model."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,7 +57,9 @@ def fit(
     check_targets(targets, force=force, make_folders=True)
     table = load_rows(request)
     model = fit_rows(table, request)
-    scores = scores_csv(scores_of(model, table), table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit has said it of the same rows
+        scores = scores_csv(scores_of(model, table), table)
     contents: list[Any] = [components_csv(model, table), scores, model_bytes(model)]
     if report:
         from attenua.cli.report import page_of

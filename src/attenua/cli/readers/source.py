@@ -30,7 +30,7 @@ class TableError(ValueError):
 class Table:
     """Rows of numbers, with labels and names from the file."""
 
-    X: Any  # ndarray or csr matrix of finite numbers
+    X: Any  # ndarray or csr matrix of numbers; NaN is a missing cell
     names: list[str] | None  # of the columns, if the file has them
     groups: NDArray[Any] | None  # group labels of the rows
     source: str  # the file, for messages
@@ -38,6 +38,7 @@ class Table:
     id_name: str = "id"  # heading of the column of row names
     colours: NDArray[Any] | None = None  # numbers or texts; NaN or an empty text if missing
     notes: tuple[str, ...] = ()  # what was assumed about the file, in sentences
+    file: tuple["Source", list[int]] | None = None  # the open file, if kept, and which columns X has of it
 
 
 class Source(ABC):
