@@ -1,4 +1,4 @@
-"""What fit, covariance and report share: the request of a user, and how it is read, fitted and scored."""
+"""What the commands that fit share: the request of a user, and how it is read, fitted and scored."""
 
 import re
 import warnings
@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from sklearn.datasets import load_digits
 
-from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
+from attenua import AttenuatedPCACV, CorrectedCovariance, CorrectedPCA, CorrectedPCACV
 from attenua._correct.registry import CORRECTIONS
 from attenua._data.range import OutOfRangeError, list_columns
 from attenua.cli.base import fail, warn, working
@@ -151,7 +151,6 @@ class Request:
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of the estimator, except the number of components and the reference."""
-        common = {"cv": self.cv, "n_repeats": self.repeats, "random_state": self.seed}
         search = {
             "corrections": self.corrections,
             "neighbours": self.neighbours,
@@ -159,10 +158,19 @@ class Request:
             "nested": self.nested,
         }
         return {
-            Method.CORRECTED: search | common,
-            Method.ATTENUATED: {"alphas": self.alphas} | common,
+            Method.CORRECTED: search | self._folds,
+            Method.ATTENUATED: {"alphas": self.alphas} | self._folds,
             Method.PCA: {},
         }[self.method]
+
+    @property
+    def covariance(self) -> CorrectedCovariance:
+        """Estimator of the whole covariance, without the reference."""
+        return CorrectedCovariance(neighbours=self.neighbours, nested=self.nested, **self._folds)
+
+    @property
+    def _folds(self) -> dict[str, int]:
+        return {"cv": self.cv, "n_repeats": self.repeats, "random_state": self.seed}
 
 
 def in_options(sentence: str) -> str:
@@ -274,14 +282,14 @@ def fit_rows(table: Table, request: Request, model: Any = None) -> Any:
 
 
 @contextmanager
-def noting() -> Iterator[None]:
-    """Print warnings inside as notes."""
+def noting(*, new_rows: bool = True) -> Iterator[None]:
+    """Print warnings inside as notes, unless they are about rows of which the fit has printed them."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # Names are compared when a table is read; its matrix has none.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         yield
-    for warning in caught:
+    for warning in caught if new_rows else ():
         warn(in_options(str(warning.message)))
 
 

@@ -11,7 +11,7 @@ from attenua.cli.base import EXIT_CODES, app, fail, print_plain
 from attenua.cli.readers import TableError
 from attenua.cli.record import dump
 from attenua.cli.request import noting, scores_of
-from attenua.cli.writing import check_targets, scores_csv, scores_npy, write_files
+from attenua.cli.writing import check_targets, npy_bytes, scores_csv, write_files
 from attenua.model_files import ModelFileError, load_model
 
 
@@ -92,7 +92,7 @@ def transform(
         fail(str(error))
     with noting():
         scores = scores_of(estimator, table)
-    content = scores_npy(scores) if out.suffix.lower() == ".npy" else scores_csv(scores, table)
+    content = npy_bytes(scores) if out.suffix.lower() == ".npy" else scores_csv(scores, table)
     if to_screen:
         typer.echo(content, nl=False)  # as bytes: exactly what a file would hold
         return

@@ -195,7 +195,7 @@ def _settled_missing(
     source: Source, X: Any, positions: list[int], way: str, means: ArrayLike | None
 ) -> tuple[Any, NDArray[Any] | slice, str | None]:
     """Return the numbers, which rows they are, and a note on missing cells and what was done with them."""
-    rows, columns, values = _not_finite(X)
+    rows, columns, values = not_finite(X)
     infinite = np.flatnonzero(np.isinf(values))
     if infinite.size:
         first = infinite[0]
@@ -256,7 +256,7 @@ def _refuse_empty_columns(
     return n_present
 
 
-def _not_finite(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]:
+def not_finite(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]:
     """Return the rows, columns and values of cells that are not finite, sorted by row."""
     if sp.issparse(X):
         bad = np.flatnonzero(~np.isfinite(X.data))
