@@ -137,6 +137,25 @@ def test_codes_are_named_and_read_as_missing_by_an_option(gaps):
     assert Path("scores.csv").read_text() == scores[2]
 
 
+def test_the_page_shows_missing_cells_and_its_code_has_the_codes(gaps):
+    gaps.fillna(-999).to_csv("coded.csv", index=False)
+    result = run("report", "coded.csv", *PCA, "--na", "-999")
+    assert result.stderr == f"Note: coded.csv: {GAPS}\n"
+    page = Path("report.html").read_text()
+    assert "3 of 100 cells are missing, 3%: in 2 of 20 rows and 2 of 5 columns." in page
+    code = unescape(re.search(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.DOTALL)[1])
+    shell, python = code.split("# or, in Python:\n")
+    assert "--na -999 " in shell
+    run(*shlex.split(shell)[1:], "--out", "again.html")
+    assert Path("again.html").read_text() == page
+    os.remove("report.html")
+    exec(python, {})
+    assert "3 of 100 cells are missing" in Path("report.html").read_text()
+    run("fit", "coded.csv", *PCA, "--na", "-999")
+    result = run("report", "coded.csv", "--model", "attenua-fit/model.npz", "--na", "-999", "--force")
+    assert (result.exit_code, "3 of 100 cells" in Path("report.html").read_text()) == (0, True)
+
+
 def test_a_row_without_any_cell_is_noted_once(gaps):
     gaps.iloc[5] = np.nan
     gaps.to_csv("gaps.csv", index=False)
