@@ -33,11 +33,11 @@ _TEXTS = [
     *("9" * 5_000, "1e" + "9" * 5_000, "," * 300, "\n" * 300, '"' * 301, "é" * 50, "a" * 200_000),
 ]
 _OPTIONS = [
-    *({"missing": way} for way in ("mean", "drop-rows")),
+    *({"missing": way} for way in ("mean", "drop-rows", "fail")),
     *({"header": header} for header in (True, False)),
     *({"columns": [columns]} for columns in ("1:3", "2", ":", "age,q:r")),
     *({"decimal": ","}, {"drop": ["1"]}, {"group_column": "1"}, {"id_column": "1"}, {"colour_by": "2"}),
-    *({"sheet": "second"}, {"id_column": "who", "missing": "mean"}),
+    *({"sheet": "second"}, {"id_column": "who", "missing": "mean"}, {"na": [-1.0, 5.0]}),
 ]
 
 

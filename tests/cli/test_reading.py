@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attenua import CorrectedPCA
+from attenua import CorrectedPCA, CorrectedPCACV
 from tests.cli.shell import run
 from tests.helpers import spiked_rows
 
@@ -81,7 +81,7 @@ def test_missing_cells_of_new_rows_are_filled_with_the_means_of_the_model(frame)
     gaps = numbers.copy()
     gaps.iloc[3, 1] = np.nan
     gaps.to_csv("gaps.csv", index=False)
-    result = run("transform", "attenua-fit/model.npz", "gaps.csv")
+    result = run("transform", "attenua-fit/model.npz", "gaps.csv", "--missing", "fail")
     assert result.exit_code == 1
     assert (
         "1 cell is missing, in 1 of 20 rows and 1 of 5 columns; the first is row 4 (line 5)" in result.stderr
@@ -94,6 +94,84 @@ def test_missing_cells_of_new_rows_are_filled_with_the_means_of_the_model(frame)
     record = json.loads(run("fit", "gaps.csv", *PCA, "--missing", "drop-rows", "--force", "--json").stdout)
     assert record["n_rows"] == 19
     assert record["notes"] == ["1 of 20 rows dropped because of 1 missing cell."]
+
+
+GAPS = "3 cells are missing, in 2 of 20 rows and 2 of 5 columns."
+
+
+@pytest.fixture
+def gaps(frame):
+    """Numbers with three missing cells."""
+    numbers = frame[list("abcde")].copy()
+    numbers.iloc[3, [1, 2]] = np.nan
+    numbers.iloc[7, 2] = np.nan
+    return numbers
+
+
+def test_missing_cells_are_kept_counted_and_fitted(gaps):
+    gaps.to_csv("gaps.csv", index=False)
+    result = run("fit", "gaps.csv", "-k", 2, "--no-nested", "--json")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == f"Note: gaps.csv: {GAPS}\n"
+    assert json.loads(result.stdout)["notes"] == [GAPS]
+    model = CorrectedPCACV(2, random_state=0).fit(gaps.to_numpy())
+    scores = pd.read_csv("attenua-fit/scores.csv")
+    np.testing.assert_allclose(scores, model.transform(gaps.to_numpy()), rtol=1e-9, atol=1e-12)
+    result = run("transform", "attenua-fit/model.npz", "gaps.csv", "--out", "again.csv")
+    assert result.stderr == f"Note: gaps.csv: {GAPS}\n"
+    assert Path("again.csv").read_text() == Path("attenua-fit/scores.csv").read_text()
+    assert run("covariance", "gaps.csv", "--no-nested").stderr == f"Note: gaps.csv: {GAPS}\n"
+
+
+def test_codes_are_named_and_read_as_missing_by_an_option(gaps):
+    gaps.fillna(-999).to_csv("coded.csv", index=False)
+    gaps.to_csv("gaps.csv", index=False)
+    result = run("fit", "coded.csv", *PCA, "--out", "coded")
+    assert result.stderr.endswith("if it stands for missing, give --na -999.\n")
+    result = run("fit", "coded.csv", *PCA, "--na", "-999", "--na", "-1e5", "--out", "read")
+    assert result.stderr == f"Note: coded.csv: {GAPS}\n"
+    run("fit", "gaps.csv", *PCA, "--out", "gaps")
+    scores = [Path(folder, "scores.csv").read_text() for folder in ("coded", "read", "gaps")]
+    assert scores[0] != scores[1] == scores[2]
+    run("transform", "gaps/model.npz", "coded.csv", "--na", "-999")
+    assert Path("scores.csv").read_text() == scores[2]
+
+
+def test_the_page_shows_missing_cells_and_its_code_has_the_codes(gaps):
+    gaps.fillna(-999).to_csv("coded.csv", index=False)
+    result = run("report", "coded.csv", *PCA, "--na", "-999")
+    assert result.stderr == f"Note: coded.csv: {GAPS}\n"
+    page = Path("report.html").read_text()
+    assert "3 of 100 cells are missing, 3%: in 2 of 20 rows and 2 of 5 columns." in page
+    code = unescape(re.search(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.DOTALL)[1])
+    shell, python = code.split("# or, in Python:\n")
+    assert "--na -999 " in shell
+    run(*shlex.split(shell)[1:], "--out", "again.html")
+    assert Path("again.html").read_text() == page
+    os.remove("report.html")
+    exec(python, {})
+    assert "3 of 100 cells are missing" in Path("report.html").read_text()
+    run("fit", "coded.csv", *PCA, "--na", "-999")
+    result = run("report", "coded.csv", "--model", "attenua-fit/model.npz", "--na", "-999", "--force")
+    assert (result.exit_code, "3 of 100 cells" in Path("report.html").read_text()) == (0, True)
+
+
+def test_a_row_without_any_cell_is_noted_once(gaps):
+    gaps.iloc[5] = np.nan
+    gaps.to_csv("gaps.csv", index=False)
+    commands = ["fit", "gaps.csv", *PCA], ["transform", "attenua-fit/model.npz", "gaps.csv"]
+    for command in commands:
+        result = run(*command)
+        assert result.stderr.count("Note: 1 row of X has no values at all") == 1, result.stderr
+        assert result.stderr.count("\n") == 2
+
+
+def test_a_reference_with_missing_cells_is_refused_in_terms_of_options(gaps, frame):
+    gaps.to_csv("gaps.csv", index=False)
+    result = run("fit", "data.csv", "--columns", "a:e", "--reference", "gaps.csv")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: --reference: gaps.csv: 3 cells are missing")
+    assert "fill them first with attenua impute" in result.stderr
 
 
 def test_the_code_of_the_page_has_the_options(frame):
@@ -138,7 +216,10 @@ def test_the_page_is_given_colours_and_names_of_rows(frame, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["fit", "data.csv", "--missing", "zero"], "'zero' is not one of 'fail', 'drop-rows', 'mean'"),
+        (
+            ["fit", "data.csv", "--missing", "zero"],
+            "'zero' is not one of 'keep', 'fail', 'drop-rows', 'mean'",
+        ),
         (["fit", "data.csv", "--decimal", ";"], "';' is not one of '.', ','"),
         (["report", "data.csv", "--out", "r.pdf"], "r.pdf must end in .html"),
         (["report", "data.csv", "--out", "/dev/full"], "/dev/full must end in .html"),

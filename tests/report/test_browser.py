@@ -226,6 +226,23 @@ def test_pictures_are_decoded_and_fit(visit, pixels_address):
     assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
+def test_missing_cells_are_a_picture_that_fits_and_rings(visit, tmp_path):
+    rows = spiked_rows(200, 400)
+    rows[::2, 3] = rows[5:9, 100:150] = np.nan
+    path = tmp_path / "missing.html"
+    report(CorrectedPCA(2, damping=0.5).fit(rows), rows, path)
+    tab = visit(path.as_uri(), PHONE)
+    assert tab.evaluate("document.querySelector('.holes').naturalWidth") == 300
+    assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    rings = tab.locator("figure[data-chart=profiles] svg.plot circle.role-best.mark")
+    views = tab.locator("figure[data-chart=profiles] select")
+    counts = []
+    for view in range(6):
+        views.select_option(str(view))
+        counts.append(rings.count())
+    assert 0 < sum(counts) < 6 * 60
+
+
 @pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
 def test_the_page_of_a_search_fits_and_its_steps_react(
     visit, corrected_address, corrected_model, viewport, scheme

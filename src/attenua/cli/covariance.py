@@ -5,19 +5,24 @@ from typing import Annotated
 
 import typer
 
-from attenua import CorrectedCovariance
 from attenua.cli import options
 from attenua.cli.base import EXIT_CODES, app
 from attenua.cli.record import print_result
 from attenua.cli.request import Request, fit_rows, load_rows
 from attenua.cli.writing import check_targets, covariance_csv, write_files
+from attenua.model_files import model_bytes
 
 
 @app.command(epilog=EXIT_CODES)
 @options.with_options(Request, without=("k", "colour_by", "method", "corrections", "pca_share", "alphas"))
 def covariance(
     request: Request,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("covariance.csv"),
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", help="The file to write; one that ends in .npz is a model for attenua impute."
+        ),
+    ] = Path("covariance.csv"),
     force: options.Force = False,
 ) -> None:
     """Write the covariance of all columns as CSV, with corrections chosen by held-out rows.
@@ -30,11 +35,12 @@ def covariance(
     - `attenua covariance data.csv -o cov.csv`
 
     - `attenua covariance returns.parquet --drop date --reference earlier_returns.parquet`
+
+    - `attenua covariance many.csv -o model.npz` (for `attenua impute few.csv --model model.npz`)
     """
     check_targets([out], force=force)
     table = load_rows(request)
-    settings = {"cv": request.cv, "n_repeats": request.repeats, "random_state": request.seed}
-    model = CorrectedCovariance(neighbours=request.neighbours, nested=request.nested, **settings)
-    fit_rows(table, request, model)
-    write_files({out: covariance_csv(model, table)}, force=force)
+    model = fit_rows(table, request, request.covariance)
+    content = model_bytes(model) if out.suffix.lower() == ".npz" else covariance_csv(model, table)
+    write_files({out: content}, force=force)
     print_result(table, model, [out], as_json=False)

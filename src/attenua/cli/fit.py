@@ -8,7 +8,14 @@ import typer
 from attenua.cli import options
 from attenua.cli.base import EXIT_CODES, app
 from attenua.cli.record import print_result
-from attenua.cli.request import Request, fit_rows, load_rows, refuse_options_of_other_methods, scores_of
+from attenua.cli.request import (
+    Request,
+    fit_rows,
+    load_rows,
+    noting,
+    refuse_options_of_other_methods,
+    scores_of,
+)
 from attenua.cli.writing import check_targets, components_csv, refuse_file, scores_csv, write_files
 from attenua.model_files import model_bytes
 
@@ -56,7 +63,8 @@ def fit(
     check_targets(targets, force=force, make_folders=True)
     table = load_rows(request)
     model = fit_rows(table, request)
-    scores = scores_csv(scores_of(model, table), table)
+    with noting(new_rows=False):
+        scores = scores_csv(scores_of(model, table), table)
     contents: list[Any] = [components_csv(model, table), scores, model_bytes(model)]
     if report:
         from attenua.cli.report import page_of

@@ -12,6 +12,7 @@ import typer
 from attenua._correct.registry import CORRECTIONS
 from attenua.cli.base import warn
 from attenua.cli.readers import Table, read_table
+from attenua.cli.readers.codes import code_as_text
 
 COLUMNS_HELP = (
     "Columns to use: names, positions from 1, or ranges such as a:c, 2: and :5, separated by commas."
@@ -31,6 +32,7 @@ class Method(StrEnum):
 class Missing(StrEnum):
     """What to do with missing cells."""
 
+    KEEP = "keep"
     FAIL = "fail"
     DROP_ROWS = "drop-rows"
     MEAN = "mean"
@@ -152,6 +154,14 @@ DecimalSign = Annotated[
     Decimal | None,
     typer.Option("--decimal", help="The decimal sign of a text. By default guessed from the first rows."),
 ]
+NaCodes = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--na",
+        metavar="NUMBER",
+        help="A number, such as -999, that stands for a missing cell. May be repeated.",
+    ),
+]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file. By default the first.")]
 
 
@@ -224,10 +234,12 @@ class Reading:
         Missing,
         typer.Option(
             "--missing",
-            help="What to do with missing cells (empty, or a word such as NA, NaN, null, None): fail, drop "
-            "their rows, or fill them with the means of their columns.",
+            help="What to do with missing cells (empty, or a word such as NA, NaN, null, None): keep them, "
+            "which the fit takes into account; fail; drop their rows; or fill them with the means of their "
+            "columns.",
         ),
-    ] = Missing.FAIL
+    ] = Missing.KEEP
+    na: NaCodes = None
     sheet: Sheet = None
 
     @property
@@ -256,7 +268,7 @@ class Reading:
                 options.append(flag if value else "--no-header")
                 continue
             for text in value if isinstance(value, list) else [value]:
-                options += [flag, text]
+                options += [flag, code_as_text(text) if name == "na" else text]
         return options
 
     def as_code(self) -> str:

@@ -1,8 +1,9 @@
-"""What fit, covariance and report share: the request of a user, and how it is read, fitted and scored."""
+"""What the commands that fit share: the request of a user, and how it is read, fitted and scored."""
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
@@ -10,13 +11,14 @@ import numpy as np
 import typer
 from sklearn.datasets import load_digits
 
-from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
+from attenua import AttenuatedPCACV, CorrectedCovariance, CorrectedPCA, CorrectedPCACV
 from attenua._correct.registry import CORRECTIONS
 from attenua._data.range import OutOfRangeError, list_columns
 from attenua.cli.base import fail, warn, working
 from attenua.cli.options import (
     LARGEST_SEED,
     Method,
+    Missing,
     Reading,
     parse_alphas,
     parse_corrections,
@@ -149,7 +151,6 @@ class Request:
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of the estimator, except the number of components and the reference."""
-        common = {"cv": self.cv, "n_repeats": self.repeats, "random_state": self.seed}
         search = {
             "corrections": self.corrections,
             "neighbours": self.neighbours,
@@ -157,10 +158,19 @@ class Request:
             "nested": self.nested,
         }
         return {
-            Method.CORRECTED: search | common,
-            Method.ATTENUATED: {"alphas": self.alphas} | common,
+            Method.CORRECTED: search | self._folds,
+            Method.ATTENUATED: {"alphas": self.alphas} | self._folds,
             Method.PCA: {},
         }[self.method]
+
+    @property
+    def covariance(self) -> CorrectedCovariance:
+        """Estimator of the whole covariance, without the reference."""
+        return CorrectedCovariance(neighbours=self.neighbours, nested=self.nested, **self._folds)
+
+    @property
+    def _folds(self) -> dict[str, int]:
+        return {"cv": self.cv, "n_repeats": self.repeats, "random_state": self.seed}
 
 
 def in_options(sentence: str) -> str:
@@ -207,11 +217,14 @@ def _is_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def load_rows(request: Request, names: Sequence[str] | None = None) -> Table:
-    """Read the rows of a request, with the columns of these names if given, or fail with a sentence."""
+def load_rows(request: Request, names: Sequence[str] | None = None, **more: Any) -> Table:
+    """Read the rows of a request, with the columns of these names if given, or fail with a sentence.
+
+    More arguments are those of `read_table`.
+    """
     try:
         if request.file is not None:
-            return request.reading.read(request.file, names=names)
+            return request.reading.read(request.file, names=names, **more)
     except TableError as error:
         fail(str(error))
     if request.reading.given:
@@ -223,12 +236,14 @@ def load_rows(request: Request, names: Sequence[str] | None = None) -> Table:
 def reading_of_reference(request: Request, table: Table) -> Reading:
     """Return how the reference is read: like the rows, or by the names of their columns if they have names.
 
-    With names, options about columns are not needed, and may name none of this file.
+    With names, options about columns are not needed, and may name none of this file. A reference cannot have
+    missing cells.
     """
+    reading = request.reading
+    if reading.missing is Missing.KEEP:
+        reading = replace(reading, missing=Missing.FAIL)
     about_columns = ("columns", "drop", "group_column", "id_column", "colour_by")
-    return (
-        request.reading if table.names is None else replace(request.reading, **dict.fromkeys(about_columns))
-    )
+    return reading if table.names is None else replace(reading, **dict.fromkeys(about_columns))
 
 
 def _load_reference(file: str, request: Request, table: Table) -> Any:
@@ -250,8 +265,7 @@ def fit_rows(table: Table, request: Request, model: Any = None) -> Any:
         model.reference = _load_reference(request.reference, request, table)
     # PCA holds no rows out, so groups make no difference.
     groups = {} if request.method is Method.PCA else {"groups": table.groups}
-    with working("Fitting"), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with working("Fitting"), noting():
         try:
             model.fit(table.X, **groups)
         except OutOfRangeError as error:
@@ -262,19 +276,26 @@ def fit_rows(table: Table, request: Request, model: Any = None) -> Any:
             fail(f"{table.source}: {in_options(str(error))}")
         except MemoryError:
             fail(f"{table.source}: there is not enough memory to fit these rows.")
-    for warning in caught:
-        warn(in_options(str(warning.message)))
     if table.names is not None:
         model.feature_names_in_ = np.array(table.names, dtype=object)
     return model
 
 
+@contextmanager
+def noting(*, new_rows: bool = True) -> Iterator[None]:
+    """Print warnings inside as notes, unless they are about rows of which the fit has printed them."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        # Names are compared when a table is read; its matrix has none.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
+    for warning in caught if new_rows else ():
+        warn(in_options(str(warning.message)))
+
+
 def scores_of(model: Any, table: Table) -> Any:
     """Return the scores of rows whose columns already match the model's."""
-    with warnings.catch_warnings():
-        # Names were compared when the table was read; its matrix has none.
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        try:
-            return model.transform(table.X)
-        except OutOfRangeError as error:
-            fail(f"{table.source} holds {error.sentence.format(where=f'row {error.positions[0] + 1}')}")
+    try:
+        return model.transform(table.X)
+    except OutOfRangeError as error:
+        fail(f"{table.source} holds {error.sentence.format(where=f'row {error.positions[0] + 1}')}")

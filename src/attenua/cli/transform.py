@@ -10,8 +10,8 @@ from attenua.cli import options
 from attenua.cli.base import EXIT_CODES, app, fail, print_plain
 from attenua.cli.readers import TableError
 from attenua.cli.record import dump
-from attenua.cli.request import scores_of
-from attenua.cli.writing import check_targets, scores_csv, scores_npy, write_files
+from attenua.cli.request import noting, scores_of
+from attenua.cli.writing import check_targets, npy_bytes, scores_csv, write_files
 from attenua.model_files import ModelFileError, load_model
 
 
@@ -41,10 +41,12 @@ def transform(
         options.Missing,
         typer.Option(
             "--missing",
-            help="What to do with missing cells: fail, drop their rows, or fill them with the means of the "
-            "model (its mean_), not of these rows.",
+            help="What to do with missing cells: keep them, which the model fills given the other cells of "
+            "their row; fail; drop their rows; or fill them with the means of the model (its mean_), not of "
+            "these rows.",
         ),
-    ] = options.Missing.FAIL,
+    ] = options.Missing.KEEP,
+    na: options.NaCodes = None,
     sheet: options.Sheet = None,
     out: Annotated[
         Path, typer.Option(help="File for the scores: .csv or .npy; - prints CSV to standard output.")
@@ -71,7 +73,14 @@ def transform(
     if not to_screen:
         check_targets([out], force=force)
     reading = options.Reading(
-        columns, drop, id_column=id_column, header=header, decimal=decimal, missing=missing, sheet=sheet
+        columns,
+        drop,
+        id_column=id_column,
+        header=header,
+        decimal=decimal,
+        missing=missing,
+        na=na,
+        sheet=sheet,
     )
     try:
         estimator = load_model(model)
@@ -81,8 +90,9 @@ def transform(
         table = reading.read(data, names=names, means=estimator.mean_, least_rows=1)
     except (ModelFileError, TableError) as error:
         fail(str(error))
-    scores = scores_of(estimator, table)
-    content = scores_npy(scores) if out.suffix.lower() == ".npy" else scores_csv(scores, table)
+    with noting():
+        scores = scores_of(estimator, table)
+    content = npy_bytes(scores) if out.suffix.lower() == ".npy" else scores_csv(scores, table)
     if to_screen:
         typer.echo(content, nl=False)  # as bytes: exactly what a file would hold
         return

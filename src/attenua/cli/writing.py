@@ -13,13 +13,12 @@ import numpy as np
 from attenua._files import refuse_existing, write_all_whole
 from attenua.cli.base import fail
 from attenua.cli.readers import Table
+from attenua.cli.readers.source import headings_of
 
 
 def column_names(table: Table) -> Sequence[str]:
     """Return the names of the columns, or column_1, column_2, ... if they have none."""
-    if table.names is not None:
-        return table.names
-    return [f"column_{number}" for number in range(1, table.X.shape[1] + 1)]
+    return headings_of(table.names, table.X.shape[1])
 
 
 def components_csv(model: Any, table: Table) -> bytes:
@@ -44,11 +43,41 @@ def scores_csv(scores: Any, table: Table) -> bytes:
     return _csv([table.id_name, *names], rows)
 
 
-def scores_npy(scores: Any) -> bytes:
-    """Return scores as npy."""
+def deviations_csv(cells: Iterable[tuple[int, int, float, float]], table: Table) -> bytes:
+    """Return filled cells as CSV, a line each: its row counted from 1, column, value and deviation."""
+    names, ids = column_names(table), table.ids
+    head = ["row", *([] if ids is None else [table.id_name]), "column", "filled", "standard_deviation"]
+    lines = (
+        [row + 1, *([] if ids is None else [ids[row]]), names[column], *_digits(values)]
+        for row, column, *values in cells
+    )
+    return _csv(head, lines)
+
+
+def npy_bytes(array: Any) -> bytes:
+    """Return an array as npy."""
     buffer = io.BytesIO()
-    np.save(buffer, scores, allow_pickle=False)
+    np.save(buffer, array, allow_pickle=False)
     return buffer.getvalue()
+
+
+def arrow_bytes(columns: Any, ending: str) -> bytes:
+    """Return an Arrow table as parquet, feather or, for other endings, separated text."""
+    import pyarrow as pa
+    from pyarrow import feather, parquet
+
+    if ending in (".parquet", ".feather"):
+        buffer = pa.BufferOutputStream()
+        (parquet.write_table if ending == ".parquet" else feather.write_feather)(columns, buffer)
+        return bytes(buffer.getvalue())
+    # numpy gives a float32 the digits that it has.
+    cells = [
+        column.to_pylist()
+        if column.null_count or not pa.types.is_floating(column.type)
+        else column.to_numpy()
+        for column in columns.columns
+    ]
+    return _csv(columns.column_names, zip(*cells, strict=True), "\t" if ending == ".tsv" else ",")
 
 
 def _digits(row: Any) -> list[str]:
@@ -56,9 +85,9 @@ def _digits(row: Any) -> list[str]:
     return [str(number) for number in row]
 
 
-def _csv(header: Sequence[Any], rows: Iterable[Sequence[Any]]) -> bytes:
+def _csv(header: Sequence[Any], rows: Iterable[Sequence[Any]], delimiter: str = ",") -> bytes:
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(rows)
     return text.getvalue().encode()

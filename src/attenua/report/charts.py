@@ -11,6 +11,7 @@ from attenua._select.steps import Step
 from attenua.paired import PairedGain
 from attenua.report.choice import Search
 from attenua.report.findings import Examples, Findings, Move
+from attenua.report.missing import MissingCells
 from attenua.report.why import Leakage, Why
 from attenua.theory import PlugInReport
 
@@ -93,6 +94,8 @@ def all_charts(found: Findings, in_order: bool) -> dict[str, Chart]:
     """Return the charts of the page by name; columns that are in order have loadings as curves."""
     search = found.search
     charts = [_step(step, search) for step in search.steps if len(step.strengths) > 1]
+    if found.missing is not None:
+        charts.append(_missing(found.missing, found.names))
     if found.moves:
         charts.append(_moves(found.moves, found.names))
     charts.append(_loadings(found.names, found.pca, found.other, found.label, in_order))
@@ -104,6 +107,23 @@ def all_charts(found: Findings, in_order: bool) -> dict[str, Chart]:
         if found.why.theory is not None:
             charts.append(_theory(found.why.theory))
     return {chart.key: chart for chart in charts}
+
+
+def _missing(missing: MissingCells, columns: list[str]) -> Chart:
+    """Return the share of missing cells of each column that has some."""
+    shares = 100 * missing.by_column
+    largest = np.argsort(-shares, kind="stable")[: min(_MOST_COLUMNS, np.count_nonzero(shares))]
+    names = [columns[i] for i in largest]
+    more = np.count_nonzero(shares) - len(names)
+    others = f" {more:,} other columns miss no more cells than those shown." if more else ""
+    summary = f"{names[0]} misses most, {short(shares[largest[0]])}% of its cells.{others}"
+    drawn = [series("missing", "bar", "best", shares[largest])]
+    table = {
+        "column": names,
+        "missing cells": [f"{round(shares[i] * missing.shape[0] / 100):,}" for i in largest],
+        "of its cells, %": [short(shares[i]) for i in largest],
+    }
+    return Chart("missing", summary, [bars("missing cells, %", names, drawn)], table)
 
 
 def _step(step: Step, search: Search) -> Chart:
@@ -248,17 +268,24 @@ def _profiles(examples: Examples, names: list[str], variances: Array, label: str
     """Return held-out rows and their reconstructions, in the columns of largest variance."""
     some_columns = len(names) > _MOST_PROFILE
     places = np.sort(np.argsort(-variances, kind="stable")[:_MOST_PROFILE])
-    fits = {("row", "data"): examples.original, ("PCA", "pca"): examples.pca, (label, "att"): examples.other}
+    fits = {("PCA", "pca"): examples.pca, (label, "att"): examples.other}
     counted, ticks = np.arange(1, len(places) + 1), [names[i] for i in places]
     views = []
     for k, row in enumerate(examples.rows):
-        drawn = [
+        original, filled = examples.original[k][places], examples.other[k][places]
+        seen = ~np.isnan(original)
+        drawn = [series("row", "line", "data", counted[seen], original[seen], dots=True)]
+        drawn += [
             series(name, "line", role, counted, values[k][places], dots=True)
             for (name, role), values in fits.items()
         ]
+        if not seen.all():
+            drawn.append(series("missing, filled", "mark", "best", counted[~seen], filled[~seen]))
         views.append(xy("column", "value", drawn, label=f"Row {row}", whole=True, ticks=ticks))
     which = f", the {_MOST_PROFILE} columns of largest variance" if some_columns else ""
     summary = f"{len(examples.rows)} held-out rows and their reconstructions{which}."
+    if np.isnan(examples.original).any():
+        summary += " Rings mark cells that the row misses. Errors are those of its other cells."
     table = {
         "row": [str(row) for row in examples.rows],
         "squared error of PCA": [short(error, 4) for error in examples.pca_error],

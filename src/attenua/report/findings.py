@@ -15,12 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua._correct.registry import SEARCH_ORDER
+from attenua._data.missing import PartialSplits, has_missing, partial_rows
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import to_host
 from attenua._data.opening import checked_matrix
 from attenua._data.rows import HostRows
 from attenua._estimate.words import Evidence, Recommendation, recommend, strengths_in_words
 from attenua.report.choice import Search, Strengths, search_of, shared_parameters, strengths_of
+from attenua.report.missing import MissingCells, find_missing
 from attenua.report.why import Why, find_why
 
 Array = NDArray[np.float64]
@@ -49,7 +51,7 @@ class Examples:
     """Held-out rows and their reconstructions by fits that did not see them: PCA, and another."""
 
     rows: NDArray[np.intp]
-    original: Array
+    original: Array  # NaN where a cell is missing
     pca: Array
     other: Array
     pca_error: Array
@@ -85,6 +87,7 @@ class Findings:
     angles: Array
     moves: list[Move]
     variances: Array
+    missing: MissingCells | None
     examples: Examples | None
     why: Why | None
 
@@ -138,12 +141,12 @@ def find(
     check_is_fitted(estimator)
     rows, names = checked_matrix(X)
     names = column_names(estimator, names, feature_names, rows.shape[1])
-    moments = HostRows(rows, feature_names=names).moments()
-    check_rows(estimator, moments, rows.shape)
     n, rank = rows.shape[0], int(estimator.n_components_)
     with warnings.catch_warnings():
-        # A tie is the estimator's own, which has warned of it.
-        warnings.filterwarnings("ignore", message="The cut at n_components")
+        # The fit has warned of ties, and of what missing cells leave open.
+        warnings.simplefilter("ignore")
+        moments = _moments_of(rows, names)
+        check_rows(estimator, moments, rows.shape)
         search = search_of(estimator, rows, groups)
         strengths = strengths_of(estimator)
         chosen_by_cv = isinstance(estimator, CorrectedPCACV | AttenuatedPCACV)
@@ -176,9 +179,17 @@ def find(
         angles=angles_between(fitted[0], end),
         moves=_moves(compared, fitted, search),
         variances=in_data_units(moments.variances * n / (n - 1), moments.unit),
+        missing=find_missing(rows),
         examples=examples,
         why=why,
     )
+
+
+def _moments_of(rows: Any, names: list[str]) -> Moments:
+    """Return the moments of all rows, completed where cells are missing."""
+    if has_missing(rows):
+        return PartialSplits(partial_rows(rows, None, names), []).total
+    return HostRows(rows, feature_names=names).moments()
 
 
 def column_names(estimator: Any, from_data: list[str] | None, given: Any, p: int) -> list[str]:
@@ -209,23 +220,27 @@ def angles_between(components: Array, others: Array) -> Array:
     return np.degrees(np.arcsin(np.clip(np.linalg.svd(outside, compute_uv=False), 0, 1)))
 
 
-def held_out_examples(X: Any, groups: Any, pair: Sequence[Any], random_state: int) -> Examples:
+def held_out_examples(X: Any, groups: Any, pair: Sequence[Any], random_state: int) -> Examples | None:
     """Reconstruct held-out rows by PCA and another fit, from the most improved to the most worsened.
 
     The two estimators of ``pair`` are fitted to four fifths of the rows, of whole groups where rows have
-    groups. The rows shown are spread evenly over the order of improvement.
+    groups. The rows shown are spread evenly over the order of improvement. Errors are those of the seen
+    cells. The result is None where a column has no cells in the rows that are fitted.
     """
     splitter = (ShuffleSplit if groups is None else GroupShuffleSplit)(
         1, test_size=0.2, random_state=random_state
     )
     train, held = next(splitter.split(np.empty(X.shape[0]), groups=groups))
     rows = X[held].toarray() if sp.issparse(X) else np.asarray(X[held], dtype=float)
+    missing = find_missing(X[train])
+    if missing is not None and missing.by_column.max() == 1:
+        return None
     rebuilt = []
     for estimator in pair:
         rank = min(estimator.n_components, len(train))
         model = copy(estimator).set_params(n_components=rank).fit(X[train])
         rebuilt.append(model.inverse_transform(model.transform(rows)))
-    errors = [np.sum((rows - image) ** 2, axis=1) for image in rebuilt]
+    errors = [np.nansum((rows - image) ** 2, axis=1) for image in rebuilt]
     change = errors[1] - errors[0]
     places = np.linspace(0, len(held) - 1, min(_EXAMPLES, len(held))).round().astype(int)
     picked = np.argsort(change, kind="stable")[places]

@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 
 from attenua.report.charts import change_of
 from attenua.report.findings import Findings
+from attenua.report.missing import MissingCells
 
 # pixel_3_4, px-3-4, 3x4: the place is in the name. pixel12, px_12: only the order is.
 _PLACED = re.compile(r"^(?:(?:pixel|px|p)[_\- ]?)?(\d+)[_\-x ](\d+)$", re.IGNORECASE)
 _COUNTED = re.compile(r"^(?:pixel|px)[_\- ]?(\d+)$", re.IGNORECASE)
+
+_BLUE, _ORANGE = np.array([43, 127, 196]), np.array([222, 115, 28])
 
 
 def shape_from_names(names: Sequence[str] | None) -> tuple[int, int] | None:
@@ -60,9 +63,10 @@ def pictures_of(found: Findings, shape: tuple[int, int] | None) -> dict[str, Any
     if shape is None:
         return None
     examples = found.examples
-    rows = []
+    rows, missing = [], False
     if examples is not None:
-        low, high = float(examples.original.min()), float(examples.original.max())
+        missing = bool(np.isnan(examples.original).any())
+        low, high = float(np.nanmin(examples.original)), float(np.nanmax(examples.original))
         kinds = {"itself": examples.original, "by PCA": examples.pca, found.label: examples.other}
         rows = [
             {
@@ -80,21 +84,35 @@ def pictures_of(found: Findings, shape: tuple[int, int] | None) -> dict[str, Any
         largest = float(np.abs(weights).max())
         images = (signed_image(some.reshape(shape), largest) for some in weights)
         loadings.append(list(zip(images, sides, strict=True)))
-    return {"rows": rows, "loadings": loadings, "height": shape[0], "width": shape[1]}
+    height, width = shape
+    return {"rows": rows, "missing": missing, "loadings": loadings, "height": height, "width": width}
 
 
 def grey_image(values: NDArray[np.float64], low: float, high: float) -> str:
-    """Return an image as a data address: black for large values, as ink on paper."""
-    level = np.clip((values - low) / ((high - low) or 1.0), 0, 1)
+    """Return an image as a data address: black for large values, as ink on paper; orange if missing."""
+    missing = np.isnan(values)
+    level = np.clip((np.where(missing, low, values) - low) / ((high - low) or 1.0), 0, 1)
     shade = (255 * (1 - level)).round().astype(np.uint8)
-    return _address(np.stack([shade, shade, shade, np.full_like(shade, 255)], axis=-1))
+    pixels = np.stack([shade, shade, shade, np.full_like(shade, 255)], axis=-1)
+    pixels[missing, :3] = _ORANGE
+    return _address(pixels)
+
+
+def missing_image(missing: MissingCells) -> str:
+    """Return a picture of missing cells as a data address: nothing where all are there, orange for the rest.
+
+    A block with one missing cell is seen, however large it is.
+    """
+    shares = missing.in_blocks
+    opacity = np.where(shares > 0, 90 + 165 * shares, 0).round()
+    colours = np.broadcast_to(_ORANGE, (*shares.shape, 3))
+    return _address(np.concatenate([colours, opacity[..., None]], axis=-1).astype(np.uint8))
 
 
 def signed_image(values: NDArray[np.float64], largest: float) -> str:
     """Return an image as a data address: blue below zero, orange above, nothing at zero."""
     part = np.clip(values / (largest or 1.0), -1, 1)
-    blue, orange = np.array([43, 127, 196]), np.array([222, 115, 28])
-    colours = np.where(part[..., None] < 0, blue, orange)
+    colours = np.where(part[..., None] < 0, _BLUE, _ORANGE)
     opacity = (255 * np.abs(part)).round()
     return _address(np.concatenate([colours, opacity[..., None]], axis=-1).astype(np.uint8))
 

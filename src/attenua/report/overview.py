@@ -61,8 +61,8 @@ def find_overview(
 ) -> Overview:
     """Compute what every user of PCA looks at, of a fitted estimator and its rows."""
     with warnings.catch_warnings():
-        # The names of the columns are checked, and shown, elsewhere.
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        # The names of the columns are checked, and shown, elsewhere, and so are missing cells.
+        warnings.simplefilter("ignore")
         scores = np.asarray(to_host(estimator.transform(X)), dtype=float)
     n = len(scores)
     names = None if row_names is None else [str(name) for name in one_per_row(row_names, n, "row_names")]

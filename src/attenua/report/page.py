@@ -31,7 +31,7 @@ from attenua._extras import how_to_install
 from attenua._files import write_all_whole
 from attenua.report.charts import all_charts, percent, short
 from attenua.report.findings import Findings, find
-from attenua.report.images import image_shape_of, pictures_of
+from attenua.report.images import image_shape_of, missing_image, pictures_of
 from attenua.report.overview import (
     Overview,
     colour_of,
@@ -149,6 +149,7 @@ def report(
         search=found.search,
         answer=found.recommendation,
         overview=overview,
+        missing_image=None if found.missing is None else missing_image(found.missing),
         corrections=CORRECTIONS,
         pictures=pictures_of(found, image_shape_of(image_shape, found.names, neighbours)),
         source=source,

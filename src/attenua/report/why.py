@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from attenua._correct.columns import column_labels
+from attenua._data.missing import has_missing
 from attenua._data.moments import Moments, in_data_units
 from attenua._select.steps import Step
 from attenua.path import attenuation_path
@@ -69,6 +70,8 @@ def _theory(
     n, p = X.shape
     if labels is not None:
         return None, "The theory covers attenuation of single variances, not of groups of columns."
+    if has_missing(X):
+        return None, "The theory covers rows without missing cells."
     if p > MOST_COLUMNS_THEORY:
         too_many = f"Left out: with {p:,} columns it would take too long; the limit is {MOST_COLUMNS_THEORY}."
         return None, too_many

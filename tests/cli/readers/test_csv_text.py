@@ -156,7 +156,7 @@ def test_sheets(book):
     assert list(table.ids) == ["u", "v"]
     assert table.names == ["a", "b"]
     with pytest.raises(TableError, match=r"the first is row 3 \(line 5\), column 'b'"):
-        read_table(book, id_column="name")
+        read_table(book, id_column="name", missing="fail")
     with pytest.raises(TableError, match=r"row 2 \(line 3\), column '401' holds 'x'"):
         read_table(book, sheet="second", header=True)
     with pytest.raises(TableError, match="no sheet 'third'; its sheets are 'measured', 'second'"):

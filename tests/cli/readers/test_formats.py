@@ -78,7 +78,7 @@ def test_sparse_npz_stays_sparse_and_names_its_bad_cell(tmp_path):
     X[5, 3] = np.nan
     sp.save_npz(tmp_path / "bad.npz", X.tocsr())
     with pytest.raises(TableError, match=r"bad.npz: 1 cell is missing, .*the first is row 6, column 4\."):
-        read_table(tmp_path / "bad.npz")
+        read_table(tmp_path / "bad.npz", missing="fail")
 
 
 def test_npz_with_several_arrays_needs_one_called_x(frame, tmp_path):
@@ -136,7 +136,7 @@ def test_a_bad_csv_is_told_by_file_row_and_column(tmp_path, text, problem):
     path = tmp_path / "x.csv"
     path.write_text(text)
     with pytest.raises(TableError, match=problem) as caught:
-        read_table(path)
+        read_table(path, missing="fail")
     assert str(path) in str(caught.value)
 
 
@@ -162,7 +162,7 @@ def test_a_missing_cell_and_a_text_column_of_arrow_files(tmp_path):
     frame = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64"), "b": ["x", "y", "z"]})
     frame.to_feather(path)
     with pytest.raises(TableError, match=r"1 cell is missing, .* the first is row 2, column 'a'\."):
-        read_table(path, columns=["a"])
+        read_table(path, columns=["a"], missing="fail")
     with pytest.raises(TableError, match=r"column 'b' holds .*string, not numbers"):
         read_table(path, columns=["b"])
 

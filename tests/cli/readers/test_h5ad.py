@@ -47,7 +47,7 @@ def test_errors_name_row_and_column(tmp_path):
     bad = X.copy()
     bad[2, 1] = np.nan
     with pytest.raises(TableError, match=r"1 cell is missing, .* the first is row 3, column 'g2'\."):
-        read_table(write(tmp_path / "bad.h5ad", bad))
+        read_table(write(tmp_path / "bad.h5ad", bad), missing="fail")
     (tmp_path / "broken.h5ad").write_bytes(b"nothing of the kind")
     with pytest.raises(TableError, match=r"broken.h5ad cannot be read as h5ad"):
         read_table(tmp_path / "broken.h5ad")

@@ -8,9 +8,11 @@ import csv
 import gzip
 import io
 import lzma
+import re
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ from attenua.cli.readers.source import (
 # Bytes of a text to read at once.
 _BLOCK = 2**20
 _MOST_EXCEL_ROWS = 2**20
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ONE_COLUMN = "Cells must be separated by commas, semicolons or tabs; here each row is one cell."
 
 
@@ -77,6 +80,32 @@ class CsvSource(Source):
         column = self._parse([position], pa.string()).column(0)
         return np.array([text.strip() for text in column.to_pylist()], dtype=str)
 
+    def filled(self, positions: list[int], X: Any, values: NDArray[Any]) -> Any:
+        """Return all columns as an Arrow table; pyarrow finds the types of those at no position."""
+        import pyarrow as pa
+
+        columns = {position: pa.array(values[:, place]) for place, position in enumerate(positions)}
+        rest = [position for position in range(self.n_columns) if position not in columns]
+        if rest:
+            columns |= zip(rest, self._parse(rest, None).columns, strict=True)
+        return pa.table([columns[position] for position in range(self.n_columns)], names=self.headings)
+
+    def text_with(self, rows: Any, positions: Any, values: Any) -> bytes | None:
+        """Return the text with numbers in some cells; all else stays, byte for byte."""
+        new: dict[int, dict[int, str]] = {}
+        for row, position, value in zip(rows, positions, values, strict=True):
+            new.setdefault(row, {})[position] = str(value).replace(".", self._form.decimal)
+        lines, start = list(self._lines()), 0
+        for number, (end, _) in enumerate(self._rows(), start=0 if self.names is None else -1):
+            if number in new:
+                while not lines[start].strip("\r\n"):  # empty lines before the row
+                    start += 1
+                text = _with_cells("".join(lines[start:end]), new[number], self._form.delimiter)
+                lines[start:end] = [text, *[""] * (end - start - 1)]
+            start = end
+        mark = _BYTE_ORDER_MARK if self._content.startswith(_BYTE_ORDER_MARK) else b""
+        return mark + "".join(lines).encode()
+
     def place(self, row: int) -> str:
         """Return where a row is: counted from 1, with its line."""
         line = next(line for number, (line, _) in enumerate(self._data_rows()) if number == row)
@@ -105,7 +134,7 @@ class CsvSource(Source):
                 arrow_csv.ParseOptions(delimiter=self._form.delimiter, newlines_in_values=b'"' in content),
                 arrow_csv.ConvertOptions(
                     include_columns=wanted,
-                    column_types=dict.fromkeys(wanted, kind),
+                    column_types={} if kind is None else dict.fromkeys(wanted, kind),
                     null_values=list(missing),
                     decimal_point=self._form.decimal,
                 ),
@@ -119,12 +148,13 @@ class CsvSource(Source):
 
     def _data_rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the cells of each row of data, after the number of its last line."""
+        return islice(self._rows(), int(self.names is not None), None)
+
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the same of all rows, the header too."""
         reader = csv.reader(self._lines(), delimiter=self._form.delimiter, strict=True)
         try:
-            rows = ((reader.line_num, cells) for cells in reader if cells)
-            if self.names is not None:
-                next(rows)
-            yield from rows
+            yield from ((reader.line_num, cells) for cells in reader if cells)
         except csv.Error as error:
             raise TableError(
                 f"{self.source}: line {reader.line_num} is not valid CSV: {first_line(error)}."
@@ -149,6 +179,15 @@ class CsvSource(Source):
                         f"{NOT_NUMBERS if self.n_columns > 1 else _ONE_COLUMN}"
                     )
         return missing
+
+
+def _with_cells(text: str, cells: dict[int, str], delimiter: str) -> str:
+    """Return the text of one row with other texts in some cells."""
+    row = text.rstrip("\r\n")
+    # A quote is a sign like any other unless the cell begins with it.
+    pattern = r'D("(?:[^"]|"")*"|[^D]*)'.replace("D", re.escape(delimiter))
+    old = re.findall(pattern, delimiter + row)
+    return delimiter.join(cells.get(place, cell) for place, cell in enumerate(old)) + text[len(row) :]
 
 
 def _block_size(content: bytes) -> int:

@@ -1,6 +1,7 @@
 """From a path to an open file: text, npy, npz, parquet, feather and h5ad."""
 
 import io
+import json
 import sys
 import zipfile
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from attenua._data.filled import put_back
 from attenua.cli.readers.csv_text import UNPACKERS, CsvSource, read_text, sheet_as_csv, unpack_text
 from attenua.cli.readers.form import CsvOptions
 from attenua.cli.readers.source import (
@@ -25,7 +27,7 @@ from attenua.cli.readers.source import (
     unzipped_size,
 )
 
-_TEXTS = (".csv", ".tsv", ".txt")
+TEXTS = (".csv", ".tsv", ".txt")
 _EXCEL = ".xlsx"
 
 
@@ -52,16 +54,16 @@ def _open(path: Path, source: str, options: CsvOptions, sheet: str | None) -> So
         _refuse_given(source, "--decimal", options.decimal, "a CSV file")
         return CsvSource(sheet_as_csv(path, source, sheet), source, replace(options, decimal="."))
     _refuse_given(source, "--sheet", sheet, "an Excel file")
-    if ending in UNPACKERS and Path(path.stem).suffix.lower() in _TEXTS:
+    if ending in UNPACKERS and Path(path.stem).suffix.lower() in TEXTS:
         return CsvSource(unpack_text(path, source), source, options)
-    if ending in _TEXTS:
+    if ending in TEXTS:
         with path.open("rb") as stream:
             return CsvSource(read_text(stream, source), source, options)
     if ending not in _OPENERS:
         raise TableError(
             f"{path} has the ending {path.suffix!r}; supported are "
-            f"{', '.join([*_TEXTS, _EXCEL, *_OPENERS])}, and text compressed as "
-            f"{', '.join(_TEXTS[0] + ending for ending in UNPACKERS)}."
+            f"{', '.join([*TEXTS, _EXCEL, *_OPENERS])}, and text compressed as "
+            f"{', '.join(TEXTS[0] + ending for ending in UNPACKERS)}."
         )
     _refuse_given(source, "--decimal", options.decimal, "a CSV file")
     header = "--header" if options.header else "--no-header"
@@ -98,6 +100,22 @@ class MatrixSource(Source):
         """Return a column as labels."""
         column = self._X[:, [position]]
         return np.asarray(column.todense() if sp.issparse(column) else column).ravel()
+
+    def filled(self, positions: list[int], X: Any, values: NDArray[Any]) -> Any:
+        """Return all columns as an Arrow table, after the names of the rows if there are any."""
+        with needing(self.source, "tables", "pyarrow", "cli"):
+            import pyarrow as pa
+        matrix = self.filled_matrix(positions, values)
+        names = [] if self.row_names is None else [self.row_names]
+        columns = [pa.array(labels) for _, labels in names] + [pa.array(column) for column in matrix.T]
+        return pa.table(columns, names=[*(heading for heading, _ in names), *self.headings])
+
+    def filled_matrix(self, positions: list[int], values: NDArray[Any]) -> NDArray[Any]:
+        """Return the whole matrix, dense."""
+        matrix = self._X.toarray() if sp.issparse(self._X) else self._X
+        matrix = np.array(matrix, dtype=np.result_type(matrix, values))
+        matrix[:, positions] = values
+        return matrix
 
     def outside_labels(self, name: str) -> NDArray[Any] | None:
         """Return a column of the annotations of rows."""
@@ -193,6 +211,7 @@ class ArrowSource(Source):
         if len(stored) == 1:
             heading = "index" if stored[0].startswith("__index_level_") else stored[0]
             self.row_names = heading, np.asarray(self._table.column(stored[0]).to_pylist())
+        self._whole = self._table
         self._table = self._table.drop_columns(stored) if stored else self._table
 
     def numbers(self, positions: list[int]) -> NDArray[np.float64]:
@@ -201,6 +220,15 @@ class ArrowSource(Source):
         for place, position in enumerate(positions):
             X[:, place] = self._column(position)
         return X
+
+    def filled(self, positions: list[int], X: Any, values: NDArray[Any]) -> Any:
+        """Return the whole table, with its index; columns that are filled keep their type if it can be."""
+        changed = put_back(self._table.select(positions), X, values)
+        whole = self._whole
+        kept = [place for place, name in enumerate(whole.column_names) if name in self._table.column_names]
+        for place, position in enumerate(positions):
+            whole = whole.set_column(kept[position], changed.field(place), changed.column(place))
+        return _with_types_for_pandas(whole, self._whole.schema)
 
     def _column(self, position: int) -> Any:
         import pyarrow.types as kinds
@@ -219,6 +247,18 @@ class ArrowSource(Source):
         """Return a column as labels."""
         column = self._table.column(position)
         return np.array(column.to_pylist(), dtype=object if column.null_count else None)
+
+
+def _with_types_for_pandas(table: Any, before: Any) -> Any:
+    """Return a table that pandas can read: the types of columns that it noted must be those they have now."""
+    noted = table.schema.pandas_metadata
+    if not noted:
+        return table
+    changed = {new.name for new, old in zip(table.schema, before, strict=True) if new.type != old.type}
+    for column in noted["columns"]:
+        if column["field_name"] in changed:
+            column |= {"pandas_type": "float64", "numpy_type": "float64", "metadata": None}
+    return table.replace_schema_metadata({**table.schema.metadata, b"pandas": json.dumps(noted).encode()})
 
 
 def _refuse_old_feather(file: Any, source: str) -> None:

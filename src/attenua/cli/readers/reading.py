@@ -1,4 +1,4 @@
-"""Read a file: a path in, a table of finite numbers out; missing cells are refused, filled or dropped."""
+"""Read a file: a path in, a table of numbers out; missing cells are kept, refused, dropped or filled."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from attenua._estimate.words import counted
+from attenua.cli.readers.codes import suspected_codes
 from attenua.cli.readers.form import CsvOptions
 from attenua.cli.readers.formats import open_source
 from attenua.cli.readers.roles import (
@@ -26,7 +27,7 @@ from attenua.cli.readers.roles import (
 )
 from attenua.cli.readers.source import Source, Table, TableError
 
-_WAYS = ("fail", "drop-rows", "mean")
+_WAYS = ("keep", "fail", "drop-rows", "mean")
 # Cells to examine at once.
 _BLOCK_CELLS = 2**22
 
@@ -41,11 +42,13 @@ def read_table(
     colour_by: str | None = None,
     header: bool | None = None,
     decimal: str | None = None,
-    missing: str = "fail",
+    missing: str = "keep",
+    na: Sequence[float] | None = None,
     sheet: str | None = None,
     names: Sequence[str] | None = None,
     means: ArrayLike | None = None,
     least_rows: int = 2,
+    keep_file: bool = False,
 ) -> Table:
     """Read rows of numbers from a file.
 
@@ -69,8 +72,10 @@ def read_table(
         Whether the first row of a text or a sheet is a header. By default it is guessed.
     decimal : {".", ","}, optional
         The decimal sign of a text. By default it is guessed.
-    missing : {"fail", "drop-rows", "mean"}, default="fail"
-        What to do with missing cells.
+    missing : {"keep", "fail", "drop-rows", "mean"}, default="keep"
+        What to do with missing cells; those that are kept are NaN.
+    na : sequence of float, optional
+        Numbers that stand for a missing cell.
     sheet : str, optional
         Sheet of an Excel file; by default the first.
     names : sequence of str, optional
@@ -79,6 +84,8 @@ def read_table(
         Means to fill missing cells with; by default the column means of the file.
     least_rows : int, default=2
         Fewest rows to accept.
+    keep_file : bool, default=False
+        Whether to keep the open file in the table, which can then be written again with other cells.
 
     Returns
     -------
@@ -108,11 +115,12 @@ def read_table(
             positions = [position for position in range(source.n_columns) if position not in labels]
         dropped = chosen_columns(source, drop, "--drop") if drop else []
         positions = [position for position in positions if position not in dropped]
-        X = _numbers(source, positions, least_rows, means)
+        X = _with_codes_missing(_numbers(source, positions, least_rows, means), na or (), source)
         chosen = bool(columns) or names is not None
         ids, first_note = _row_names(source, ids, None if 0 in positions else first, chosen)
         id_note = None if chosen else suspected_id(source, X, positions)
-        X, kept, missing_note = _without_missing(source, X, positions, missing, means)
+        codes_notes = suspected_codes(source, X, positions)
+        X, kept, missing_note = _settled_missing(source, X, positions, missing, means)
         if X.shape[0] < least_rows:
             raise TableError(
                 f"{source.source} has {counted(X.shape[0], 'row')} without missing cells; "
@@ -126,7 +134,8 @@ def read_table(
             None if ids is None else as_texts(ids.values[kept]),
             "id" if ids is None else ids.name,
             None if colours is None else as_colours(colours.values[kept]),
-            tuple(note for note in (*source.notes, first_note, id_note, missing_note) if note),
+            tuple(note for note in (*source.notes, first_note, id_note, missing_note, *codes_notes) if note),
+            (source, positions) if keep_file else None,
         )
     except MemoryError:
         raise TableError(
@@ -165,11 +174,28 @@ def _numbers(source: Source, positions: list[int], least_rows: int, means: Array
     return X
 
 
-def _without_missing(
+def _with_codes_missing(X: Any, codes: Sequence[float], source: Source) -> Any:
+    """Return the numbers with NaN for the codes that the user named."""
+    if not codes:
+        return X
+    if sp.issparse(X):
+        if 0 in codes:
+            raise TableError(
+                f"{source.source}: --na 0 needs a dense matrix; in a sparse one most cells are 0."
+            )
+        X = X.astype(float)
+        X.data[np.isin(X.data, codes)] = np.nan
+        return X
+    X = np.array(X, dtype=np.result_type(X.dtype, np.float32))
+    X[np.isin(X, codes)] = np.nan
+    return X
+
+
+def _settled_missing(
     source: Source, X: Any, positions: list[int], way: str, means: ArrayLike | None
 ) -> tuple[Any, NDArray[Any] | slice, str | None]:
-    """Return the numbers without missing cells, which rows they are, and a note on what was done."""
-    rows, columns, values = _not_finite(X)
+    """Return the numbers, which rows they are, and a note on missing cells and what was done with them."""
+    rows, columns, values = not_finite(X)
     infinite = np.flatnonzero(np.isinf(values))
     if infinite.size:
         first = infinite[0]
@@ -181,12 +207,19 @@ def _without_missing(
         return X, slice(None), None
     of_rows = f"{np.unique(rows).size:,} of {counted(X.shape[0], 'row')}"
     which = "the column means of these rows" if means is None else "the means of the model"
+    are_missing = (
+        f"{counted(rows.size, 'cell')} {'is' if rows.size == 1 else 'are'} missing, in {of_rows} and "
+        f"{np.unique(columns).size:,} of {counted(X.shape[1], 'column')}"
+    )
+    if way == "keep":
+        if means is None:
+            _refuse_empty_columns(source, X.shape, positions, columns)
+        return X, slice(None), f"{are_missing}."
     if way == "fail":
         raise TableError(
-            f"{source.source}: {counted(rows.size, 'cell')} {'is' if rows.size == 1 else 'are'} missing, in "
-            f"{of_rows} and {np.unique(columns).size:,} of {counted(X.shape[1], 'column')}; the first is "
-            f"{source.place(rows[0])}, {source.called(positions[columns[0]])}. Use --missing drop-rows to "
-            f"drop these rows, or --missing mean to fill the cells with {which}."
+            f"{source.source}: {are_missing}; the first is {source.place(rows[0])}, "
+            f"{source.called(positions[columns[0]])}. Use --missing drop-rows to drop these rows, "
+            f"--missing mean to fill the cells with {which}, or fill them first with attenua impute."
         )
     if way == "drop-rows":
         kept = np.setdiff1d(np.arange(X.shape[0]), rows)
@@ -201,11 +234,8 @@ def _filled(
     """Return a copy with the missing cells filled."""
     X = X.copy() if sp.issparse(X) else np.array(X, dtype=float)
     if means is None:
+        n_present = _refuse_empty_columns(source, X.shape, positions, columns)
         X[rows, columns] = 0.0
-        n_present = X.shape[0] - np.bincount(columns, minlength=X.shape[1])
-        if not n_present.all():
-            empty = source.called(positions[int(np.argmin(n_present))])
-            raise TableError(f"{source.source}: {empty} holds no number at all; leave it out with --drop.")
         with np.errstate(over="ignore"):
             means = np.asarray(X.sum(axis=0)).ravel() / n_present
         if not np.isfinite(means).all():
@@ -215,7 +245,18 @@ def _filled(
     return X
 
 
-def _not_finite(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]:
+def _refuse_empty_columns(
+    source: Source, shape: tuple[int, int], positions: list[int], columns: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Return how many cells of each column are not missing; a column without any is an error."""
+    n_present = shape[0] - np.bincount(columns, minlength=shape[1])
+    if not n_present.all():
+        empty = source.called(positions[int(np.argmin(n_present))])
+        raise TableError(f"{source.source}: {empty} holds no number at all; leave it out with --drop.")
+    return n_present
+
+
+def not_finite(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any]]:
     """Return the rows, columns and values of cells that are not finite, sorted by row."""
     if sp.issparse(X):
         bad = np.flatnonzero(~np.isfinite(X.data))

@@ -30,7 +30,7 @@ class TableError(ValueError):
 class Table:
     """Rows of numbers, with labels and names from the file."""
 
-    X: Any  # ndarray or csr matrix of finite numbers
+    X: Any  # ndarray or csr matrix of numbers; NaN is a missing cell
     names: list[str] | None  # of the columns, if the file has them
     groups: NDArray[Any] | None  # group labels of the rows
     source: str  # the file, for messages
@@ -38,6 +38,7 @@ class Table:
     id_name: str = "id"  # heading of the column of row names
     colours: NDArray[Any] | None = None  # numbers or texts; NaN or an empty text if missing
     notes: tuple[str, ...] = ()  # what was assumed about the file, in sentences
+    file: tuple["Source", list[int]] | None = None  # the open file, if kept, and which columns X has of it
 
 
 class Source(ABC):
@@ -63,6 +64,23 @@ class Source(ABC):
         """Return row labels that are not among the columns, or None."""
         return None
 
+    @abstractmethod
+    def filled(self, positions: list[int], X: Any, values: NDArray[Any]) -> Any:
+        """Return all columns as an Arrow table, those at some positions with `values` where X is missing."""
+
+    def filled_matrix(self, positions: list[int], values: NDArray[Any]) -> NDArray[Any]:
+        """Return the numbers of the file as a matrix, with these values of the columns at some positions."""
+        return values
+
+    def text_with(self, rows: Any, positions: Any, values: Any) -> bytes | None:
+        """Return the text of the file with numbers in some cells, or None if it is not a text."""
+        return None
+
+    @property
+    def headings(self) -> list[str]:
+        """The names of the columns, or column_1, column_2, ... if they have none."""
+        return headings_of(self.names, self.n_columns)
+
     def called(self, position: int) -> str:
         """Return what to call a column in a message."""
         if self.names is None or not self.names[position]:
@@ -72,6 +90,11 @@ class Source(ABC):
     def place(self, row: int) -> str:
         """Return where a row is, for a message."""
         return f"row {row + 1}"
+
+
+def headings_of(names: list[str] | None, n_columns: int) -> list[str]:
+    """Return the names of columns, or column_1, column_2, ... if they have none."""
+    return [f"column_{number}" for number in range(1, n_columns + 1)] if names is None else names
 
 
 def first_line(error: Exception) -> str:
