@@ -114,9 +114,9 @@ axes[0].set_ylabel("excess error of new rows, in percent\nof that of means, then
 figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
 
 # %%
-# The more columns have in common, the more the cells of a row reveal about the missing ones: tumours gain most.
-# Diabetes has ten columns with little in common. There ``IterativeImputer`` has the smallest error with 20%
-# missing, and completion alone is no better than means with 50%. Single samples differ much.
+# The more columns have in common, the more the cells of a row reveal about the missing ones. So tumours gain
+# most. Diabetes has ten columns with little in common. There ``IterativeImputer`` has the smallest error with
+# 20% missing, and completion alone is no better than means with 50%. Single samples differ much.
 
 # %%
 # Fill new rows
@@ -137,12 +137,12 @@ fillings = {
 for name, values in fillings.items():
     errors = np.abs(values - truth)[holes]
     print(
-        f"{name:16} error {np.sqrt(np.mean(errors**2)):.2f} (root mean square), {np.median(errors):.2f} (median)"
+        f"{name:16} root mean square error {np.sqrt(np.mean(errors**2)):.2f}, median {np.median(errors):.2f}"
     )
 
 # %%
-# How far can the standard deviations be trusted? Under a Gaussian law, 68% of the cells are within one of them
-# and 95% within two.
+# How far can the standard deviations be trusted? Under a Gaussian law, 68% of the cells are within one of
+# them and 95% within two.
 
 sizes = np.abs(filled - truth)[holes] / std[holes]
 for number in (1, 2):
