@@ -237,7 +237,7 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or Arrow table of shape (n_samples, n_features)
-            Rows, in memory.
+            Rows, in memory. Missing cells (NaN) are completed.
         y : ignored
             Here for scikit-learn.
         groups : array-like of shape (n_samples,), optional

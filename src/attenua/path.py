@@ -126,7 +126,8 @@ def attenuation_path(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
-        Data, one row per sample; whatever :class:`attenua.AttenuatedPCA` can be fitted to.
+        Data, one row per sample; whatever :class:`attenua.AttenuatedPCA` can be fitted to, with missing cells
+        (NaN) too where rows are in memory.
     n_components : int, float or None
         Rank; a fraction asks for as many components as ordinary PCA needs to explain that part of the
         variance; None keeps as many as the data allow.

@@ -51,7 +51,8 @@ class RuleTransformer(SubspaceTransformer):
         X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
             Data. Sparse data are never made dense; float32 data give float32 results. An iterable of batches
             or an Arrow table, reader or dataset is read in bounded memory; a dask array or data frame is
-            summed up on its workers. ``partial_fit`` can continue from either.
+            summed up on its workers. ``partial_fit`` can continue from either. The attenuated and corrected
+            estimators complete missing cells (NaN) of rows in memory; sparse rows with such become dense.
         y : ignored
             Here for scikit-learn.
         sample_weight : array-like of shape (n_samples,), optional
@@ -113,7 +114,8 @@ class CrossValidated(SubspaceTransformer):
         X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
             Data. Sparse data are never made dense; float32 data give float32 results. An iterable of batches
             or an Arrow table, reader or dataset is read in bounded memory; a dask array or data frame is
-            summed up on its workers. ``partial_fit`` can continue from either.
+            summed up on its workers. ``partial_fit`` can continue from either. The attenuated and corrected
+            estimators complete missing cells (NaN) of rows in memory; sparse rows with such become dense.
         y : ignored
             Here for scikit-learn.
         groups : array-like of shape (n_samples,), optional
