@@ -401,8 +401,6 @@ def test_bad_data(estimator):
     X = spiked_rows(20, 5)
     frame = pd.DataFrame(X.copy(), columns=list("abcde"))
     frame.loc[3, "c"] = np.nan
-    with pytest.raises(ValueError, match=r"contains NaN in column 2 \('c'\)"):
-        estimator.fit(frame)
     infinite = X.copy()
     infinite[4, 1] = np.inf
     with pytest.raises(ValueError, match="contains infinity in column 1"):
@@ -418,8 +416,6 @@ def test_bad_data(estimator):
     fitted = estimator.fit(X)
     with pytest.raises(ValueError, match=r"X has 4 features, but .* is expecting 5"):
         fitted.transform(X[:, :4])
-    with pytest.raises(ValueError, match="contains NaN in column 0"):
-        fitted.transform(np.full((2, 5), np.nan))
     with pytest.raises(ValueError, match=r"X has 3 columns, but .* has 1 components"):
         fitted.inverse_transform(np.ones((2, 3)))
     named = estimator.fit(frame.fillna(0.0))

@@ -21,6 +21,7 @@ DOORS = {
     "expected",
     "path",
     "holdout",
+    "imputing",
     "masks",
     "model_files",
     "paired",

@@ -23,12 +23,13 @@ from attenua._estimate.words import (
 )
 from attenua._select.comparison import CrossValidation, chosen_elsewhere, crossed_gain
 from attenua._select.rule import CorrectedRule, attenuation_rule
+from attenua.imputing import ImputesByCovariance
 from attenua.paired import paired_gain
 
 Array = NDArray[np.float64]
 
 
-class AttenuatedPCA(RuleTransformer):
+class AttenuatedPCA(ImputesByCovariance, RuleTransformer):
     r"""PCA with the sample variances weakened by a given strength.
 
     The components span the leading eigenvectors (algebraically largest) of
@@ -76,6 +77,7 @@ class AttenuatedPCA(RuleTransformer):
     """
 
     _array_api_support: ClassVar[bool] = True
+    _takes_missing: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -119,7 +121,7 @@ class AttenuatedPCA(RuleTransformer):
         return attenuation_rule([self.alpha], n_features, self.feature_groups)
 
 
-class AttenuatedPCACV(CrossValidated):
+class AttenuatedPCACV(ImputesByCovariance, CrossValidated):
     r"""PCA with the sample variances weakened by a strength that cross-validation chooses.
 
     This is the paper's method. With the covariance :math:`S` of the training rows of a split, the leading
@@ -221,6 +223,7 @@ class AttenuatedPCACV(CrossValidated):
     alpha_: float
     alphas_: NDArray[Any]
     _array_api_support: ClassVar[bool] = True
+    _takes_missing: ClassVar[bool] = True
     _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
         "alpha_": Kind.NUMBER,
         "alphas_": Kind.GRID,

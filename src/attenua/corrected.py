@@ -44,9 +44,10 @@ from attenua._select.comparison import gain_error
 from attenua._select.election import Expected, SubspaceChooser
 from attenua._select.rule import PCA, CorrectedRule, same_subspace
 from attenua._select.steps import Steps
+from attenua.imputing import ImputesByCovariance
 
 
-class CorrectedPCA(WithReference, RuleTransformer):
+class CorrectedPCA(ImputesByCovariance, WithReference, RuleTransformer):
     r"""PCA of few rows, with corrections at strengths you give.
 
     The components span the leading eigenvectors (algebraically largest) of a corrected covariance
@@ -136,6 +137,7 @@ class CorrectedPCA(WithReference, RuleTransformer):
     """
 
     _array_api_support: ClassVar[bool] = True
+    _takes_missing: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -225,7 +227,7 @@ class CorrectedPCA(WithReference, RuleTransformer):
         return moments
 
 
-class CorrectedPCACV(WithReference, CrossValidated):
+class CorrectedPCACV(ImputesByCovariance, WithReference, CrossValidated):
     r"""PCA of few rows, with corrections whose strengths held-out rows choose.
 
     PCA of few rows is noisy in several ways. Each correction weakens one of them by a strength; see
@@ -372,6 +374,7 @@ class CorrectedPCACV(WithReference, CrossValidated):
     left_out_gain_error_: float
     candidates_: list[dict[str, float]]
     _array_api_support: ClassVar[bool] = True
+    _takes_missing: ClassVar[bool] = True
     _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
         "corrections_": Kind.STRENGTHS,
         "choices_": Kind.CHOICES,

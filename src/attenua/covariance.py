@@ -18,6 +18,8 @@ from attenua._correct.registry import (
     checked_grids,
     prepared,
 )
+from attenua._data.filled import put_back
+from attenua._data.missing import has_missing, warn_of_empty_rows
 from attenua._data.moments import in_data_units
 from attenua._data.opening import FitData, checked_rows, open_for_cv
 from attenua._data.sums import row_blocks
@@ -313,7 +315,7 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         Returns
         -------
         ndarray of shape (n_samples,)
-            :math:`(x - \mu)^\top \Sigma^{-1} (x - \mu)`.
+            :math:`(x - \mu)^\top \Sigma^{-1} (x - \mu)`; of a row with missing cells, that of the seen ones.
         """
         return self._squares(X)[0]
 
@@ -328,10 +330,11 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         Returns
         -------
         ndarray of shape (n_samples,)
-            :math:`-\frac12 \{p \log 2\pi + \log\det\Sigma + (x - \mu)^\top \Sigma^{-1} (x - \mu)\}`.
+            :math:`-\frac12 \{p \log 2\pi + \log\det\Sigma + (x - \mu)^\top \Sigma^{-1} (x - \mu)\}`; of a row
+            with missing cells, that of the seen ones.
         """
-        squares, log_det = self._squares(X)
-        scores: NDArray[np.float64] = -negative_log_likelihood(log_det, squares, len(self.location_), 1.0)
+        squares, log_det, n_cells = self._squares(X)
+        scores: NDArray[np.float64] = -negative_log_likelihood(log_det, squares, n_cells, 1.0)
         return scores
 
     def score(self, X_test: Any, y: Any = None) -> float:
@@ -351,16 +354,61 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         """
         return float(self.score_samples(X_test).mean())
 
-    def _squares(self, X: Any) -> tuple[NDArray[np.float64], float]:
-        """Return the squared distances of rows, and the logarithm of the determinant."""
+    def impute(self, X: Any, *, return_std: bool = False) -> Any:
+        r"""Return rows with their missing cells (NaN) filled, all others as they are.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or Arrow table of shape (n_samples, n_features)
+            Rows with the columns seen in ``fit``, fitted or new. In a sparse matrix only stored NaN are
+            missing.
+        return_std : bool, default=False
+            Whether to return how uncertain the filled cells are, too.
+
+        Returns
+        -------
+        filled : of the type of X
+            A missing cell has its mean given the seen cells o of its row,
+            :math:`\mu_j + \Sigma_{jo} \Sigma_{oo}^{-1} (x_o - \mu_o)`. A column of a frame that is not of
+            floating-point numbers becomes one if a cell of it is filled.
+        std : ndarray of shape (n_samples, n_features)
+            If `return_std`: standard deviations of the filled cells under a Gaussian law of this covariance,
+            :math:`(\Sigma_{jj} - \Sigma_{jo} \Sigma_{oo}^{-1} \Sigma_{oj})^{1/2}`, and 0 for seen cells. They
+            do not count that the covariance itself is estimated.
+        """
         check_is_fitted(self)
-        X, scale = checked_rows(self, X), np.sqrt(np.diagonal(self.covariance_))
-        law = Formed(self.covariance_ / scale[:, None] / scale)
-        squares = []
+        rows = checked_rows(self, X)
+        rows = rows.toarray() if sp.issparse(rows) else rows
+        seen = ~np.isnan(rows)
+        warn_of_empty_rows(seen)
+        law, scale, _ = self._law()
+        filled, deviations = law.fill(np.where(seen, rows - self.location_, 0.0) / scale, seen)
+        result = put_back(X, rows, filled * scale + self.location_)
+        return (result, deviations * scale) if return_std else result
+
+    def _squares(self, X: Any) -> tuple[NDArray[np.float64], Any, Any]:
+        """Return the squared distances of rows, the logarithms of determinants, and numbers of cells.
+
+        Of rows with missing cells they are those of the seen cells, one for each row.
+        """
+        check_is_fitted(self)
+        X = checked_rows(self, X)
+        law, scale, logs = self._law()
+        if has_missing(X):
+            X = X.toarray() if sp.issparse(X) else X
+            seen = ~np.isnan(X)
+            squares, log_dets = law.of_seen(np.where(seen, X - self.location_, 0.0) / scale, seen)
+            return squares, log_dets + 2 * seen @ logs, seen.sum(axis=1)
+        parts = []
         for block in row_blocks(*X.shape):
             rows = X[block].toarray() if sp.issparse(X) else X[block]
-            squares.append(law.squares((rows - self.location_) / scale))
-        return np.concatenate(squares), law.log_det + 2 * float(np.sum(np.log(scale)))
+            parts.append(law.squares((rows - self.location_) / scale))
+        return np.concatenate(parts), law.log_det + 2 * float(np.sum(logs)), len(scale)
+
+    def _law(self) -> tuple[Formed, NDArray[np.float64], NDArray[np.float64]]:
+        """Return the law of scaled columns, their scales, and the logarithms of these."""
+        scale = np.sqrt(np.diagonal(self.covariance_))
+        return Formed(self.covariance_ / scale[:, None] / scale), scale, np.log(scale)
 
     def _answer(self) -> Answer:
         """Return what was chosen and what it gains."""
@@ -384,6 +432,7 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
 

@@ -26,6 +26,7 @@ class _ColumnsSeen(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         tags.array_api_support = True
         return tags
 

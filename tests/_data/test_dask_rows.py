@@ -143,7 +143,8 @@ def test_bad_dask_input():
     model = AttenuatedPCA(2, alpha=0.5).fit(data)
     with pytest.raises(ValueError, match="X has 5 features, but AttenuatedPCA is expecting 6"):
         model.transform(data[:, :5])
-    with pytest.raises(ValueError, match="contains NaN in column 3"):
+    bad[150, 3] = np.inf
+    with pytest.raises(ValueError, match="contains infinity in column 3"):
         model.transform(da.from_array(bad, chunks=UNEVEN)).compute()
 
 

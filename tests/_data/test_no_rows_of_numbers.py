@@ -31,7 +31,8 @@ ARRAYS = {
 def test_arrays_that_are_not_numbers(kind):
     bad, message = ARRAYS[kind]
     model = AttenuatedPCA(2).fit(ROWS)
-    for call in (AttenuatedPCACV(2).fit, AttenuatedPCA(2).partial_fit, model.transform, model.score):
+    calls = (AttenuatedPCA(2).partial_fit, AttenuatedPCACV(2).fit, model.transform, model.score)
+    for call in calls[:1] if kind == "masked" else calls:  # masked cells of rows in memory are missing
         with pytest.raises(ValueError, match=message) as caught:
             call(bad)
         assert "\n" not in str(caught.value)

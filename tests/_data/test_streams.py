@@ -329,7 +329,7 @@ def test_a_batch_that_is_refused_changes_nothing():
 def test_bad_batches_of_arrow():
     table = arrow_table().set_column(1, "b", pa.array([None, *X[1:, 1]]))
     with pytest.raises(ValueError, match=r"contains NaN in column 1 \('b'\)"):
-        AttenuatedPCA(2, alpha=0.5).fit(table)
+        AttenuatedPCA(2, alpha=0.5).fit([table, table])
     with pytest.raises(ValueError, match=r"a column with values that are not numbers: 'name' \(string\)"):
         AttenuatedPCA(2, alpha=0.5).fit(arrow_table(name=["x"] * 203))
     with pytest.raises(ValueError, match="groups='subject' is not a column of X"):

@@ -215,7 +215,7 @@ def dataset_with_a_bad_part(folder):
 
 
 BAD_FITS = {
-    "NaN": (lambda _: with_value(np.nan), ValueError),
+    "infinity": (lambda _: with_value(np.inf), ValueError),
     "text": (lambda _: SECOND.assign(c="x"), ValueError),
     "too few rows": (lambda _: ROWS[:1], ValueError),
     "a bad batch in the middle": (lambda _: iter([FIRST, with_value(np.nan), SECOND]), ValueError),

@@ -6,6 +6,7 @@ batches, Arrow data, Dask collections and arrays on a device are all :class:`Fit
 
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,14 @@ from attenua._data.folds import (
     resolve_cv,
 )
 from attenua._data.known_rows import known_to
+from attenua._data.missing import (
+    PartialInMemory,
+    PartialRows,
+    PartialSplits,
+    has_missing,
+    partial_rows,
+    without_missing,
+)
 from attenua._data.namespace import (
     array_namespace,
     asarray_like,
@@ -56,13 +65,23 @@ from attenua._data.splits import SplitMoments, SplitRows, Splits
 from attenua._data.streams import (
     Batch,
     RowStream,
+    arrow_batch,
     can_be_read_again,
     from_arrow,
+    is_arrow_table,
     is_batches,
     iter_batches,
     refuse_batches,
 )
 from attenua._data.sums import magnitude
+
+
+@dataclass(frozen=True)
+class NamedRows:
+    """An array, with the names of its columns."""
+
+    rows: Any
+    names: list[str]
 
 
 class FitData(NamedTuple):
@@ -95,12 +114,20 @@ class FitData(NamedTuple):
     reweighter: Reweighting | None = None
 
 
-def open_rows(estimator: Any, X: Any, sample_weight: ArrayLike | None = None) -> HostRows | DeviceRows:
+def is_in_memory(X: Any) -> bool:
+    """Whether X is one array, frame or table of rows on the host."""
+    return is_arrow_table(X) or not (is_batches(X) or is_dask(X) or is_foreign(X))
+
+
+def open_rows(
+    estimator: Any, X: Any, sample_weight: ArrayLike | None = None
+) -> HostRows | PartialRows | DeviceRows:
     """Check rows in memory or on a device, note their columns, and put them in a frame."""
     xp = namespace_of(X)
     if xp is not None and not get_tags(estimator).array_api_support:
         check_host(X, type(estimator).__name__)
-    X, names = from_arrow(X)
+    X, names = (X.rows, X.names) if isinstance(X, NamedRows) else from_arrow(X)
+    X = _masked_as_missing(estimator, X)
     with naming_text_columns(X):
         X = as_numbers(validate_data(estimator, X, **matrix_requirements()))
     if names is not None:
@@ -112,8 +139,17 @@ def open_rows(estimator: Any, X: Any, sample_weight: ArrayLike | None = None) ->
         known.refuse(X)
     if xp is None:
         weights = checked_weights(sample_weight, X.shape[0])
+        if get_tags(estimator).input_tags.allow_nan and has_missing(X):
+            return partial_rows(X, weights, _feature_names(estimator))
         return HostRows(X, weights, _feature_names(estimator))
     return DeviceRows(xp, X, _device_weights(X, sample_weight))
+
+
+def _masked_as_missing(estimator: Any, X: Any) -> Any:
+    """Return a masked array with NaN for masked cells, if the estimator takes missing cells."""
+    if np.ma.is_masked(X) and get_tags(estimator).input_tags.allow_nan:
+        return np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
+    return X
 
 
 def _feature_names(estimator: Any) -> Any:
@@ -129,28 +165,44 @@ def open_for_fit(estimator: Any, X: Any, sample_weight: Any = None) -> FitData:
     """Open rows for a fit that holds none out."""
     if is_dask(X):
         return _dask_data(DaskRows(estimator, X, 1, sample_weight=sample_weight))
+    X, sample_weight = _whole_table(estimator, X, sample_weight)
     if is_batches(X):
         return _open_batches(estimator, X, 1, "sample_weight", sample_weight)
     return _in_memory(estimator, open_rows(estimator, X, sample_weight), [])
 
 
+def _whole_table(estimator: Any, X: Any, labels: Any) -> tuple[Any, Any]:
+    """Return an Arrow table with missing cells as a named array, with its labels; all else as it is.
+
+    Sums of batches cannot be completed, but a table is in memory.
+    """
+    if not is_arrow_table(X) or not get_tags(estimator).input_tags.allow_nan:
+        return X, labels
+    column = labels if isinstance(labels, str) else None
+    rows, of_column, names = arrow_batch(X, column)
+    if not has_missing(rows):
+        return X, labels
+    return NamedRows(rows, names or []), labels if column is None else of_column
+
+
 def _in_memory(
     estimator: Any,
-    rows: HostRows | DeviceRows,
+    rows: HostRows | PartialRows | DeviceRows,
     splits: Sequence[SplitRows],
     folds: str = "",
     groups: Any = None,
 ) -> FitData:
     """Return what a fit needs of rows in memory, in splits."""
-    moments = SplitMoments(rows, splits)
+    moments: SplitMoments
+    if isinstance(rows, PartialRows):
+        moments = PartialSplits(rows, splits)
+        reweighter: RowsInMemory = PartialInMemory(rows, moments, groups)
+    else:
+        moments = SplitMoments(rows, splits)
+        reweighter = RowsInMemory(rows, moments, groups)
     check_range(moments.total, rows.dtype, _feature_names(estimator))
     return FitData(
-        moments,
-        rows.n_samples,
-        moments.fewest_training_rows,
-        rows.dtype,
-        folds,
-        reweighter=RowsInMemory(rows, moments, groups),
+        moments, rows.n_samples, moments.fewest_training_rows, rows.dtype, folds, reweighter=reweighter
     )
 
 
@@ -168,6 +220,7 @@ def open_for_cv(
     cv, n_repeats = resolve_cv(estimator.cv), estimator.n_repeats
     if is_dask(X):
         return _dask_data(DaskRows(estimator, X, checked_stream_folds(cv, n_repeats), groups=groups))
+    X, groups = _whole_table(estimator, X, groups)
     if is_batches(X):
         return _open_batches(estimator, X, checked_stream_folds(cv, n_repeats), "groups", groups)
     rows = open_rows(estimator, X)
@@ -299,24 +352,36 @@ def stream_data(stream: RowStream) -> FitData:
 
 
 def checked_rows(estimator: Any, X: Any) -> Any:
-    """Check rows that a fitted estimator is applied to: an array or sparse matrix comes back."""
+    """Check rows that a fitted estimator is applied to: an array or sparse matrix comes back.
+
+    They may hold NaN if the estimator takes missing cells.
+    """
+    missing = get_tags(estimator).input_tags.allow_nan
     X, names = from_arrow(X)
     if names is not None:
         check_names(estimator, names, reset=False)
-        magnitude(X, names)
+        checked_magnitude(X, names, missing=missing)
         return X
     refuse_batches(X)
     namespace_of(X)  # raises for arrays that cannot be used
+    X = _masked_as_missing(estimator, X)
     with naming_text_columns(X):
         requirements = matrix_requirements() | {"ensure_min_samples": 1}
         X = as_numbers(validate_data(estimator, X, reset=False, **requirements))
-    checked_magnitude(X, _feature_names(estimator))
+    checked_magnitude(X, _feature_names(estimator), missing=missing)
     return X
 
 
-def checked_magnitude(X: Any, names: Any = None) -> float:
-    """Return the largest magnitude, or raise if a value is not finite, naming the first such column."""
-    return device_magnitude(array_namespace(X), X) if is_foreign(X) else magnitude(X, names)
+def checked_magnitude(X: Any, names: Any = None, *, missing: bool = False) -> float:
+    """Return the largest magnitude, or raise if a value is not finite, naming the first such column.
+
+    With `missing`, NaN passes.
+    """
+    if is_foreign(X):
+        return device_magnitude(array_namespace(X), X)
+    if missing and has_missing(X):
+        return magnitude(without_missing(X), names)
+    return magnitude(X, names)
 
 
 def checked_matrix(X: Any) -> tuple[Any, list[str] | None]:

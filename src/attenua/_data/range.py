@@ -60,7 +60,7 @@ def check_range(moments: Moments, dtype: type, names: Any = None) -> None:
             "numbers too large in {where}: they hardly vary, and compared with them the spread of all others "
             "is lost. Look for wrong values, or leave these columns out.",
             columns,
-            list_columns(_called(columns, names)),
+            named_columns(columns, names),
         )
     # Below the least number that has all its digits.
     if 0 < spread < np.sqrt(np.finfo(dtype).tiny) / moments.unit:
@@ -80,7 +80,7 @@ def check_not_too_large(moments: Moments, dtype: type, names: Any = None) -> Non
 def vanishing_columns(moments: Moments, names: Any = None) -> tuple[list[int], str]:
     """Return the columns of all rows that vary but whose variances are lost, and these columns in words."""
     columns = moments.vanishing.tolist()
-    return columns, list_columns(_called(columns, names))
+    return columns, named_columns(columns, names)
 
 
 def overshadowing_columns(moments: Moments, rank: int, names: Any = None) -> str:
@@ -93,10 +93,15 @@ def overshadowing_columns(moments: Moments, rank: int, names: Any = None) -> str
     if not 0 < left < _FEW_DIGITS * variances.sum():
         return ""
     columns = np.flatnonzero(variances > left / (_FEW_DIGITS * len(variances))).tolist()
+    return named_columns(columns, names)
+
+
+def named_columns(columns: Sequence[int] | NDArray[np.intp], names: Any) -> str:
+    """Return some columns in words, by number and by name."""
     return list_columns(_called(columns, names))
 
 
-def _called(columns: Sequence[int], names: Any) -> list[str]:
+def _called(columns: Sequence[int] | NDArray[np.intp], names: Any) -> list[str]:
     return [str(column) if names is None else f"{column} ({names[column]!r})" for column in columns]
 
 
@@ -124,7 +129,7 @@ def _refuse(
     size: str, verb: str, refused: NDArray[np.bool_], moments: Moments, dtype: type, names: Any
 ) -> None:
     columns = np.flatnonzero(refused).tolist()
-    listed = list_columns(_called(columns, names))
+    listed = named_columns(columns, names)
     wider = ", or give X as float64" if dtype is np.float32 else ""
     largest = float(_spreads(moments).max()) * moments.unit
     raise OutOfRangeError(

@@ -414,6 +414,8 @@ class RowMoments(Moments):
     @property
     def squared_norm(self) -> float:
         """Sum of the squared entries of S, by columns of S or by inner products of rows: the fewer."""
+        if self._mixing is not None:
+            return float(np.sum(self.gram()[0] ** 2))
         rows, weights = self._used
         n, p = rows.shape
         total = 0.0

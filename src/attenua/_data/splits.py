@@ -25,11 +25,11 @@ _KEPT_BYTES = 256 * 2**20
 
 
 class SplitPair(NamedTuple):
-    """Moments of the training and the held-out rows of one split."""
+    """Moments of the training and the held-out rows of one split; of rows with missing cells, PartlySeen."""
 
     number: int
     training: Moments
-    held_out: Moments
+    held_out: Any
 
 
 class Splits(ABC):
@@ -163,6 +163,15 @@ class SplitMoments(Splits):
         """Return the numbers of the training rows of a split."""
         training, held_out = self._splits[number]
         return np.delete(np.arange(self._rows.n_samples), held_out) if training is None else training
+
+    def fourth_powers(self, number: int | None, centre: Any, unit: float) -> float:
+        """Return the weighted sum of fourth powers of the distances from a centre, which is in a unit.
+
+        Of the training rows of a split, or of all rows.
+        """
+        chosen = None if number is None else self.training_rows(number)
+        powers: float = self._rows.in_rows(chosen).in_unit(unit).fourth_powers(centre)
+        return powers
 
     @property
     def fewest_training_rows(self) -> int:

@@ -157,8 +157,9 @@ def not_finite(where: str, is_nan: bool) -> str:
     if not is_nan:
         return f"Input X contains infinity in {where}; values must be finite."
     return (
-        f"Input X contains NaN in {where}; values must be finite. Fill in missing values first, as "
-        "make_pipeline(SimpleImputer(), ...) of scikit-learn does."
+        f"Input X contains NaN in {where}; values must be finite here. Missing cells can be fitted in rows "
+        "that are in memory as one array, frame or table. Elsewhere fill them first, for example with "
+        "CorrectedCovariance().fit(X).impute(X)."
     )
 
 

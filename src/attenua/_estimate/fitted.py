@@ -39,6 +39,8 @@ class Kind(Enum):
     STEPS = "table of the steps of a search"
 
 
+# Attributes that keep rows: the sums of batches, and what ``impute`` is fitted to.
+_KEPT = ("_stream", "_filling")
 SUBSPACE = {
     "components_": Kind.DATA,
     "mean_": Kind.DATA,
@@ -60,8 +62,8 @@ def store(estimator: Any, values: Mapping[str, Any], like: Any, dtype: type) -> 
 
 
 def forget(estimator: Any) -> None:
-    """Delete all fitted attributes of the table, and the sums of batches."""
-    for name in (*type(estimator)._fitted, "_stream"):
+    """Delete all fitted attributes of the table, and what was kept of the rows."""
+    for name in (*type(estimator)._fitted, *_KEPT):
         vars(estimator).pop(name, None)
 
 
@@ -69,9 +71,9 @@ def forget(estimator: Any) -> None:
 def fit_from_nothing(estimator: Any) -> Iterator[None]:
     """Forget what was fitted; a fit that fails or is interrupted leaves the estimator as it was before."""
     with all_or_nothing(estimator):
-        # All that scikit-learn's convention calls fitted, columns included, and the sums of batches.
+        # All that scikit-learn's convention calls fitted, columns included, and what was kept of the rows.
         for name in list(vars(estimator)):
-            if name == "_stream" or (name.endswith("_") and not name.startswith("_")):
+            if name in _KEPT or (name.endswith("_") and not name.startswith("_")):
                 del vars(estimator)[name]
         yield
 

@@ -65,6 +65,7 @@ class RuleTransformer(SubspaceTransformer):
         self._check_parameters()
         with fit_from_nothing(self):
             self._fit_data(open_for_fit(self, X, sample_weight))
+            self._keep_rows(X, sample_weight=sample_weight)
         return self
 
     def _fit_moments(self, data: FitData) -> None:
@@ -126,6 +127,7 @@ class CrossValidated(SubspaceTransformer):
         self._check_parameters()
         with fit_from_nothing(self):
             self._fit_data(open_for_cv(self, X, y, groups))
+            self._keep_rows(X, groups)
         return self
 
     def _rank(self, data: FitData) -> int:

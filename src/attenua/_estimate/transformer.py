@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from attenua._data.checks import caller_level, naming_text_columns
 from attenua._data.dask_rows import dask_mean_score, lazy_rows
+from attenua._data.missing import has_missing, warn_of_empty_rows
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import (
     array_namespace,
@@ -20,6 +21,7 @@ from attenua._data.namespace import (
     check_same_place,
     clipped,
     is_dask,
+    is_foreign,
     namespace_of,
 )
 from attenua._data.opening import FitData, checked_magnitude, checked_rows, stream_data, with_batch
@@ -36,7 +38,11 @@ from attenua._estimate.fitted import (
     warn_of_tie,
 )
 from attenua._estimate.html import ShowsAnswer
+from attenua._solve.gaussian import Factored
 from attenua._solve.subspace import Convergence, Subspace
+
+# Noise that a model without any is taken to have, as a part of its largest variance, where cells are missing.
+_LEAST_NOISE = 1e-9
 
 
 class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -47,6 +53,7 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     _array_api_support: ClassVar[bool] = False
+    _takes_missing: ClassVar[bool] = False
 
     if TYPE_CHECKING:  # scikit-learn has no types
 
@@ -108,6 +115,7 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._takes_missing
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.array_api_support = self._array_api_support
         return tags
@@ -147,6 +155,9 @@ class SubspaceTransformer(ShowsAnswer, RowsTransformer):
         self._fit_moments(data)
         if data.stream is not None and hasattr(type(self), "partial_fit"):
             self._stream = data.stream
+
+    def _keep_rows(self, X: Any, groups: Any = None, sample_weight: Any = None) -> None:
+        """Keep the fitted rows; a subclass that needs them later does."""
 
     def __getattr__(self, name: str) -> Any:
         # Called only for what is not set: a fitted attribute after a batch, or a mistake.
@@ -223,7 +234,10 @@ class SubspaceTransformer(ShowsAnswer, RowsTransformer):
         return xp.where(scale > smallest, scale, xp.ones_like(scale))
 
     def transform(self, X: Any) -> Any:
-        """Return the scores of rows on the components.
+        r"""Return the scores of rows on the components.
+
+        Missing cells (NaN) are filled with their mean given the seen ones, under the probabilistic model of
+        :meth:`get_covariance`. A row that misses nothing is projected as it is.
 
         Parameters
         ----------
@@ -239,7 +253,7 @@ class SubspaceTransformer(ShowsAnswer, RowsTransformer):
         if is_dask(X):
             return lazy_rows(self, X, "transform", self.n_components_)
         check_same_place(self, X, "transform")
-        X = checked_rows(self, X)
+        X, _ = self._filled(checked_rows(self, X))
         with _quiet_overflow():
             scores = self._centred_product(X, self.components_.T)
             scores = scores / asarray_like(scores, self._scale(), scores.dtype) if self.whiten else scores
@@ -281,17 +295,34 @@ class SubspaceTransformer(ShowsAnswer, RowsTransformer):
         Returns
         -------
         array of shape (n_samples,)
-            :math:`-\|(I - P)(x_i - \bar x)\|^2`; minus infinity where that is too large for a double.
+            :math:`-\|(I - P)(x_i - \bar x)\|^2`; minus infinity where that is too large for a double. Of a
+            row with missing cells, the error in the seen ones, after filling as in :meth:`transform`.
         """
         check_is_fitted(self)
         if is_dask(X):
             raise TypeError("score_samples takes rows in memory; score takes a dask collection.")
         return self._row_scores(X, "score_samples")
 
+    def _filled(self, X: Any) -> tuple[Any, Any]:
+        """Return rows with missing cells filled by the model, and which cells were seen; None if all were."""
+        if is_foreign(X) or not has_missing(X):
+            return X, None
+        X = X.toarray() if sp.issparse(X) else X
+        W, variances = (np.asarray(a, dtype=float) for a in (self.components_, self.explained_variance_))
+        noise = max(float(self.noise_variance_), _LEAST_NOISE * float(variances.max()), np.finfo(float).tiny)
+        law = Factored(W * np.sqrt(clipped(variances - noise))[:, None], np.full(W.shape[1], noise))
+        seen = ~np.isnan(X)
+        warn_of_empty_rows(seen)
+        mean = np.asarray(self.mean_, dtype=float)
+        filled, _ = law.fill(np.where(seen, X - mean, 0.0), seen)
+        return np.where(seen, X, filled + mean).astype(X.dtype), seen
+
     def _row_scores(self, X: Any, method: str) -> Any:
         """Return the score of every row; an error names the method that was called."""
         check_same_place(self, X, method)
-        X = checked_rows(self, X)
+        X, seen = self._filled(checked_rows(self, X))
+        if seen is not None:
+            return -self._squared_errors(X, seen=seen)
         with _quiet_overflow():
             errors = self._squared_errors(X)
         xp = array_namespace(errors)
@@ -302,8 +333,8 @@ class SubspaceTransformer(ShowsAnswer, RowsTransformer):
         unit = unit_for(max(checked_magnitude(X), checked_magnitude(self.mean_[None, :])))
         return -xp.where(held, errors, in_data_units(self._squared_errors(X, unit), unit))
 
-    def _squared_errors(self, X: Any, unit: float = 1.0) -> Any:
-        """Return the squared reconstruction error of every row, in a unit."""
+    def _squared_errors(self, X: Any, unit: float = 1.0, seen: Any = None) -> Any:
+        """Return the squared reconstruction error of every row, in a unit; over the seen cells if given."""
         xp = array_namespace(self.components_)
         W, mean = (xp.astype(a, xp.float64) for a in (self.components_, self.mean_))
         mean, errors = mean / unit, []
@@ -316,8 +347,24 @@ class SubspaceTransformer(ShowsAnswer, RowsTransformer):
                 errors.append(np.maximum(sparse_squared_lengths(rows, rest) - explained, 0.0))
             else:
                 centred = xp.astype(X[block, :], xp.float64) / unit - mean
-                errors.append(xp.sum((centred - (centred @ W.T) @ W) ** 2, axis=1))
+                squares = (centred - (centred @ W.T) @ W) ** 2
+                errors.append(xp.sum(squares if seen is None else squares * seen[block], axis=1))
         return xp.concat(errors)
+
+    def reconstruction_error(self, X: Any) -> Any:
+        r"""Return the squared reconstruction error of every row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows, usually held out.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            :math:`\|(I - P)(x_i - \bar x)\|^2`; of a row with missing cells, the error in the seen ones.
+        """
+        return -self.score_samples(X)
 
     def score(self, X: Any, y: Any = None) -> float:
         r"""Return minus the mean squared reconstruction error of a row; larger is better.

@@ -14,6 +14,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from attenua._data.blas import blas_limit, blas_threads
+from attenua._data.missing import PartlySeen
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import to_host
 from attenua._data.splits import SplitPair, Splits
@@ -123,8 +124,9 @@ def judge_subspaces(
     weights = held.weight, training.weight
     found = dict(rule.subspaces(training, rank, exact=False))
     subspaces = [found[place] for place in range(len(rule.strengths))]
-    if by_rows:
+    if by_rows or isinstance(held, PartlySeen):
         losses = row_losses(held, subspaces, training.mean)
+        losses = losses if by_rows else losses.mean(axis=0, keepdims=True)
     else:
         losses = reconstruction_errors(held, subspaces, training.mean)[None, :]
     if rank == training.n_features:
@@ -134,8 +136,13 @@ def judge_subspaces(
 
 
 def row_losses(rows: Any, subspaces: Sequence[Subspace], centre: Any) -> Array:
-    r"""Return :math:`\|(I - UU^\top)(x - c)\|^2` of every row (lines) for every subspace (columns)."""
+    r"""Return :math:`\|(I - UU^\top)(x - c)\|^2` of every row (lines) for every subspace (columns).
+
+    Of rows with missing cells, it is what their seen cells tell of it; that may be negative.
+    """
     squares = rows.row_squares(centre)
+    if isinstance(rows, PartlySeen):
+        return squares[:, None] - rows.captured([subspace.basis for subspace in subspaces], centre)
     scores: dict[int, Array] = {}
     losses = np.empty((len(squares), len(subspaces)))
     for i, subspace in enumerate(subspaces):

@@ -19,6 +19,7 @@ from attenua._correct.shrinkage import (
     strength_of,
     whole_covariance,
 )
+from attenua._data.missing import PartlySeen
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData
 from attenua._data.row_moments import RowMoments
@@ -78,19 +79,18 @@ class LikelihoodJudge:
         self._kept_at: Strengths | None = None  # strengths of the corrected moments that are kept, by split
         self._kept: dict[int, Moments] = {}
         self._by_rows, self._is_centred, self._n_jobs = by_rows, assume_centered, n_jobs
-        self._rows = data.reweighter.in_memory()
+        self._splits = data.reweighter.in_memory().splits
         self._total = self._sample(splits.total)
         oas = oracle_approximating(self._centred(splits.total))
         self.oas_strength = strength_of(oas, self._total.ledoit_wolf)
         self._samples = {
-            pair.number: self._sample(pair.training, self._rows.splits.training_rows(pair.number))
-            for pair in splits.keep_pairs().pairs()
+            pair.number: self._sample(pair.training, pair.number) for pair in splits.keep_pairs().pairs()
         }
 
-    def _sample(self, moments: Moments, rows: NDArray[np.intp] | None = None) -> Sample:
+    def _sample(self, moments: Moments, number: int | None = None) -> Sample:
         own = self._centred(moments)
-        few = self._rows.rows.in_rows(rows).in_unit(moments.unit)
-        return Sample(own.total_variance, ledoit_wolf(own, few.fourth_powers(self.centre(moments))))
+        powers = self._splits.fourth_powers(number, self.centre(moments), moments.unit)
+        return Sample(own.total_variance, ledoit_wolf(own, powers))
 
     def centre(self, moments: Moments) -> Array:
         """Return what rows are centred on: 0, or the mean of some."""
@@ -134,6 +134,10 @@ class LikelihoodJudge:
         training, held = pair.training, pair.held_out
         law = gaussian(*self.estimate(training, candidate, pair.number))
         centre = self.centre(training)
+        if isinstance(held, PartlySeen):
+            losses = _losses_of_seen(law, held, centre)
+            losses = losses if self._by_rows else losses.mean(keepdims=True)
+            return FoldRisk(pair.number, losses[:, None], held.weight, training.weight)
         if isinstance(held, RowMoments):
             squares = law.squares(held.centred(centre))
             squares = squares if self._by_rows else squares.mean(keepdims=True)
@@ -154,14 +158,21 @@ class LikelihoodJudge:
         return risks
 
 
+def _losses_of_seen(law: Any, rows: PartlySeen, centre: Array) -> Array:
+    """Return the negative log-likelihood of the seen cells of every row."""
+    squares, log_dets = law.of_seen(rows.centred(centre), rows.seen)
+    losses: Array = negative_log_likelihood(log_dets, squares, rows.seen.sum(axis=1), rows.unit)
+    return losses
+
+
 def _not_shrunk(strengths: Strengths) -> Strengths:
     return strengths.replace(decoupling=0.0, shrinkage=0.0)
 
 
-def negative_log_likelihood(log_det: float, squares: Any, n_features: int, unit: float) -> Any:
+def negative_log_likelihood(log_det: Any, squares: Any, n_features: Any, unit: float) -> Any:
     r"""Return :math:`\frac12 (p \log 2\pi + \log\det\Sigma + z^\top \Sigma^{-1} z)`, from its parts.
 
-    They are in a unit; the result is in the data's own.
+    They are in a unit; the result is in the data's own. Where rows have missing cells, they differ by row.
     """
     return 0.5 * (squares + log_det + n_features * log(2 * pi)) + n_features * log(unit)
 
@@ -210,6 +221,8 @@ class CovarianceChooser(Chooser[Covariance]):
 
     def _losses(self, rows: Any, election: Election[Covariance], unit: float) -> Array:
         laws = [Formed(covariance.matrix) for covariance in (election.base, election.fit)]
+        if isinstance(rows, PartlySeen):
+            return np.column_stack([_losses_of_seen(law, rows, election.fit.centre) for law in laws])
         Z = rows.centred(election.fit.centre)
         return np.column_stack(
             [negative_log_likelihood(law.log_det, law.squares(Z), Z.shape[1], rows.unit) for law in laws]

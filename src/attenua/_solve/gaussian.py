@@ -10,15 +10,18 @@ Where T is held as rows A that are few, :math:`T = A^\top A`, nothing p-by-p is 
     - \sum_k \frac{c\,(u_k^\top A\,\mathrm{diag}(d)^{-1} z)^2}{1 + c e_k}.
 """
 
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
+from scipy.linalg import cho_solve, solve_triangular
 
 from attenua._data.moments import Moments
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 # A matrix that is not positive definite is lifted until its least eigenvalue is this part of its mean one.
 _LEAST = 1e-6
@@ -30,14 +33,17 @@ class Formed:
     """A covariance that is a p-by-p matrix, by its Cholesky factor."""
 
     def __init__(self, matrix: Array):
-        _, self._factor = positive_definite(matrix)
-        self.log_det = 2 * float(np.sum(np.log(np.diagonal(self._factor))))
+        self._matrix, self._factor = positive_definite(matrix)
+        self.log_det = _log_det(self._factor)
+
+    @cached_property
+    def _precision(self) -> Array:
+        inverse: Array = cho_solve((self._factor, True), np.eye(len(self._factor)), check_finite=False)
+        return inverse
 
     def squares(self, Z: Array) -> Array:
         r"""Return :math:`z^\top \Sigma^{-1} z` of every row z."""
-        white = solve_triangular(self._factor, Z.T, lower=True, check_finite=False)
-        squares: Array = np.einsum("ij,ij->j", white, white)
-        return squares
+        return _squares(self._factor, Z)
 
     def mean_square(self, second_moments: Array) -> float:
         r"""Return the mean of :math:`z^\top \Sigma^{-1} z` over rows, from their second moments."""
@@ -45,12 +51,98 @@ class Formed:
         white = solve_triangular(self._factor, half.T, lower=True, check_finite=False)
         return float(np.trace(white))
 
+    def of_seen(self, Z: Array, seen: NDArray[np.bool_]) -> tuple[Array, Array]:
+        r"""Return :math:`z_o^\top \Sigma_{oo}^{-1} z_o` and :math:`\log\det\Sigma_{oo}` of the seen cells o.
+
+        Z is 0 where a cell is missing. With the inverse K of the covariance and the missing cells m, these
+        are :math:`z^\top K z - (Kz)_m^\top K_{mm}^{-1} (Kz)_m` and :math:`\log\det\Sigma + \log\det K_{mm}`,
+        which cost less where few cells are missing.
+        """
+        squares, log_dets = np.empty(len(Z)), np.empty(len(Z))
+        for rows, o, m in patterns(seen):
+            if len(o) <= len(m):
+                factor: Any = np.linalg.cholesky(self._matrix[np.ix_(o, o)])
+                squares[rows] = _squares(factor, Z[np.ix_(rows, o)])
+                log_dets[rows] = _log_det(factor)
+                continue
+            scaled = Z[rows] @ self._precision
+            factor = np.linalg.cholesky(self._precision[np.ix_(m, m)])
+            squares[rows] = np.sum(scaled * Z[rows], axis=1) - _squares(factor, scaled[:, m])
+            log_dets[rows] = self.log_det + _log_det(factor)
+        return np.maximum(squares, 0.0), log_dets
+
+    def fill(self, Z: Array, seen: NDArray[np.bool_]) -> tuple[Array, Array]:
+        r"""Return rows with missing cells at their mean given the seen ones, and their standard deviations.
+
+        The mean is :math:`\Sigma_{mo} \Sigma_{oo}^{-1} z_o = -K_{mm}^{-1} (Kz)_m`, and the covariance
+        :math:`\Sigma_{mm} - \Sigma_{mo} \Sigma_{oo}^{-1} \Sigma_{om} = K_{mm}^{-1}`. Seen cells deviate by 0.
+        """
+        filled, deviations = Z.copy(), np.zeros_like(Z)
+        for rows, o, m in patterns(seen):
+            if len(o) <= len(m):
+                factor = np.linalg.cholesky(self._matrix[np.ix_(o, o)])
+                along = solve_triangular(factor, self._matrix[np.ix_(o, m)], lower=True, check_finite=False)
+                white = solve_triangular(factor, Z[np.ix_(rows, o)].T, lower=True, check_finite=False)
+                means = white.T @ along
+                variances = np.diagonal(self._matrix)[m] - np.sum(along**2, axis=0)
+            else:
+                factor = np.linalg.cholesky(self._precision[np.ix_(m, m)])
+                inverse = cho_solve((factor, True), np.eye(len(m)), check_finite=False)
+                means = -(Z[rows] @ self._precision[:, m]) @ inverse
+                variances = np.diagonal(inverse)
+            filled[np.ix_(rows, m)] = means
+            deviations[np.ix_(rows, m)] = np.sqrt(np.maximum(variances, 0.0))
+        return filled, deviations
+
+
+class Factored:
+    r"""A covariance :math:`W^\top W + \mathrm{diag}(d)` with a few factors W, as rows."""
+
+    def __init__(self, factors: Array, diagonal: Array):
+        self._factors, self._diagonal = factors, diagonal
+
+    def fill(self, Z: Array, seen: NDArray[np.bool_]) -> tuple[Array, Array]:
+        r"""Return filled rows and standard deviations, as :meth:`Formed.fill` does.
+
+        The mean is :math:`W_m^\top t` with :math:`t = V W_o d_o^{-1} z_o` and
+        :math:`V = (I + W_o d_o^{-1} W_o^\top)^{-1}`, and the variances those of :math:`W_m^\top V W_m + d_m`.
+        """
+        W, d = self._factors, self._diagonal
+        filled, deviations = Z.copy(), np.zeros_like(Z)
+        for rows, o, m in patterns(seen):
+            weighted = W[:, o] / d[o]
+            V = np.linalg.inv(np.eye(len(W)) + weighted @ W[:, o].T)
+            filled[np.ix_(rows, m)] = Z[np.ix_(rows, o)] @ weighted.T @ V @ W[:, m]
+            deviations[np.ix_(rows, m)] = np.sqrt(np.sum(W[:, m] * (V @ W[:, m]), axis=0) + d[m])
+        return filled, deviations
+
+
+def patterns(seen: NDArray[np.bool_]) -> Iterator[tuple[Indices, Indices, Indices]]:
+    """Yield the rows with the same missing cells, and the numbers of their seen and missing cells."""
+    packed = np.packbits(seen, axis=1)
+    _, first, of_row = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    by_pattern = np.split(
+        np.argsort(of_row.ravel(), kind="stable"), np.cumsum(np.bincount(of_row.ravel()))[:-1]
+    )
+    for place, rows in zip(first, by_pattern, strict=True):
+        yield rows, np.flatnonzero(seen[place]), np.flatnonzero(~seen[place])
+
+
+def _log_det(factor: Array) -> float:
+    return 2 * float(np.sum(np.log(np.diagonal(factor))))
+
+
+def _squares(factor: Array, Z: Array) -> Array:
+    white = solve_triangular(factor, Z.T, lower=True, check_finite=False)
+    squares: Array = np.einsum("ij,ij->j", white, white)
+    return squares
+
 
 class OfFewRows:
     """The same by the inner products of few rows, where T is not formed."""
 
     def __init__(self, T: Moments, scale: float, diagonal: Array):
-        self._T, self._diagonal = T, diagonal
+        self._T, self._scale, self._diagonal = T, scale, diagonal
         values, self._vectors = T.gram(diagonal**-0.5)
         values = scale * np.maximum(values, 0.0)
         self._weights = scale / (1 + values)
@@ -61,6 +153,24 @@ class OfFewRows:
         scaled = Z / self._diagonal
         along = self._vectors.T @ self._T.image(scaled.T)
         return np.maximum(np.sum(Z * scaled, axis=1) - self._weights @ along**2, 0.0)
+
+    def of_seen(self, Z: Array, seen: NDArray[np.bool_]) -> tuple[Array, Array]:
+        r"""Return :math:`z_o^\top \Sigma_{oo}^{-1} z_o` and :math:`\log\det\Sigma_{oo}` of the seen cells o.
+
+        Z is 0 where a cell is missing. The formulas are those of whole rows, in the seen columns of A.
+        """
+        A = np.sqrt(self._scale) * self._T.combined(np.eye(len(self._vectors))).T
+        scaled = A / self._diagonal
+        whole = np.eye(len(A)) + scaled @ A.T
+        squares, log_dets = np.empty(len(Z)), np.empty(len(Z))
+        for rows, o, m in patterns(seen):
+            few = len(m) < len(o)
+            inner = whole - scaled[:, m] @ A[:, m].T if few else np.eye(len(A)) + scaled[:, o] @ A[:, o].T
+            factor = np.linalg.cholesky(inner)
+            along = _squares(factor, Z[rows] @ scaled.T)
+            squares[rows] = np.sum(Z[rows] ** 2 / self._diagonal, axis=1) - along
+            log_dets[rows] = _log_det(factor) + np.sum(np.log(self._diagonal[o]))
+        return np.maximum(squares, 0.0), log_dets
 
 
 def gaussian(T: Moments, scale: float, diagonal: Array) -> Formed | OfFewRows:

@@ -1,0 +1,346 @@
+r"""Missing cells of some rows, completed by these rows alone.
+
+The rows are taken for draws of a Gaussian law with a few factors, whose covariance is
+:math:`W^\top W + \sigma^2 I`. Expectation and maximisation alternate. Given the law, a row with the seen
+cells o has factor scores of covariance :math:`\sigma^2 V_i` and of mean
+
+.. math::
+
+    t_i = V_i W_o z_o, \qquad V_i = (W_o W_o^\top + \sigma^2 I)^{-1}.
+
+Missing cells are filled with their mean :math:`W^\top t_i`. Their covariance, given what was seen, is
+
+.. math::
+
+    C_i = \sigma^2 I + \sigma^2 W^\top V_i W \quad\text{in the missing cells.}
+
+Given the filled rows, the law follows from :math:`S = \frac1n \sum_i (\hat z_i \hat z_i^\top + C_i)`, shrunk
+as by Ledoit and Wolf (2004): its leading eigenvectors are the factors, and the rest is noise. Without C, a
+filled cell would count as if it had been measured, and correlations would be too large.
+
+The noise is the same in all columns, so these must be comparable: a column whose standard deviation is more
+than four times the median one, or less than a quarter of it, is scaled to that.
+
+To add up C_i row by row costs more than all the rest, so :math:`V_i` is replaced by its mean over the rows,
+each weighted by its missing cells.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from attenua._data.checks import caller_level
+from attenua._data.moments import Moments, ScatterMoments
+from attenua._data.row_moments import RowMoments, inner_products
+
+Array = NDArray[np.float64]
+
+# More factors fill no better on real data; twice as many cost four times as much.
+_MOST_FACTORS = 16
+# Steps end when filled cells move by less than this part of a standard deviation: less than rows can tell.
+_TOLERANCE = 5e-3
+_MOST_STEPS = 100
+# Products with random vectors that find the first factors.
+_FIRST_PRODUCTS = 8
+# Up to this many columns for each row, the covariance is formed.
+_COLUMNS_PER_ROW = 2
+# A column does not vary if its standard deviation is below this part of its largest value.
+_ROUNDING = 1e-12
+# The noise is at least this part of the mean variance, so that rows can be solved for.
+_LEAST_NOISE = 1e-9
+# How far the standard deviations of columns may be from the median one.
+_COMPARABLE = 4.0
+# Shrinkage of the first step, before any row is filled.
+_FIRST_SHRINKAGE = 0.1
+
+
+class FactorLaw(NamedTuple):
+    """A Gaussian law with a few factors: the covariance is ``factors.T @ factors + diag(noise)``."""
+
+    mean: Array  # of shape (n_features,)
+    factors: Array  # of shape (n_factors, n_features)
+    noise: Array  # of shape (n_features,)
+
+
+class Scores(NamedTuple):
+    """Factor scores of rows, given their seen cells."""
+
+    means: Array  # of shape (n_rows, n_factors)
+    covariances: Array  # of shape (n_rows, n_factors, n_factors)
+
+
+def factor_scores(Z: Array, seen: Array, law: FactorLaw) -> Scores:
+    r"""Return the law of the factor scores of centred rows, given their seen cells.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_rows, n_features)
+        Rows less the mean; 0 where a cell is missing.
+    seen : ndarray of shape (n_rows, n_features)
+        1 where a cell was seen, 0 where it is missing.
+    law : FactorLaw
+        The law; its mean is not used.
+
+    Returns
+    -------
+    Scores
+        With :math:`V_i = (I + W_o N_o^{-1} W_o^\top)^{-1}`, covariances :math:`V_i` and means
+        :math:`V_i W_o N_o^{-1} z_o`.
+    """
+    q = len(law.factors)
+    weighted = law.factors / law.noise
+    first, second = np.triu_indices(q)
+    products = seen @ (weighted[first] * law.factors[second]).T
+    inverse = np.empty((len(Z), q, q))
+    inverse[:, first, second] = inverse[:, second, first] = products
+    inverse[:, np.arange(q), np.arange(q)] += 1.0
+    V: Any = np.linalg.inv(inverse)
+    return Scores(np.einsum("nab,nb->na", V, Z @ weighted.T), V)
+
+
+@dataclass(frozen=True)
+class Completion:
+    """Rows whose missing cells are filled, and how sure that is.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        Filled rows, in the frame of the data.
+    weights : ndarray of shape (n_rows,)
+        Weights of the rows.
+    missing : ndarray of shape (n_rows, n_features)
+        1 where a cell was filled.
+    varies : ndarray of bool of shape (n_features,)
+        Whether the seen cells of each column differ.
+    law : FactorLaw
+        What the cells were filled by.
+    spreads : ndarray of shape (n_rows, n_factors, n_factors)
+        Covariances of the factor scores of each row.
+    """
+
+    rows: Array
+    weights: Array
+    missing: Array
+    varies: NDArray[np.bool_]
+    law: FactorLaw
+    spreads: Array
+
+    @property
+    def traces(self) -> Array:
+        """Sum of the variances of the filled cells of each row."""
+        q = len(self.law.factors)
+        first, second = np.triu_indices(q)
+        products = self.missing @ (self.law.factors[first] * self.law.factors[second]).T
+        twice = np.where(first == second, 1.0, 2.0)
+        return self.missing @ self.noise + np.sum(products * self.spreads[:, first, second] * twice, axis=1)
+
+    @property
+    def noise(self) -> Array:
+        """Variances of filled cells that no factor explains; a column that does not vary has none."""
+        return np.where(self.varies, self.law.noise, 0.0)
+
+    def _mean_spread(self, shares: Array) -> Array:
+        """Return the covariance of factor scores, averaged over rows by their missing cells."""
+        counts = shares * self.missing.sum(axis=1)
+        return np.einsum("n,nab->ab", counts / (counts.sum() or 1.0), self.spreads)
+
+    def spread(self, shares: Array, both_missing: Array | None = None) -> Array:
+        r"""Return :math:`\sum_i c_i C_i` with the shares c of the rows, as a p-by-p matrix."""
+        W = self.law.factors
+        both = _both_missing(self.missing, shares) if both_missing is None else both_missing
+        matrix = W.T @ self._mean_spread(shares) @ W
+        matrix *= both
+        matrix[np.diag_indices_from(matrix)] += np.diagonal(both) * self.noise
+        return matrix
+
+    def spread_rows(self, shares: Array) -> Array:
+        r"""Return rows E with :math:`E^\top E \approx \sum_i c_i C_i`, where a p-by-p matrix is too large.
+
+        Cells are taken to be missing independently of each other. The noise of the cells is left out: it
+        turns no direction where columns miss equally many.
+        """
+        whole = shares.sum()
+        root = np.linalg.cholesky(whole * self._mean_spread(shares)).T
+        return root @ self.law.factors * (shares @ self.missing / whole)
+
+    def moments(self, origin: Array, unit: float, *, forms_scatter: bool) -> Moments:
+        """Return the moments of the filled rows and of what is unknown of them."""
+        weight = float(self.weights.sum())
+        shares = self.weights / weight
+        if not forms_scatter:
+            return self.mixed_moments(np.diag(np.sqrt(shares)), shares, origin, unit)
+        weighted = self.rows * np.sqrt(self.weights)[:, None]
+        scatter = weighted.T @ weighted + weight * self.spread(shares)
+        total = self.weights @ self.rows
+        return ScatterMoments(weight, total, scatter, origin, unit, owned=True, varies=self.varies)
+
+    def mixed_moments(self, mixing: Array, shares: Array, origin: Array, unit: float) -> RowMoments:
+        r"""Return moments kept as rows, with :math:`S = (M Z)^\top M Z + \sum_i c_i C_i`.
+
+        Z are the filled rows less their mean, M mixes them, and c are the shares.
+        """
+        extra = self.spread_rows(shares)
+        (m, n), q = mixing.shape, len(extra)
+        mean = self.weights @ self.rows / self.weights.sum()
+        whole = np.zeros((m + q, n + q))
+        whole[:m, :n], whole[m:, n:] = mixing, np.eye(q)
+        weights = np.concatenate([self.weights, np.zeros(q)])  # the further rows must not move the mean
+        return RowMoments(np.vstack([self.rows, mean + extra]), weights, origin, unit, mixing=whole)
+
+    def squared_lengths(self, centre: Array) -> Array:
+        """Return the expected squared distance of each row from a centre."""
+        Z = self.rows - centre
+        return np.einsum("ij,ij->i", Z, Z) + self.traces
+
+    def squared_distances(self) -> Array:
+        """Return the expected squared distances between all rows."""
+        # Less a row, since sums of squares of a large mean would lose the digits of distances.
+        Z = self.rows - self.rows[0]
+        products = inner_products(Z)
+        lengths = np.diagonal(products) + self.traces
+        squares = np.maximum(lengths[:, None] + lengths - 2 * products, 0.0)
+        np.fill_diagonal(squares, 0.0)
+        return squares
+
+
+def _both_missing(missing: Array, shares: Array) -> Array:
+    """Return the share of the rows that miss both of two columns, as a p-by-p matrix."""
+    weighted = missing * np.sqrt(shares)[:, None]
+    return weighted.T @ weighted
+
+
+def complete(rows: Array, weights: Array) -> Completion:
+    """Fill the missing cells of rows, which are NaN, by expectation and maximisation.
+
+    A column of which these rows have seen nothing is 0 in them.
+    """
+    is_seen = ~np.isnan(rows)
+    seen, shares = is_seen.astype(float), weights / weights.sum()
+    part_seen = np.maximum(shares @ seen, np.finfo(float).tiny)
+    known = np.where(is_seen, rows, 0.0)
+    mean = shares @ known / part_seen
+    known = (known - mean) * seen
+    deviations = np.sqrt(shares @ known**2 / part_seen)
+    varies = deviations > _ROUNDING * np.max(np.abs(np.where(is_seen, rows, 0.0)), axis=0)
+    scale = _comparable_scale(deviations, varies)
+    known = known / scale * varies
+    state = _first_state(known, shares, part_seen, varies)
+    both_missing = _both_missing(1 - seen, shares) if _forms_covariance(known) else None
+    total = float(np.sum(shares @ known**2 / part_seen)) or 1.0
+    filled, centre, moved, step = known, np.zeros_like(mean), np.inf, 0
+    while moved > _TOLERANCE and step < _MOST_STEPS:
+        step += 1
+        law = FactorLaw(centre, state.factors, np.full(len(mean), state.noise))
+        scores = factor_scores((known - centre) * seen, seen, law)
+        before, filled = filled, np.where(is_seen, known, scores.means @ law.factors + centre)
+        moved = float(np.sqrt(shares @ np.sum((filled - before) ** 2, axis=1) / total))
+        completion = Completion(filled, weights, 1 - seen, varies, law, scores.covariances)
+        centre = shares @ filled
+        state = _next_state(state.basis, completion, filled - centre, shares, both_missing)
+    if moved > _TOLERANCE:
+        warnings.warn(
+            f"The missing cells still change after {_MOST_STEPS} steps of expectation and maximisation; the "
+            "last values were taken. Columns with very few seen cells are the usual reason: drop them.",
+            ConvergenceWarning,
+            stacklevel=caller_level(),
+        )
+    law = FactorLaw(mean + scale * law.mean, law.factors * scale, law.noise * scale**2)
+    completed = np.where(is_seen, rows, filled * scale + mean)
+    return Completion(completed, weights, 1 - seen, varies, law, scores.covariances)
+
+
+def _comparable_scale(deviations: Array, varies: NDArray[np.bool_]) -> Array:
+    """Return what columns are divided by: 1 where the standard deviation is not far from the others'."""
+    if not varies.any():
+        return np.ones_like(deviations)
+    median = float(np.median(deviations[varies]))
+    scale: Array = deviations / np.clip(deviations, median / _COMPARABLE, median * _COMPARABLE)
+    return np.where(varies, scale, 1.0)
+
+
+class _State(NamedTuple):
+    """Factors and noise of the next step, with an orthonormal basis of the factors to begin from."""
+
+    factors: Array
+    noise: float
+    basis: Array
+
+
+def _first_state(known: Array, shares: Array, part_seen: Array, varies: NDArray[np.bool_]) -> _State:
+    """Return the state of the covariances of cells that are seen together, of pairs of columns.
+
+    With missing cells as 0, a covariance is too small by the parts of the cells that are seen. The factors
+    are found from rows divided by these parts, whose variances alone are too large.
+    """
+    n, p = known.shape
+    q = max(min(_MOST_FACTORS, n - 1, p - 1), 1)
+    part_seen = np.where(varies, part_seen, 1.0)
+    rows, variances = known / part_seen, shares @ known**2 / part_seen
+    excess = shares @ rows**2 - variances
+    basis = np.random.RandomState(0).standard_normal((p, q))
+    for _ in range(_FIRST_PRODUCTS):
+        basis = np.linalg.qr(rows.T @ (shares[:, None] * (rows @ basis)) + _LEAST_NOISE * basis)[0]
+
+    def image(V: Array) -> Array:
+        product: Array = rows.T @ (shares[:, None] * (rows @ V))
+        return product - excess[:, None] * V
+
+    return _state(image, float(variances.sum()), basis, _FIRST_SHRINKAGE)
+
+
+def _forms_covariance(rows: Array) -> bool:
+    return rows.shape[1] <= _COLUMNS_PER_ROW * len(rows)
+
+
+def _next_state(
+    basis: Array, completion: Completion, Z: Array, shares: Array, both_missing: Array | None
+) -> _State:
+    """Return the state that the filled and centred rows Z suggest; S is formed where columns are few."""
+    weighted = Z * np.sqrt(shares)[:, None]
+    products = weighted.T @ weighted if both_missing is not None else weighted @ weighted.T
+    part = _ledoit_wolf(products, Z, shares, float(completion.weights.sum()))
+    if both_missing is not None:
+        S = products + completion.spread(shares, both_missing)
+        return _state(lambda V: S @ V, float(np.trace(S)), basis, part)
+    diagonal = completion.noise * (shares @ completion.missing)
+    extra = completion.spread_rows(shares)
+
+    def image(V: Array) -> Array:
+        product: Array = weighted.T @ (weighted @ V) + extra.T @ (extra @ V)
+        return product + diagonal[:, None] * V
+
+    trace = float(np.trace(products) + np.sum(extra**2) + diagonal.sum())
+    return _state(image, trace, basis, part)
+
+
+def _ledoit_wolf(products: Array, Z: Array, shares: Array, weight: float) -> float:
+    """Return the shrinkage of Ledoit and Wolf (2004) for filled rows, from their Gram matrix or covariance.
+
+    What is unknown of the rows is left out here. With it, many missing cells would be taken for noise, until
+    nothing but noise is left.
+    """
+    norm = float(np.sum(products**2))
+    structure = weight * (norm - float(np.trace(products)) ** 2 / Z.shape[1])
+    noise = float(shares @ np.einsum("ij,ij->i", Z, Z) ** 2) - norm
+    return min(max(noise, 0.0) / structure, 1.0) if structure > 0 else 1.0
+
+
+def _state(image: Callable[[Array], Array], trace: float, basis: Array, part: float) -> _State:
+    r"""Return the factors and the noise of :math:`(1 - \lambda) S + \lambda v I`, from a product with S.
+
+    :math:`\lambda` is `part`, and v the mean variance. One step of subspace iteration improves the basis of
+    the step before.
+    """
+    p, q = basis.shape
+    basis = np.linalg.qr(image(basis))[0]
+    values, rotation = np.linalg.eigh(basis.T @ image(basis))
+    values, basis = np.maximum(values[::-1], 0.0), basis @ rotation[:, ::-1]
+    rest = max(trace - float(values.sum()), 0.0) / max(p - q, 1)
+    noise = max((1 - part) * rest + part * trace / p, _LEAST_NOISE * (trace or 1.0) / p)
+    factors = np.sqrt(np.maximum((1 - part) * (values - rest), 0.0))[:, None] * basis.T
+    return _State(factors, noise, basis)

@@ -1,0 +1,309 @@
+r"""Rows with missing cells: completed where they are fitted, judged by their seen cells where held out.
+
+Every training set is completed by its own rows. A held-out row is never filled before it is judged: a filling
+would favour candidates that resemble it. With the shares :math:`\pi_{jk}` of rows in which two cells are both
+seen, and :math:`m_j` 1 where a cell is seen,
+
+.. math::
+
+    \sum_j \frac{m_j z_j^2}{\pi_{jj}} - \sum_{jk} P_{jk} \frac{m_j m_k z_j z_k}{\pi_{jk}}
+
+has the expectation of :math:`\|(I - P) z\|^2` if cells are missing at random, for every projector P. It is
+the same number where nothing is missing.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from attenua._data.checks import caller_level
+from attenua._data.completion import Completion, complete
+from attenua._data.moments import Moments, ScatterMoments
+from attenua._data.range import named_columns
+from attenua._data.reweighting import RowsInMemory, Weighing, WeightedSplits, laplacian, laplacian_root
+from attenua._data.rows import forms_scatter
+from attenua._data.splits import SplitMoments, SplitPair, SplitRows, Splits
+from attenua._data.sums import NEAR_ZERO, magnitude, row_blocks, unit_for
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+# Sparse rows with missing cells are made dense, up to this size.
+_MOST_BYTES = 2**30
+
+
+def has_missing(X: Any) -> bool:
+    """Whether dense or sparse rows hold a NaN; one pass."""
+    if X.dtype.kind != "f":
+        return False
+    parts = [X.data] if sp.issparse(X) else (X[block] for block in row_blocks(*X.shape))
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A sum is faster than a mask of all cells, and NaN or infinite if one of them is NaN.
+        return any(not np.isfinite(part.sum()) and bool(np.isnan(part).any()) for part in parts)
+
+
+def without_missing(X: Any) -> Any:
+    """Return rows, dense or sparse, with 0 for NaN."""
+    if sp.issparse(X):
+        rows = X.copy()
+        rows.data = np.nan_to_num(rows.data, nan=0.0, posinf=np.inf, neginf=-np.inf)
+        return rows
+    return np.where(np.isnan(X), 0, X)
+
+
+def partial_rows(X: Any, sample_weight: Array | None, names: Any) -> "PartialRows":
+    """Check rows with missing cells, dense or sparse; warn of what they leave open.
+
+    Raises
+    ------
+    ValueError
+        If a value is infinite, a column has no cells, or sparse rows are too large to be made dense.
+    """
+    if sample_weight is not None:
+        X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
+    if sp.issparse(X):
+        if 8 * X.shape[0] * X.shape[1] > _MOST_BYTES:
+            raise ValueError(
+                f"X is sparse with missing cells (NaN), and too large to be completed: {X.shape[0]:,} x "
+                f"{X.shape[1]:,} cells would have to be made dense. Zeros need not be stored as NaN."
+            )
+        X = X.toarray()
+    magnitude(without_missing(X), names)
+    seen = ~np.isnan(X)
+    empty = np.flatnonzero(~seen.any(axis=0))
+    if len(empty):
+        raise ValueError(f"X has no values in {named_columns(empty, names)}: all are missing. Drop them.")
+    warn_of_empty_rows(seen)
+    pair = _never_together(seen)
+    if pair is not None:
+        _warn(
+            f"No row has values in both of the {named_columns(pair, names)}, and there may be more such "
+            "pairs. Their correlation is a guess from other columns."
+        )
+    return PartialRows(X, sample_weight)
+
+
+def warn_of_empty_rows(seen: NDArray[np.bool_]) -> None:
+    """Warn of rows that have no cells."""
+    number = int(np.sum(~seen.any(axis=1)))
+    if number:
+        rows = "1 row of X has" if number == 1 else f"{number} rows of X have"
+        _warn(f"{rows} no values at all: nothing is known of them but the mean.")
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, stacklevel=caller_level())
+
+
+def _never_together(seen: NDArray[np.bool_]) -> Indices | None:
+    """Return the first two columns that no row has both of."""
+    cells = seen.astype(np.float32)
+    for block in row_blocks(cells.shape[1], cells.shape[1]):
+        first, second = np.nonzero(cells[:, block].T @ cells == 0)
+        if len(first):
+            return np.array([first[0] + block.start, second[0]])
+    return None
+
+
+class PartlySeen:
+    """Held-out rows with missing cells, in the place of their moments.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        Rows in the frame of the data; NaN where a cell is missing.
+    everywhere : ndarray of shape (n_samples, n_features)
+        1 where a cell was seen, of all rows of the data: it gives the shares.
+    origin : ndarray of shape (n_features,)
+        What was subtracted from the rows.
+    unit : float
+        Size of one unit in the data's own units.
+    """
+
+    def __init__(self, rows: Array, everywhere: Array, origin: Array, unit: float):
+        self._rows, self._everywhere, self._origin, self.unit = rows, everywhere, origin, unit
+        self.weight, self.n_features = float(len(rows)), rows.shape[1]
+        self.seen = ~np.isnan(rows)
+
+    def in_unit(self, unit: float) -> "PartlySeen":
+        """Return the same rows in another unit."""
+        ratio = self.unit / unit
+        return PartlySeen(self._rows * ratio, self._everywhere, self._origin * ratio, unit)
+
+    def centred(self, centre: Array) -> Array:
+        """Return the rows less a centre; 0 where a cell is missing."""
+        return np.where(self.seen, self._rows - (centre - self._origin), 0.0)
+
+    def row_squares(self, centre: Array) -> Array:
+        r"""Return :math:`\sum_j m_j z_j^2 / \pi_{jj}` of every row."""
+        squares: Array = self.centred(centre) ** 2 @ (1 / self._everywhere.mean(axis=0))
+        return squares
+
+    def captured(self, bases: Sequence[Array], centre: Array) -> Array:
+        r"""Return :math:`\sum_{jk} (U U^\top)_{jk} m_j m_k z_j z_k / \pi_{jk}` of rows (lines) and bases U.
+
+        Pairs of cells that are never seen together count nothing.
+        """
+        Z, n = self.centred(centre), len(self._everywhere)
+        found = np.zeros((len(Z), len(bases)))
+        for block in row_blocks(self.n_features, self.n_features):
+            both = self._everywhere.T @ self._everywhere[:, block]
+            weights = np.divide(n, both, out=np.zeros_like(both), where=both > 0)
+            for place, basis in enumerate(bases):
+                projector = weights * (basis @ basis[block].T)
+                found[:, place] += np.einsum("ij,ij->i", Z @ projector, Z[:, block])
+        return found
+
+
+class PartialRows:
+    """Rows of one data set with missing cells, in a common frame.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Numbers, NaN where a cell is missing.
+    sample_weight : ndarray of shape (n_samples,), optional
+        Frequencies above 0; a weight of 2 counts a row twice.
+    """
+
+    xp = np
+
+    def __init__(self, X: NDArray[Any], sample_weight: Array | None = None):
+        self.n_samples, self.n_features = X.shape
+        self.dtype = np.float32 if X.dtype == np.float32 else np.float64
+        self.weights = np.ones(len(X)) if sample_weight is None else sample_weight
+        self.weight = float(self.weights.sum())
+        self.forms_scatter = forms_scatter(*X.shape)
+        self.unit = unit_for(float(np.nanmax(np.abs(X))))
+        rows = X.astype(float) / self.unit
+        origin = np.nanmedian(rows, axis=0)
+        spread = np.nanmedian(np.abs(rows - origin), axis=0)
+        self.origin = np.where(np.abs(origin) > NEAR_ZERO * spread, origin, 0.0)
+        self.rows: Array = rows - self.origin
+        self.seen = (~np.isnan(rows)).astype(float)
+
+    def complete(self, rows: Indices | None = None) -> Completion:
+        """Return some of the rows, completed by each other alone."""
+        if rows is None:
+            return complete(self.rows, self.weights)
+        return complete(self.rows[rows], self.weights[rows])
+
+    def in_rows(self, rows: Indices) -> PartlySeen:
+        """Return rows that are held out."""
+        return PartlySeen(self.rows[rows], self.seen, self.origin, self.unit)
+
+    def some(self, rows: Indices) -> "PartialRows":
+        """Return some of the rows, in a frame of their own."""
+        X = (self.rows[rows] + self.origin) * self.unit
+        return PartialRows(X.astype(self.dtype), self.weights[rows])
+
+
+class PartialSplits(SplitMoments):
+    """Moments of training sets that are completed one by one, and the held-out rows as they are."""
+
+    _rows: PartialRows
+
+    def __init__(self, rows: PartialRows, splits: Sequence[SplitRows]):
+        super().__init__(rows, splits)
+        self.pair_entries = max(self.pair_entries, rows.rows.size)
+        self._completions: dict[int | None, Completion] = {}
+
+    def completion(self, number: int | None) -> Completion:
+        """Return the completed training rows of a split, or all rows; made once."""
+        if number not in self._completions:
+            chosen = None if number is None else self.training_rows(number)
+            self._completions[number] = self._rows.complete(chosen)
+        return self._completions[number]
+
+    def plain(self, number: int | None) -> Moments:
+        """Return the moments of the training rows of a split, or of all rows."""
+        rows = self._rows
+        return self.completion(number).moments(rows.origin, rows.unit, forms_scatter=rows.forms_scatter)
+
+    @cached_property
+    def total(self) -> Moments:
+        """Moments of all rows."""
+        return self.plain(None)
+
+    def _read(self) -> Iterator[SplitPair]:
+        for number, held_out in enumerate(self.held_out_rows):
+            yield SplitPair(number, self.plain(number), self._rows.in_rows(held_out))
+
+    def fourth_powers(self, number: int | None, centre: Array, unit: float) -> float:
+        """Return the weighted sum of squares of the expected squared distances from a centre."""
+        completion, ratio = self.completion(number), self._rows.unit / unit
+        squares = completion.squared_lengths(centre / ratio - self._rows.origin) * ratio * ratio
+        return float(completion.weights @ squares**2)
+
+
+class WeightedPartialSplits(WeightedSplits):
+    """The same splits with weights on the completed training rows, or on pairs of them."""
+
+    def __init__(self, plain: PartialSplits, origin: Array, weigh: Weighing, *, pairs: bool):
+        super().__init__(plain)
+        self._partial, self._origin, self._weigh, self._pairs = plain, origin, weigh, pairs
+
+    @cached_property
+    def total(self) -> Moments:
+        """Moments of all rows."""
+        return self._weighted(None, self._plain.total)
+
+    def _read(self) -> Iterator[SplitPair]:
+        for pair in self._plain.pairs():
+            yield pair._replace(training=self._weighted(pair.number, pair.training))
+
+    def _weighted(self, number: int | None, plain: Moments) -> Moments:
+        r"""Return weighted moments about the mean of plain ones.
+
+        With weights on pairs, the covariance is :math:`Z^\top L Z + \sum_i L_{ii} C_i`, with the Laplacian L
+        of the weights and the covariances C of the missing cells of each row.
+        """
+        completion = self._partial.completion(number)
+        offset, whole = plain.mean - self._origin, plain.total_variance or 1.0
+        shares = completion.weights / completion.weights.sum()
+        Z = completion.rows - offset
+        if self._pairs:
+            weights = self._weigh(completion.squared_distances() / (2 * whole))
+            L = laplacian(weights * shares[:, None] * shares)
+            counted, weighted = np.diagonal(L), L @ Z
+        else:
+            counted = shares * self._weigh(completion.squared_lengths(offset) / whole)
+            counted = counted / counted.sum()
+            weighted = counted[:, None] * Z
+        if not plain.forms_covariance:
+            mixing = laplacian_root(L, shares) if self._pairs else np.diag(np.sqrt(counted))
+            return completion.mixed_moments(mixing, counted, self._origin, plain.unit)
+        scatter = plain.weight * (Z.T @ weighted + completion.spread(counted))
+        zeros = np.zeros_like(offset)
+        return ScatterMoments(
+            plain.weight, zeros, scatter, plain.mean, plain.unit, owned=True, varies=completion.varies
+        )
+
+
+class PartialInMemory(RowsInMemory):
+    """Rows with missing cells, which training sets complete anew; weights are given to completed rows."""
+
+    rows: PartialRows
+    splits: PartialSplits
+
+    def some(self, rows: Indices, splits: Sequence[SplitRows]) -> "PartialInMemory":
+        """Return some of the rows, with splits of their own."""
+        chosen = self.rows.some(rows)
+        groups = None if self.groups is None else self.groups[rows]
+        return PartialInMemory(chosen, PartialSplits(chosen, splits), groups)
+
+    def with_row_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
+        """Return, for each weighing, the splits with weights on the completed training rows."""
+        return [self._weighted(weigh, pairs=False) for weigh in weighings]
+
+    def with_pair_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
+        """Return, for each weighing, the splits with weights on pairs of completed training rows."""
+        return [self._weighted(weigh, pairs=True) for weigh in weighings]
+
+    def _weighted(self, weigh: Weighing, *, pairs: bool) -> WeightedPartialSplits:
+        return WeightedPartialSplits(self.splits, self.rows.origin, weigh, pairs=pairs)

@@ -1,0 +1,113 @@
+"""``impute`` of the estimators of a subspace: cells are filled under the whole covariance of the fitted rows.
+
+A few components are too small a model to fill cells with. So the whole covariance is estimated, with
+corrections of its own, when ``impute`` is first called; until then the rows are kept.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from attenua._correct.correlations import MOST_COLUMNS
+from attenua._data.completion import FactorLaw, complete
+from attenua._data.filled import put_back
+from attenua._data.missing import warn_of_empty_rows
+from attenua._data.opening import checked_rows, is_in_memory
+from attenua._data.streams import from_arrow
+from attenua._solve.gaussian import Factored
+from attenua.covariance import CorrectedCovariance
+
+# Rows of more bytes are not copied, and not pickled.
+_MOST_KEPT = 16 * 2**20
+_NO_ROWS = (
+    "impute needs the rows that were fitted, and {why}. Fit CorrectedCovariance to rows in memory, and use "
+    "its impute."
+)
+# Parameters of the estimator that its covariance has too.
+_SHARED = ("neighbours", "reference", "cv", "n_repeats", "n_jobs", "random_state")
+
+
+class Filling:
+    """The rows that were fitted, and what fills cells once it is asked for.
+
+    Few rows are copied, because the user may change them, and stay in a pickle until they are used.
+    """
+
+    def __init__(self, X: Any, shape: tuple[int, int], groups: Any, sample_weight: Any):
+        self.why = "they came in batches or are on a device"
+        self._X = self._groups = None
+        self._law: CorrectedCovariance | FactorLaw | None = None
+        if sample_weight is not None:
+            self.why = "it takes rows without sample_weight only"
+        elif is_in_memory(X):
+            self._shape, self._is_small = shape, 8 * shape[0] * shape[1] <= _MOST_KEPT
+            self._X = X.copy() if self._is_small and hasattr(X, "copy") else X
+            self._groups, self.why = groups, "they are too large to be stored with the model"
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = vars(self).copy()
+        if self._law is not None or (self._X is not None and not self._is_small):
+            state["_X"] = None
+        return state
+
+    def law(self, settings: dict[str, Any]) -> Any:
+        """Return the fitted covariance, or beyond 4,000 columns the law that completes rows; made once."""
+        if self._law is None:
+            if self._X is None:
+                raise ValueError(_NO_ROWS.format(why=self.why))
+            if self._shape[1] <= MOST_COLUMNS:
+                self._law = CorrectedCovariance(**settings).fit(self._X, groups=self._groups)
+            else:
+                rows, _ = from_arrow(self._X)
+                rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=float)
+                self._law = complete(rows, np.ones(len(rows))).law
+        return self._law
+
+
+class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
+    """Fills cells by a covariance that is fitted to the same rows."""
+
+    n_samples_: int
+    n_features_in_: int
+
+    def _keep_rows(self, X: Any, groups: Any = None, sample_weight: Any = None) -> None:
+        self._filling = Filling(X, (self.n_samples_, self.n_features_in_), groups, sample_weight)
+
+    def impute(self, X: Any, *, return_std: bool = False) -> Any:
+        r"""Return rows with their missing cells (NaN) filled, all others as they are.
+
+        Cells are filled by :class:`CorrectedCovariance`, which the first call fits to the rows that were
+        fitted, with the same `neighbours`, `reference` and `cv`: a whole covariance, whatever
+        ``n_components`` is. Beyond 4,000 columns it is a shrunk covariance of 16 factors.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or Arrow table of shape (n_samples, n_features)
+            Rows with the columns seen in ``fit``, fitted or new.
+        return_std : bool, default=False
+            Whether to return standard deviations of the filled cells, too.
+
+        Returns
+        -------
+        filled : of the type of X
+            Missing cells have their mean given the seen cells of their row.
+        std : ndarray of shape (n_samples, n_features)
+            If `return_std`: as in :meth:`CorrectedCovariance.impute`.
+        """
+        check_is_fitted(self)
+        if "_filling" not in vars(self):
+            raise ValueError(_NO_ROWS.format(why="a model from a file or after partial_fit has none"))
+        given = self.get_params(deep=False)
+        law = self._filling.law({name: given[name] for name in _SHARED if name in given})
+        if isinstance(law, CorrectedCovariance):
+            return law.impute(X, return_std=return_std)
+        rows = checked_rows(self, X)
+        rows = rows.toarray() if sp.issparse(rows) else rows
+        seen = ~np.isnan(rows)
+        warn_of_empty_rows(seen)
+        filled, deviations = Factored(law.factors, law.noise).fill(np.where(seen, rows - law.mean, 0.0), seen)
+        result = put_back(X, rows, filled + law.mean)
+        return (result, deviations) if return_std else result
