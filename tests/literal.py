@@ -337,3 +337,34 @@ def smooth_rows(n, p, seed=0):
     rows = rng.standard_normal((n, 3)) * [3.0, 2.0, 1.5] @ waves
     rows += rng.standard_normal((n, p)) * rng.uniform(0.5, 2.5, p)
     return rows * np.abs(rng.standard_t(3, n))[:, None] + rng.uniform(-3, 3, p)
+
+
+def holed_rows(n, p, part, seed=0):
+    """Rows of three factors, and the same with cells missing at random."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n, 3)) @ random.standard_normal((3, p)) + 0.5 * random.standard_normal((n, p))
+    X += random.standard_normal(p)
+    holes = random.random((n, p)) < part
+    holes[np.arange(p) % n, np.arange(p)] = False  # every column keeps a cell
+    return X, np.where(holes, np.nan, X)
+
+
+def conditional(Sigma, mean, row):
+    """Mean and covariance of the missing cells of a row given the others, for a Gaussian law."""
+    missing = np.isnan(row)
+    seen = ~missing
+    weights = Sigma[np.ix_(missing, seen)] @ np.linalg.inv(Sigma[np.ix_(seen, seen)])
+    left = Sigma[np.ix_(missing, missing)] - weights @ Sigma[np.ix_(seen, missing)]
+    return mean[missing] + weights @ (row[seen] - mean[seen]), left
+
+
+def loss_of_seen(z, P, seen_everywhere):
+    """What the seen cells of a centred row tell of |(I - P) z|^2, by loops; NaN where a cell is missing."""
+    n, p = seen_everywhere.shape
+    total = 0.0
+    for j in range(p):
+        for k in range(p):
+            together = np.sum(seen_everywhere[:, j] & seen_everywhere[:, k])
+            if together and not np.isnan(z[j]) and not np.isnan(z[k]):
+                total += ((j == k) - P[j, k]) * z[j] * z[k] * n / together
+    return total

@@ -15,6 +15,7 @@ from sklearn.utils import check_array
 from attenua._correct.columns import column_smoother
 from attenua._data.checks import naming_text_columns
 from attenua._data.streams import from_arrow
+from attenua._data.sums import magnitude
 from attenua._estimate.html import facts_html
 from attenua._estimate.parameter_types import Neighbours
 
@@ -128,9 +129,17 @@ def expected_gain(X: Any, n_components: int, *, neighbours: Neighbours = None) -
     >>> expected.n_cells
     20
     """
-    X, _ = from_arrow(X)
+    X, names = from_arrow(X)
     with naming_text_columns(X):
-        rows = check_array(X, dtype=np.float64, ensure_min_samples=3, ensure_min_features=2, input_name="X")
+        rows = check_array(
+            X,
+            dtype=np.float64,
+            ensure_all_finite=False,  # magnitude names the column
+            ensure_min_samples=3,
+            ensure_min_features=2,
+            input_name="X",
+        )
+    magnitude(rows, getattr(X, "columns", names))
     column_smoother(neighbours, rows.shape[1])  # refuses neighbours that do not fit the columns
     return _cells_of_the_collection().expected(traits_of(rows, n_components), neighbours is not None)
 

@@ -21,8 +21,8 @@ filled cell would count as if it had been measured, and correlations would be to
 The noise is the same in all columns, so these must be comparable: a column whose standard deviation is more
 than four times the median one, or less than a quarter of it, is scaled to that.
 
-To add up C_i row by row costs more than all the rest, so :math:`V_i` is replaced by its mean over the rows,
-each weighted by its missing cells.
+Where rows and columns are many, to add up C_i row by row costs more than all the rest. There :math:`V_i` is
+replaced by its mean over the rows, each weighted by its missing cells: it hardly differs from row to row.
 """
 
 import warnings
@@ -49,6 +49,8 @@ _MOST_STEPS = 100
 _FIRST_PRODUCTS = 8
 # Up to this many columns for each row, the covariance is formed.
 _COLUMNS_PER_ROW = 2
+# Multiplications up to which the covariances of missing cells are added up row by row.
+_MOST_SPREAD_WORK = 2**26
 # A column does not vary if its standard deviation is below this part of its largest value.
 _ROUNDING = 1e-12
 # The noise is at least this part of the mean variance, so that rows can be solved for.
@@ -151,11 +153,15 @@ class Completion:
 
     def spread(self, shares: Array, both_missing: Array | None = None) -> Array:
         r"""Return :math:`\sum_i c_i C_i` with the shares c of the rows, as a p-by-p matrix."""
-        W = self.law.factors
-        both = _both_missing(self.missing, shares) if both_missing is None else both_missing
-        matrix = W.T @ self._mean_spread(shares) @ W
-        matrix *= both
-        matrix[np.diag_indices_from(matrix)] += np.diagonal(both) * self.noise
+        W, (n, p) = self.law.factors, self.rows.shape
+        if _is_added_up(n, p, len(W)):
+            roots = np.linalg.cholesky(self.spreads) * np.sqrt(shares)[:, None, None]
+            parts = (np.einsum("nab,ap->nbp", roots, W) * self.missing[:, None, :]).reshape(-1, p)
+            matrix = parts.T @ parts
+        else:
+            both = _both_missing(self.missing, shares) if both_missing is None else both_missing
+            matrix = both * (W.T @ self._mean_spread(shares) @ W)
+        matrix[np.diag_indices_from(matrix)] += shares @ self.missing * self.noise
         return matrix
 
     def spread_rows(self, shares: Array) -> Array:
@@ -214,6 +220,11 @@ def _both_missing(missing: Array, shares: Array) -> Array:
     return weighted.T @ weighted
 
 
+def _is_added_up(n: int, p: int, q: int) -> bool:
+    """Whether covariances of missing cells are added up row by row."""
+    return n * q * p**2 <= _MOST_SPREAD_WORK
+
+
 def complete(rows: Array, weights: Array) -> Completion:
     """Fill the missing cells of rows, which are NaN, by expectation and maximisation.
 
@@ -230,7 +241,10 @@ def complete(rows: Array, weights: Array) -> Completion:
     scale = _comparable_scale(deviations, varies)
     known = known / scale * varies
     state = _first_state(known, shares, part_seen, varies)
-    both_missing = _both_missing(1 - seen, shares) if _forms_covariance(known) else None
+    forms_covariance = rows.shape[1] <= _COLUMNS_PER_ROW * len(rows)
+    both_missing = None
+    if forms_covariance and not _is_added_up(len(rows), len(mean), len(state.factors)):
+        both_missing = _both_missing(1 - seen, shares)
     total = float(np.sum(shares @ known**2 / part_seen)) or 1.0
     filled, centre, moved, step = known, np.zeros_like(mean), np.inf, 0
     while moved > _TOLERANCE and step < _MOST_STEPS:
@@ -241,7 +255,10 @@ def complete(rows: Array, weights: Array) -> Completion:
         moved = float(np.sqrt(shares @ np.sum((filled - before) ** 2, axis=1) / total))
         completion = Completion(filled, weights, 1 - seen, varies, law, scores.covariances)
         centre = shares @ filled
-        state = _next_state(state.basis, completion, filled - centre, shares, both_missing)
+        if forms_covariance:
+            state = _state_of_few_columns(state.basis, completion, filled - centre, shares, both_missing)
+        else:
+            state = _state_of_many_columns(state.basis, completion, filled - centre, shares)
     if moved > _TOLERANCE:
         warnings.warn(
             f"The missing cells still change after {_MOST_STEPS} steps of expectation and maximisation; the "
@@ -250,7 +267,7 @@ def complete(rows: Array, weights: Array) -> Completion:
             stacklevel=caller_level(),
         )
     law = FactorLaw(mean + scale * law.mean, law.factors * scale, law.noise * scale**2)
-    completed = np.where(is_seen, rows, filled * scale + mean)
+    completed = np.where(is_seen, rows, np.where(varies, filled * scale, 0.0) + mean)
     return Completion(completed, weights, 1 - seen, varies, law, scores.covariances)
 
 
@@ -293,33 +310,33 @@ def _first_state(known: Array, shares: Array, part_seen: Array, varies: NDArray[
     return _state(image, float(variances.sum()), basis, _FIRST_SHRINKAGE)
 
 
-def _forms_covariance(rows: Array) -> bool:
-    return rows.shape[1] <= _COLUMNS_PER_ROW * len(rows)
-
-
-def _next_state(
+def _state_of_few_columns(
     basis: Array, completion: Completion, Z: Array, shares: Array, both_missing: Array | None
 ) -> _State:
-    """Return the state that the filled and centred rows Z suggest; S is formed where columns are few."""
+    """Return the state that the filled and centred rows Z suggest, from S as a matrix."""
     weighted = Z * np.sqrt(shares)[:, None]
-    products = weighted.T @ weighted if both_missing is not None else weighted @ weighted.T
-    part = _ledoit_wolf(products, Z, shares, float(completion.weights.sum()))
-    if both_missing is not None:
-        S = products + completion.spread(shares, both_missing)
-        return _state(lambda V: S @ V, float(np.trace(S)), basis, part)
+    filled = weighted.T @ weighted
+    S = filled + completion.spread(shares, both_missing)
+    part = _ledoit_wolf(filled, Z, shares, float(completion.weights.sum()))
+    return _state(lambda V: S @ V, float(np.trace(S)), basis, part)
+
+
+def _state_of_many_columns(basis: Array, completion: Completion, Z: Array, shares: Array) -> _State:
+    """Return the same from products with S, and the inner products of the rows."""
+    weighted, extra = Z * np.sqrt(shares)[:, None], completion.spread_rows(shares)
     diagonal = completion.noise * (shares @ completion.missing)
-    extra = completion.spread_rows(shares)
+    products = weighted @ weighted.T
 
     def image(V: Array) -> Array:
         product: Array = weighted.T @ (weighted @ V) + extra.T @ (extra @ V)
         return product + diagonal[:, None] * V
 
     trace = float(np.trace(products) + np.sum(extra**2) + diagonal.sum())
-    return _state(image, trace, basis, part)
+    return _state(image, trace, basis, _ledoit_wolf(products, Z, shares, float(completion.weights.sum())))
 
 
 def _ledoit_wolf(products: Array, Z: Array, shares: Array, weight: float) -> float:
-    """Return the shrinkage of Ledoit and Wolf (2004) for filled rows, from their Gram matrix or covariance.
+    """Return the shrinkage of Ledoit and Wolf (2004) for filled rows, from their covariance or Gram matrix.
 
     What is unknown of the rows is left out here. With it, many missing cells would be taken for noise, until
     nothing but noise is left.

@@ -157,9 +157,9 @@ def not_finite(where: str, is_nan: bool) -> str:
     if not is_nan:
         return f"Input X contains infinity in {where}; values must be finite."
     return (
-        f"Input X contains NaN in {where}; values must be finite here. Missing cells can be fitted in rows "
-        "that are in memory as one array, frame or table. Elsewhere fill them first, for example with "
-        "CorrectedCovariance().fit(X).impute(X)."
+        f"Input X contains NaN in {where}; values must be finite here. Fill missing cells first, for example "
+        "with CorrectedCovariance().fit(X).impute(X). Estimators can be fitted to missing cells, too, if the "
+        "rows are in memory as one array, frame or table."
     )
 
 

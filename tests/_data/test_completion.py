@@ -1,0 +1,173 @@
+"""Missing cells completed by expectation and maximisation, against dense formulas of the Gaussian law."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from attenua._data import completion
+from attenua._data.completion import Completion, FactorLaw, complete, factor_scores
+from tests.literal import conditional, holed_rows
+
+
+def dense(law):
+    return law.factors.T @ law.factors + np.diag(law.noise)
+
+
+def some_law(p=7, q=3, seed=0):
+    random = np.random.default_rng(seed)
+    return FactorLaw(random.standard_normal(p), random.standard_normal((q, p)), random.uniform(0.2, 2, p))
+
+
+def by_law(rows, law):
+    """The completion that a law gives."""
+    seen = ~np.isnan(rows)
+    scores = factor_scores(np.where(seen, rows - law.mean, 0.0), seen.astype(float), law)
+    filled = np.where(seen, rows, scores.means @ law.factors + law.mean)
+    varies = np.ones(rows.shape[1], dtype=bool)
+    return Completion(filled, np.ones(len(rows)), (~seen).astype(float), varies, law, scores.covariances)
+
+
+def test_cells_are_filled_with_their_conditional_mean_and_variances():
+    law, (_, rows) = some_law(), holed_rows(12, 7, 0.4)
+    found = by_law(rows, law)
+    for i, row in enumerate(rows):
+        mean, left = conditional(dense(law), law.mean, row)
+        np.testing.assert_allclose(found.rows[i, np.isnan(row)], mean, atol=1e-12)
+        assert found.traces[i] == pytest.approx(np.trace(left))
+
+
+def test_the_mean_spread_of_many_rows_is_near_the_sum(monkeypatch):
+    monkeypatch.setattr(completion, "_MOST_SPREAD_WORK", 0)
+    law, (_, rows) = some_law(30, 3), holed_rows(400, 30, 0.3)
+    exact = np.zeros((30, 30))
+    for row in rows:
+        missing = np.isnan(row)
+        exact[np.ix_(missing, missing)] += conditional(dense(law), law.mean, row)[1] / len(rows)
+    found = by_law(rows, law).spread(np.full(400, 1 / 400))
+    assert np.linalg.norm(found - exact) < 0.05 * np.linalg.norm(exact)
+    assert np.trace(found) == pytest.approx(np.trace(exact), rel=0.02)
+
+
+def test_the_spread_of_few_rows_is_the_sum():
+    law, (_, rows) = some_law(), holed_rows(12, 7, 0.4)
+    shares = np.random.default_rng(0).random(12)
+    exact = np.zeros((7, 7))
+    for row, share in zip(rows, shares, strict=True):
+        missing = np.isnan(row)
+        exact[np.ix_(missing, missing)] += share * conditional(dense(law), law.mean, row)[1]
+    np.testing.assert_allclose(by_law(rows, law).spread(shares), exact, atol=1e-12)
+
+
+def test_at_the_end_the_law_follows_from_the_rows_it_filled(monkeypatch):
+    monkeypatch.setattr(completion, "_TOLERANCE", 1e-11)
+    monkeypatch.setattr(completion, "_MOST_STEPS", 5_000)
+    _, rows = holed_rows(40, 8, 0.2)
+    found = complete(rows, np.ones(40))
+    Sigma, mean = dense(found.law), found.rows.mean(axis=0)
+    np.testing.assert_allclose(found.law.mean, mean, atol=1e-8)
+    Z = found.rows - mean
+    S = Z.T @ Z / 40 + found.spread(np.full(40, 1 / 40))
+    # Ledoit and Wolf's closed form of the filled rows, by loops.
+    filled = Z.T @ Z / 40
+    noise = sum(np.sum((np.outer(z, z) - filled) ** 2) for z in Z) / 40**2
+    part = noise / np.sum((filled - np.trace(filled) / 8 * np.eye(8)) ** 2)
+    shrunk = (1 - part) * S + part * np.trace(S) / 8 * np.eye(8)
+    # Seven factors leave the least eigenvalue as noise: nothing is lost.
+    np.testing.assert_allclose(Sigma, shrunk, atol=1e-6)
+
+
+def test_rows_without_missing_cells_stay_as_they_are():
+    X, _ = holed_rows(20, 5, 0.0)
+    found = complete(X, np.ones(20))
+    np.testing.assert_array_equal(found.rows, X)
+    moments = found.moments(np.zeros(5), 1.0, forms_scatter=True)
+    np.testing.assert_allclose(moments.covariance, np.cov(X.T, bias=True), atol=1e-12)
+
+
+def test_many_rows_give_the_covariance_of_the_law_they_were_drawn_from():
+    X, rows = holed_rows(4_000, 6, 0.3)
+    found = complete(rows, np.ones(4_000)).moments(np.zeros(6), 1.0, forms_scatter=True).covariance
+    whole, filled = np.cov(X.T), np.where(np.isnan(rows), np.nanmean(rows, axis=0), rows)
+    error, of_means = (np.linalg.norm(S - whole) for S in (found, np.cov(filled.T)))
+    # The standard error of a covariance of 4,000 rows is about 0.02 of its size.
+    assert error < 0.04 * np.linalg.norm(whole)
+    assert error < 0.1 * of_means
+
+
+def test_a_weight_of_two_counts_a_row_twice():
+    _, rows = holed_rows(30, 6, 0.2)
+    weights = np.where(np.arange(30) < 10, 2.0, 1.0)
+    twice = complete(np.vstack([rows, rows[:10]]), np.ones(40))
+    found = complete(rows, weights)
+    np.testing.assert_allclose(found.rows, twice.rows[:30], atol=1e-10)
+    kept = {"origin": np.zeros(6), "unit": 1.0, "forms_scatter": True}
+    np.testing.assert_allclose(found.moments(**kept).covariance, twice.moments(**kept).covariance, atol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(30, 6), (12, 40)])
+def test_units_and_origins_do_not_matter(shape):
+    _, rows = holed_rows(*shape, 0.2)
+    expected = complete(rows, np.ones(len(rows))).rows
+    np.testing.assert_allclose(complete(1e6 * rows, np.ones(len(rows))).rows, 1e6 * expected, rtol=1e-8)
+    shifted = complete(rows + 1e4, np.ones(len(rows))).rows - 1e4
+    np.testing.assert_allclose(shifted, expected, atol=1e-6)
+
+
+def test_a_column_in_much_smaller_units_is_filled_as_well():
+    X, rows = holed_rows(200, 6, 0.2)
+    units = np.array([1, 1e-4, 1, 1e4, 1, 1])
+    filled = complete(rows * units, np.ones(200)).rows / units
+    for column in (1, 3):
+        missing = np.isnan(rows[:, column])
+        error, of_mean = (
+            np.mean((some - X)[missing, column] ** 2) for some in (filled, np.nanmean(rows, axis=0) + 0 * X)
+        )
+        assert error < 0.5 * of_mean
+
+
+def test_wide_rows_have_the_same_completion_and_nearly_the_same_moments():
+    X, rows = holed_rows(30, 200, 0.2)
+    found = complete(rows, np.ones(30))
+    error = np.mean((found.rows - X)[np.isnan(rows)] ** 2)
+    assert error < 0.25 * np.mean((np.nanmean(rows, axis=0) - X)[np.isnan(rows)] ** 2)
+    kept = found.moments(np.zeros(200), 1.0, forms_scatter=False)
+    formed = found.moments(np.zeros(200), 1.0, forms_scatter=True)
+    assert not kept.forms_covariance
+    np.testing.assert_allclose(kept.mean, formed.mean, atol=1e-12)
+    Z, extra = found.rows - kept.mean, found.spread_rows(np.full(30, 1 / 30))
+    np.testing.assert_allclose(kept.covariance, Z.T @ Z / 30 + extra.T @ extra, atol=1e-10)
+    assert kept.squared_norm == pytest.approx(np.sum(kept.covariance**2))
+    difference = kept.covariance - formed.covariance
+    np.fill_diagonal(difference, 0.0)
+    assert np.linalg.norm(difference) < 0.02 * np.linalg.norm(formed.covariance)
+
+
+def test_columns_that_do_not_vary_or_are_not_seen_add_nothing():
+    _, rows = holed_rows(20, 6, 0.2)
+    rows[:, 2] = np.where(np.arange(20) % 3 == 0, np.nan, 7.0)
+    rows[:, 4] = np.nan
+    found = complete(rows, np.ones(20))
+    np.testing.assert_allclose(found.rows[:, 2], 7.0, rtol=1e-15)
+    np.testing.assert_array_equal(found.rows[:, 4], 0.0)
+    S = found.moments(np.zeros(6), 1.0, forms_scatter=True)
+    np.testing.assert_allclose(S.covariance[[2, 4]], 0.0, atol=1e-12)
+    assert S.varies.tolist() == [True, True, False, True, False, True]
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 9), (9, 1), (3, 40)])
+def test_the_smallest_rows_are_completed(shape):
+    X, rows = holed_rows(*shape, 0.3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = complete(rows, np.ones(shape[0]))
+    assert np.isfinite(found.rows).all()
+    np.testing.assert_array_equal(found.rows[~np.isnan(rows)], X[~np.isnan(rows)])
+    assert np.isfinite(found.moments(np.zeros(shape[1]), 1.0, forms_scatter=True).covariance).all()
+
+
+def test_an_early_end_is_told(monkeypatch):
+    monkeypatch.setattr(completion, "_MOST_STEPS", 2)
+    with pytest.warns(ConvergenceWarning, match="still change after 2 steps"):
+        complete(holed_rows(30, 8, 0.5)[1], np.ones(30))
