@@ -4,6 +4,8 @@ A few components are too small a model to fill cells with. So the whole covarian
 corrections of its own, when ``impute`` is first called; until then the rows are kept.
 """
 
+import warnings
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,6 @@ from attenua._data.completion import FactorLaw, complete
 from attenua._data.filled import put_back
 from attenua._data.missing import warn_of_empty_rows
 from attenua._data.opening import checked_rows, is_in_memory
-from attenua._data.streams import from_arrow
 from attenua._solve.gaussian import Factored
 from attenua.covariance import CorrectedCovariance
 
@@ -36,15 +37,15 @@ class Filling:
     Few rows are copied, because the user may change them, and stay in a pickle until they are used.
     """
 
-    def __init__(self, X: Any, shape: tuple[int, int], groups: Any, sample_weight: Any):
+    def __init__(self, X: Any, n_cells: int, groups: Any, sample_weight: Any):
         self.why = "they came in batches or are on a device"
         self._X = self._groups = None
         self._law: CorrectedCovariance | FactorLaw | None = None
         if sample_weight is not None:
             self.why = "it takes rows without sample_weight only"
         elif is_in_memory(X):
-            self._shape, self._is_small = shape, 8 * shape[0] * shape[1] <= _MOST_KEPT
-            self._X = X.copy() if self._is_small and hasattr(X, "copy") else X
+            self._is_small = 8 * n_cells <= _MOST_KEPT
+            self._X = deepcopy(X) if self._is_small else X
             self._groups, self.why = groups, "they are too large to be stored with the model"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -53,15 +54,19 @@ class Filling:
             state["_X"] = None
         return state
 
-    def law(self, settings: dict[str, Any]) -> Any:
+    def law(self, estimator: Any) -> CorrectedCovariance | FactorLaw:
         """Return the fitted covariance, or beyond 4,000 columns the law that completes rows; made once."""
         if self._law is None:
             if self._X is None:
                 raise ValueError(_NO_ROWS.format(why=self.why))
-            if self._shape[1] <= MOST_COLUMNS:
-                self._law = CorrectedCovariance(**settings).fit(self._X, groups=self._groups)
+            if estimator.n_features_in_ <= MOST_COLUMNS:
+                given = estimator.get_params(deep=False)
+                model = CorrectedCovariance(**{name: given[name] for name in _SHARED if name in given})
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UserWarning)  # the first fit gave them
+                    self._law = model.fit(self._X, groups=self._groups)
             else:
-                rows, _ = from_arrow(self._X)
+                rows = checked_rows(estimator, self._X)
                 rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=float)
                 self._law = complete(rows, np.ones(len(rows))).law
         return self._law
@@ -74,7 +79,7 @@ class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
 
     def _keep_rows(self, X: Any, groups: Any = None, sample_weight: Any = None) -> None:
-        self._filling = Filling(X, (self.n_samples_, self.n_features_in_), groups, sample_weight)
+        self._filling = Filling(X, self.n_samples_ * self.n_features_in_, groups, sample_weight)
 
     def impute(self, X: Any, *, return_std: bool = False) -> Any:
         r"""Return rows with their missing cells (NaN) filled, all others as they are.
@@ -100,8 +105,7 @@ class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if "_filling" not in vars(self):
             raise ValueError(_NO_ROWS.format(why="a model from a file or after partial_fit has none"))
-        given = self.get_params(deep=False)
-        law = self._filling.law({name: given[name] for name in _SHARED if name in given})
+        law = self._filling.law(self)
         if isinstance(law, CorrectedCovariance):
             return law.impute(X, return_std=return_std)
         rows = checked_rows(self, X)

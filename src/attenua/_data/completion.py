@@ -27,7 +27,7 @@ replaced by its mean over the rows, each weighted by its missing cells: it hardl
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +44,10 @@ Array = NDArray[np.float64]
 _MOST_FACTORS = 16
 # Steps end when filled cells move by less than this part of a standard deviation: less than rows can tell.
 _TOLERANCE = 5e-3
+# Where columns are more than rows, this part of the seen cells tells whether factors fit noise: whether they
+# are worse than the mean by this factor.
+_HIDDEN = 0.1
+_CLEARLY_WORSE = 1.2
 _MOST_STEPS = 100
 # Products with random vectors that find the first factors.
 _FIRST_PRODUCTS = 8
@@ -73,7 +77,7 @@ class Scores(NamedTuple):
     """Factor scores of rows, given their seen cells."""
 
     means: Array  # of shape (n_rows, n_factors)
-    covariances: Array  # of shape (n_rows, n_factors, n_factors)
+    roots: Array  # of shape (n_rows, n_factors, n_factors): R with the covariance R R'
 
 
 def factor_scores(Z: Array, seen: Array, law: FactorLaw) -> Scores:
@@ -91,7 +95,7 @@ def factor_scores(Z: Array, seen: Array, law: FactorLaw) -> Scores:
     Returns
     -------
     Scores
-        With :math:`V_i = (I + W_o N_o^{-1} W_o^\top)^{-1}`, covariances :math:`V_i` and means
+        With :math:`V_i = (I + W_o N_o^{-1} W_o^\top)^{-1}`, roots of :math:`V_i` and means
         :math:`V_i W_o N_o^{-1} z_o`.
     """
     q = len(law.factors)
@@ -101,8 +105,8 @@ def factor_scores(Z: Array, seen: Array, law: FactorLaw) -> Scores:
     inverse = np.empty((len(Z), q, q))
     inverse[:, first, second] = inverse[:, second, first] = products
     inverse[:, np.arange(q), np.arange(q)] += 1.0
-    V: Any = np.linalg.inv(inverse)
-    return Scores(np.einsum("nab,nb->na", V, Z @ weighted.T), V)
+    roots: Any = np.swapaxes(np.linalg.inv(np.linalg.cholesky(inverse)), 1, 2)
+    return Scores(np.einsum("nac,nbc,nb->na", roots, roots, Z @ weighted.T, optimize=True), roots)
 
 
 @dataclass(frozen=True)
@@ -121,8 +125,8 @@ class Completion:
         Whether the seen cells of each column differ.
     law : FactorLaw
         What the cells were filled by.
-    spreads : ndarray of shape (n_rows, n_factors, n_factors)
-        Covariances of the factor scores of each row.
+    roots : ndarray of shape (n_rows, n_factors, n_factors)
+        Roots of the covariances of the factor scores of each row.
     """
 
     rows: Array
@@ -130,16 +134,16 @@ class Completion:
     missing: Array
     varies: NDArray[np.bool_]
     law: FactorLaw
-    spreads: Array
+    roots: Array
 
     @property
     def traces(self) -> Array:
         """Sum of the variances of the filled cells of each row."""
-        q = len(self.law.factors)
-        first, second = np.triu_indices(q)
+        first, second = np.triu_indices(len(self.law.factors))
         products = self.missing @ (self.law.factors[first] * self.law.factors[second]).T
         twice = np.where(first == second, 1.0, 2.0)
-        return self.missing @ self.noise + np.sum(products * self.spreads[:, first, second] * twice, axis=1)
+        V = self.roots @ np.swapaxes(self.roots, 1, 2)
+        return self.missing @ self.noise + np.sum(products * V[:, first, second] * twice, axis=1)
 
     @property
     def noise(self) -> Array:
@@ -149,14 +153,16 @@ class Completion:
     def _mean_spread(self, shares: Array) -> Array:
         """Return the covariance of factor scores, averaged over rows by their missing cells."""
         counts = shares * self.missing.sum(axis=1)
-        return np.einsum("n,nab->ab", counts / (counts.sum() or 1.0), self.spreads)
+        weighted = self.roots * np.sqrt(counts / (counts.sum() or 1.0))[:, None, None]
+        flat = np.swapaxes(weighted, 1, 2).reshape(-1, weighted.shape[1])
+        return flat.T @ flat
 
     def spread(self, shares: Array, both_missing: Array | None = None) -> Array:
         r"""Return :math:`\sum_i c_i C_i` with the shares c of the rows, as a p-by-p matrix."""
         W, (n, p) = self.law.factors, self.rows.shape
         if _is_added_up(n, p, len(W)):
-            roots = np.linalg.cholesky(self.spreads) * np.sqrt(shares)[:, None, None]
-            parts = (np.einsum("nab,ap->nbp", roots, W) * self.missing[:, None, :]).reshape(-1, p)
+            roots = np.swapaxes(self.roots, 1, 2) * np.sqrt(shares)[:, None, None]
+            parts = ((roots @ W) * self.missing[:, None, :]).reshape(-1, p)
             matrix = parts.T @ parts
         else:
             both = _both_missing(self.missing, shares) if both_missing is None else both_missing
@@ -171,7 +177,8 @@ class Completion:
         turns no direction where columns miss equally many.
         """
         whole = shares.sum()
-        root = np.linalg.cholesky(whole * self._mean_spread(shares)).T
+        values, vectors = np.linalg.eigh(whole * self._mean_spread(shares))
+        root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
         return root @ self.law.factors * (shares @ self.missing / whole)
 
     def moments(self, origin: Array, unit: float, *, forms_scatter: bool) -> Moments:
@@ -240,25 +247,9 @@ def complete(rows: Array, weights: Array) -> Completion:
     varies = deviations > _ROUNDING * np.max(np.abs(np.where(is_seen, rows, 0.0)), axis=0)
     scale = _comparable_scale(deviations, varies)
     known = known / scale * varies
-    state = _first_state(known, shares, part_seen, varies)
-    forms_covariance = rows.shape[1] <= _COLUMNS_PER_ROW * len(rows)
-    both_missing = None
-    if forms_covariance and not _is_added_up(len(rows), len(mean), len(state.factors)):
-        both_missing = _both_missing(1 - seen, shares)
-    total = float(np.sum(shares @ known**2 / part_seen)) or 1.0
-    filled, centre, moved, step = known, np.zeros_like(mean), np.inf, 0
-    while moved > _TOLERANCE and step < _MOST_STEPS:
-        step += 1
-        law = FactorLaw(centre, state.factors, np.full(len(mean), state.noise))
-        scores = factor_scores((known - centre) * seen, seen, law)
-        before, filled = filled, np.where(is_seen, known, scores.means @ law.factors + centre)
-        moved = float(np.sqrt(shares @ np.sum((filled - before) ** 2, axis=1) / total))
-        completion = Completion(filled, weights, 1 - seen, varies, law, scores.covariances)
-        centre = shares @ filled
-        if forms_covariance:
-            state = _state_of_few_columns(state.basis, completion, filled - centre, shares, both_missing)
-        else:
-            state = _state_of_many_columns(state.basis, completion, filled - centre, shares)
+    n, p = rows.shape
+    n_factors = _MOST_FACTORS if p <= n else _chosen_factors(known, is_seen, weights)
+    found, moved = _completed(known, is_seen, weights, n_factors)
     if moved > _TOLERANCE:
         warnings.warn(
             f"The missing cells still change after {_MOST_STEPS} steps of expectation and maximisation; the "
@@ -266,9 +257,56 @@ def complete(rows: Array, weights: Array) -> Completion:
             ConvergenceWarning,
             stacklevel=caller_level(),
         )
-    law = FactorLaw(mean + scale * law.mean, law.factors * scale, law.noise * scale**2)
-    completed = np.where(is_seen, rows, np.where(varies, filled * scale, 0.0) + mean)
-    return Completion(completed, weights, 1 - seen, varies, law, scores.covariances)
+    law = FactorLaw(mean + scale * found.law.mean, found.law.factors * scale, found.law.noise * scale**2)
+    filled = np.where(is_seen, rows, np.where(varies, found.rows * scale, 0.0) + mean)
+    return replace(found, rows=filled, varies=varies, law=law)
+
+
+def _chosen_factors(known: Array, is_seen: NDArray[np.bool_], weights: Array) -> int:
+    """Return the number of factors: all, unless they fit the noise of few rows.
+
+    A tenth of the seen cells is hidden. If all factors fill them clearly worse than the mean does, fewer are
+    tried, and those that fill best are taken.
+    """
+    hidden = is_seen & (np.random.RandomState(0).random_sample(known.shape) < _HIDDEN)
+
+    def error(n_factors: int) -> float:
+        found, _ = _completed(np.where(hidden, 0.0, known), is_seen & ~hidden, weights, n_factors)
+        return float(np.sum(weights[:, None] * (found.rows - known) ** 2, where=hidden))
+
+    of_means = float(np.sum(weights[:, None] * known**2, where=hidden))
+    if error(_MOST_FACTORS) <= _CLEARLY_WORSE * of_means:
+        return _MOST_FACTORS
+    return min((1, 2, 4, 8), key=error)
+
+
+def _completed(
+    known: Array, is_seen: NDArray[np.bool_], weights: Array, n_factors: int
+) -> tuple[Completion, float]:
+    """Return scaled rows, 0 where missing, with these cells filled; and by how much they still moved."""
+    seen, shares = is_seen.astype(float), weights / weights.sum()
+    n, p = known.shape
+    state = _first_state(known, shares, np.maximum(shares @ seen, np.finfo(float).tiny), n_factors)
+    forms_covariance = p <= _COLUMNS_PER_ROW * n
+    both_missing = None
+    if forms_covariance and not _is_added_up(n, p, len(state.factors)):
+        both_missing = _both_missing(1 - seen, shares)
+    total = float(np.sum(known**2)) / max(float(seen.sum()), 1.0) * p or 1.0
+    filled, centre, moved, step = known, np.zeros(p), np.inf, 0
+    varies = np.any(known != 0, axis=0)
+    while moved > _TOLERANCE and step < _MOST_STEPS:
+        step += 1
+        law = FactorLaw(centre, state.factors, np.full(p, state.noise))
+        scores = factor_scores((known - centre) * seen, seen, law)
+        before, filled = filled, np.where(is_seen, known, scores.means @ law.factors + centre)
+        moved = float(np.sqrt(shares @ np.sum((filled - before) ** 2, axis=1) / total))
+        completion = Completion(filled, weights, 1 - seen, varies, law, scores.roots)
+        centre = shares @ filled
+        if forms_covariance:
+            state = _state_of_few_columns(state.basis, completion, filled - centre, shares, both_missing)
+        else:
+            state = _state_of_many_columns(state.basis, completion, filled - centre, shares)
+    return completion, moved
 
 
 def _comparable_scale(deviations: Array, varies: NDArray[np.bool_]) -> Array:
@@ -288,15 +326,15 @@ class _State(NamedTuple):
     basis: Array
 
 
-def _first_state(known: Array, shares: Array, part_seen: Array, varies: NDArray[np.bool_]) -> _State:
+def _first_state(known: Array, shares: Array, part_seen: Array, n_factors: int) -> _State:
     """Return the state of the covariances of cells that are seen together, of pairs of columns.
 
     With missing cells as 0, a covariance is too small by the parts of the cells that are seen. The factors
     are found from rows divided by these parts, whose variances alone are too large.
     """
     n, p = known.shape
-    q = max(min(_MOST_FACTORS, n - 1, p - 1), 1)
-    part_seen = np.where(varies, part_seen, 1.0)
+    q = max(min(n_factors, n - 1, p - 1), 1)
+    part_seen = np.where(np.any(known != 0, axis=0), part_seen, 1.0)
     rows, variances = known / part_seen, shares @ known**2 / part_seen
     excess = shares @ rows**2 - variances
     basis = np.random.RandomState(0).standard_normal((p, q))

@@ -141,7 +141,8 @@ class PartlySeen:
 
     def row_squares(self, centre: Array) -> Array:
         r"""Return :math:`\sum_j m_j z_j^2 / \pi_{jj}` of every row."""
-        squares: Array = self.centred(centre) ** 2 @ (1 / self._everywhere.mean(axis=0))
+        shares = self._everywhere.mean(axis=0)
+        squares: Array = self.centred(centre) ** 2 @ (1 / np.where(shares > 0, shares, 1.0))
         return squares
 
     def captured(self, bases: Sequence[Array], centre: Array) -> Array:
@@ -158,6 +159,13 @@ class PartlySeen:
                 projector = weights * (basis @ basis[block].T)
                 found[:, place] += np.einsum("ij,ij->i", Z @ projector, Z[:, block])
         return found
+
+
+def _medians(rows: Array) -> Array:
+    """Return the medians of the seen cells of each column; 0 where none was seen."""
+    medians, has_cells = np.zeros(rows.shape[1]), ~np.isnan(rows).all(axis=0)
+    medians[has_cells] = np.nanmedian(rows[:, has_cells], axis=0)
+    return medians
 
 
 class PartialRows:
@@ -181,9 +189,8 @@ class PartialRows:
         self.forms_scatter = forms_scatter(*X.shape)
         self.unit = unit_for(float(np.nanmax(np.abs(X))))
         rows = X.astype(float) / self.unit
-        origin = np.nanmedian(rows, axis=0)
-        spread = np.nanmedian(np.abs(rows - origin), axis=0)
-        self.origin = np.where(np.abs(origin) > NEAR_ZERO * spread, origin, 0.0)
+        origin = _medians(rows)
+        self.origin = np.where(np.abs(origin) > NEAR_ZERO * _medians(np.abs(rows - origin)), origin, 0.0)
         self.rows: Array = rows - self.origin
         self.seen = (~np.isnan(rows)).astype(float)
 
