@@ -10,6 +10,7 @@ import accuracy
 import corrected_cost
 import cost
 import covariance_cost
+import missing_cost
 import rows
 import theory_cost
 
@@ -83,6 +84,12 @@ def test_cost_of_covariances(capsys):
     covariance_cost.main(["--shapes", "20x6", "12x70", "--repeats", "1"])
     lines = capsys.readouterr().out.splitlines()
     assert ["GraphicalLassoCV" in line for line in lines] == [True, False, True, False]
+
+
+def test_cost_of_missing_cells(capsys):
+    missing_cost.main(["--shapes", "20x6", "12x1001", "--repeats", "1"])
+    lines = capsys.readouterr().out.splitlines()
+    assert ["CorrectedCovariance" in line for line in lines] == 3 * [False, False, True, False, False]
 
 
 def test_cost_of_the_theory(capsys):

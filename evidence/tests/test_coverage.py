@@ -1,0 +1,21 @@
+import numpy as np
+import pytest
+
+from attenua_evidence import coverage
+
+
+def test_the_table_is_printed_and_written(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(coverage, "SIZES", ((20, 6),))
+    coverage.main(["--sets", "1", "--write", str(tmp_path / "table.md")])
+    text = capsys.readouterr().out
+    assert (tmp_path / "table.md").read_text(encoding="utf-8") == text
+    assert [line.split("|")[1].strip() for line in text.splitlines()[2:]] == list(coverage.CASES)
+
+
+def test_many_gaussian_rows_are_covered_as_a_known_law_would(monkeypatch):
+    monkeypatch.setattr(coverage, "NEW_ROWS", 2_000)
+    one, two, ratio = coverage.covered(lambda random, n, p: random.standard_normal((n, p)), 2_000, 4, 1)
+    # 1,600 cells: standard errors of 0.012 and 0.005.
+    assert one == pytest.approx(0.683, abs=0.04)
+    assert two == pytest.approx(0.950, abs=0.02)
+    assert np.isclose(ratio, 1, atol=0.06)
