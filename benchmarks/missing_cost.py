@@ -7,6 +7,7 @@ Both take turns in one process, and the best time of each counts.
 
 import argparse
 import time
+import warnings
 
 import numpy as np
 
@@ -42,6 +43,7 @@ def main(arguments=None):
     parser.add_argument("--missing", type=float, default=0.2, help="part of the cells")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args(arguments)
+    warnings.simplefilter("ignore", UserWarning)  # of columns that are never seen together
     for kind, make in KINDS.items():
         for shape in options.shapes:
             n, p = (int(part) for part in shape.split("x"))
