@@ -73,7 +73,7 @@ from attenua._data.streams import (
     iter_batches,
     refuse_batches,
 )
-from attenua._data.sums import magnitude
+from attenua._data.sums import largest_magnitude, magnitude
 
 
 @dataclass(frozen=True)
@@ -379,9 +379,10 @@ def checked_magnitude(X: Any, names: Any = None, *, missing: bool = False) -> fl
     """
     if is_foreign(X):
         return device_magnitude(array_namespace(X), X)
-    if missing and has_missing(X):
-        return magnitude(without_missing(X), names)
-    return magnitude(X, names)
+    largest = largest_magnitude(X)
+    if np.isfinite(largest):
+        return largest
+    return magnitude(without_missing(X) if missing else X, names)
 
 
 def checked_matrix(X: Any) -> tuple[Any, list[str] | None]:

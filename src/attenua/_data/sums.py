@@ -126,14 +126,20 @@ def magnitude(X: Any, feature_names: Any = None) -> float:
     ValueError
         Naming the first column that holds NaN or infinity.
     """
+    largest = largest_magnitude(X)
+    if not np.isfinite(largest):
+        raise ValueError(_first_bad_column(X, feature_names))
+    return largest
+
+
+def largest_magnitude(X: Any) -> float:
+    """Return the largest magnitude in X; NaN or infinity where a value is."""
     parts = [X.data] if sp.issparse(X) else (X[block] for block in row_blocks(*X.shape))
     largest = 0.0
     for part in parts:
         if part.size:
             # Not abs: the most negative integer has no positive twin. NaN passes through all of these.
             largest = float(np.max([largest, float(part.max()), -float(part.min())]))
-    if not np.isfinite(largest):
-        raise ValueError(_first_bad_column(X, feature_names))
     return largest
 
 

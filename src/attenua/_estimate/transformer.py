@@ -253,9 +253,11 @@ class SubspaceTransformer(ShowsAnswer, RowsTransformer):
         if is_dask(X):
             return lazy_rows(self, X, "transform", self.n_components_)
         check_same_place(self, X, "transform")
-        X, _ = self._filled(checked_rows(self, X))
+        X = checked_rows(self, X)
         with _quiet_overflow():
             scores = self._centred_product(X, self.components_.T)
+            if self._misses_cells(X, scores):
+                scores = self._centred_product(self._filled(X)[0], self.components_.T)
             scores = scores / asarray_like(scores, self._scale(), scores.dtype) if self.whiten else scores
         return check_scores(scores, "transform")
 
@@ -303,10 +305,13 @@ class SubspaceTransformer(ShowsAnswer, RowsTransformer):
             raise TypeError("score_samples takes rows in memory; score takes a dask collection.")
         return self._row_scores(X, "score_samples")
 
+    @staticmethod
+    def _misses_cells(X: Any, results: Any) -> bool:
+        """Whether rows have missing cells, which make what is computed of them NaN."""
+        return not is_foreign(X) and bool(np.isnan(results).any()) and has_missing(X)
+
     def _filled(self, X: Any) -> tuple[Any, Any]:
-        """Return rows with missing cells filled by the model, and which cells were seen; None if all were."""
-        if is_foreign(X) or not has_missing(X):
-            return X, None
+        """Return rows with missing cells filled by the model, and which cells were seen."""
         X = X.toarray() if sp.issparse(X) else X
         W, variances = (np.asarray(a, dtype=float) for a in (self.components_, self.explained_variance_))
         noise = max(float(self.noise_variance_), _LEAST_NOISE * float(variances.max()), np.finfo(float).tiny)
@@ -320,11 +325,12 @@ class SubspaceTransformer(ShowsAnswer, RowsTransformer):
     def _row_scores(self, X: Any, method: str) -> Any:
         """Return the score of every row; an error names the method that was called."""
         check_same_place(self, X, method)
-        X, seen = self._filled(checked_rows(self, X))
-        if seen is not None:
-            return -self._squared_errors(X, seen=seen)
+        X = checked_rows(self, X)
         with _quiet_overflow():
             errors = self._squared_errors(X)
+        if self._misses_cells(X, errors):
+            X, seen = self._filled(X)
+            return -self._squared_errors(X, seen=seen)
         xp = array_namespace(errors)
         held = xp.isfinite(errors)
         if bool(xp.all(held)):
