@@ -358,13 +358,12 @@ def conditional(Sigma, mean, row):
     return mean[missing] + weights @ (row[seen] - mean[seen]), left
 
 
-def loss_of_seen(z, P, seen_everywhere):
-    """What the seen cells of a centred row tell of |(I - P) z|^2, by loops; NaN where a cell is missing."""
-    n, p = seen_everywhere.shape
-    total = 0.0
-    for j in range(p):
-        for k in range(p):
-            together = np.sum(seen_everywhere[:, j] & seen_everywhere[:, k])
-            if together and not np.isnan(z[j]) and not np.isnan(z[k]):
-                total += ((j == k) - P[j, k]) * z[j] * z[k] * n / together
-    return total
+def loss_of_seen(z, U):
+    """What a subspace loses of the seen cells of a centred row; NaN where a cell is missing.
+
+    Missing cells count as if they were at the mean, with the weight 0.01.
+    """
+    missing = np.isnan(z)
+    root = np.where(missing, 0.1, 1.0)
+    scores = np.linalg.lstsq(root[:, None] * U, np.where(missing, 0.0, z), rcond=None)[0]
+    return np.sum((np.where(missing, 0.0, z) - U @ scores)[~missing] ** 2)

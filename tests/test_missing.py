@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
 from attenua import (
@@ -101,10 +101,10 @@ def test_risks_are_those_of_the_definition():
     model = AttenuatedPCACV(2, alphas=alphas, cv=4).fit(HOLES)
     for k, (training, held_out) in enumerate(interleaved_splits(40, 4)):
         own = PartialRows(HOLES[training])
-        moments = own.complete().moments(own.origin, own.unit, forms_scatter=True)
+        moments = own.complete().moments(own.unit, forms_scatter=True)
         for a, alpha in enumerate(alphas):
             U = leading(moments.covariance - alpha * np.diag(moments.variances), 2).T
-            losses = [loss_of_seen(HOLES[i] - moments.mean, U @ U.T, ~MISSING) for i in held_out]
+            losses = [loss_of_seen(HOLES[i] - moments.mean, U) for i in held_out]
             assert model.cv_risk_folds_[k, a] == pytest.approx(np.mean(losses), rel=1e-6)
 
 
@@ -114,9 +114,9 @@ def test_likelihoods_are_those_of_the_seen_cells():
     for k, (training, held_out) in enumerate(interleaved_splits(40, 4)):
         own = PartialRows(HOLES[training])
         completion = own.complete()
-        moments = completion.moments(own.origin, own.unit, forms_scatter=True)
+        moments = completion.moments(own.unit, forms_scatter=True)
         S, n = moments.covariance, len(training)
-        lengths = np.sum((completion.rows + own.origin - moments.mean) ** 2, axis=1) + completion.traces
+        lengths = np.sum((completion.rows - moments.mean) ** 2, axis=1) + completion.traces
         structure = np.sum(S**2) - np.trace(S) ** 2 / 7
         part = (np.sum(lengths**2) / n - np.sum(S**2)) / (n * structure)
         for c, strength in enumerate(strengths):
@@ -342,9 +342,10 @@ def test_functions_that_need_whole_rows_say_what_to_do():
 
 
 def test_rows_are_kept_for_impute_as_they_were():
-    X = HOLES.copy()
-    model, expected = CorrectedPCA(2).fit(X), CorrectedPCA(2).fit(HOLES).impute(HOLES)
-    X[:] = 0
+    X, groups = HOLES.copy(), np.arange(40) // 4
+    expected = CorrectedPCACV(2).fit(HOLES, groups=groups.copy()).impute(HOLES)
+    model = CorrectedPCACV(2).fit(X, groups=groups)
+    X[:], groups[:] = 0, np.arange(40) % 3
     stored = pickle.dumps(model)
     np.testing.assert_array_equal(model.impute(HOLES), expected)
     np.testing.assert_array_equal(pickle.loads(stored).impute(HOLES), expected)
@@ -375,6 +376,53 @@ def test_model_files(tmp_path):
     np.testing.assert_array_equal(loaded.transform(FRAME), subspace.transform(FRAME))
     with pytest.raises(ValueError, match="a model from a file or after partial_fit has none"):
         loaded.impute(FRAME)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_choices_of_few_rows_with_many_missing_cells(k, tmp_path):
+    """Risks are not negative, models can be saved, and no choice is far worse than PCA of completed rows."""
+    for seed in range(6):
+        X, rows = holed_rows(24, 5, 0.3, seed)
+        for model in (AttenuatedPCACV(k), CorrectedPCACV(k)):
+            model.fit(rows)
+            assert (model.cv_risk_folds_ >= 0).all()
+            save_model(model, tmp_path / f"{type(model).__name__}{seed}.npz")
+            pca = CorrectedPCA(k).fit(rows)
+            assert model.reconstruction_error(X).mean() < 2.5 * pca.reconstruction_error(X).mean()
+
+
+def test_splits_of_labels_and_of_tables():
+    y = np.arange(40) % 2
+    model = CorrectedPCACV(2, cv=StratifiedKFold(3)).fit(HOLES, y)
+    expected = CorrectedCovariance(cv=StratifiedKFold(3)).fit(HOLES, y)
+    np.testing.assert_allclose(model.impute(HOLES), expected.impute(HOLES), atol=1e-12)
+    table = CONTAINERS["arrow"]
+    found = CorrectedPCACV(2, cv=KFold(4)).fit(table).components_
+    np.testing.assert_allclose(found, CorrectedPCACV(2, cv=KFold(4)).fit(HOLES).components_, atol=1e-8)
+
+
+def test_missing_objects_of_pandas():
+    frame = FRAME.astype(object).where(FRAME.notna(), pd.NA)
+    before = frame.copy()
+    found = CorrectedPCACV(2).fit(frame)
+    np.testing.assert_allclose(found.components_, CorrectedPCACV(2).fit(FRAME).components_, atol=1e-10)
+    assert set(map(str, found.impute(frame).dtypes)) == {"float64"}
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_a_row_too_large_to_square_with_a_missing_cell():
+    model = CorrectedPCA(2).fit(HOLES)
+    row = np.full((1, 7), 1.0)
+    row[0, :2] = [1e200, np.nan]
+    assert model.score_samples(row)[0] == -np.inf
+
+
+def test_a_column_with_one_value_is_told():
+    X = HOLES.copy()
+    X[1:, 3] = np.nan
+    X[0, 3] = 1.0
+    with pytest.warns(UserWarning, match="only one value in column 3"):
+        CorrectedPCA(2).fit(X)
 
 
 def test_pipelines_and_searches_with_missing_cells():

@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from attenua._correct.correlations import MOST_COLUMNS
-from attenua._data.completion import FactorLaw, complete
+from attenua._data.completion import FactorLaw
 from attenua._data.filled import put_back
-from attenua._data.missing import warn_of_empty_rows
+from attenua._data.missing import PartialRows, warn_of_empty_rows
 from attenua._data.opening import checked_rows, is_in_memory
 from attenua._solve.gaussian import Factored
 from attenua.covariance import CorrectedCovariance
@@ -37,16 +37,17 @@ class Filling:
     Few rows are copied, because the user may change them, and stay in a pickle until they are used.
     """
 
-    def __init__(self, X: Any, n_cells: int, groups: Any, sample_weight: Any):
+    def __init__(self, X: Any, n_cells: int, y: Any, groups: Any, sample_weight: Any):
         self.why = "they came in batches or are on a device"
-        self._X = self._groups = None
+        self._X = self._y = self._groups = None
         self._law: CorrectedCovariance | FactorLaw | None = None
         if sample_weight is not None:
             self.why = "it takes rows without sample_weight only"
         elif is_in_memory(X):
             self._is_small = 8 * n_cells <= _MOST_KEPT
             self._X = deepcopy(X) if self._is_small else X
-            self._groups, self.why = groups, "they are too large to be stored with the model"
+            self._y, self._groups = deepcopy((y, groups))
+            self.why = "they are too large to be stored with the model"
 
     def __getstate__(self) -> dict[str, Any]:
         state = vars(self).copy()
@@ -64,11 +65,14 @@ class Filling:
                 model = CorrectedCovariance(**{name: given[name] for name in _SHARED if name in given})
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", UserWarning)  # the first fit gave them
-                    self._law = model.fit(self._X, groups=self._groups)
+                    self._law = model.fit(self._X, self._y, groups=self._groups)
             else:
                 rows = checked_rows(estimator, self._X)
-                rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=float)
-                self._law = complete(rows, np.ones(len(rows))).law
+                own = PartialRows(rows.toarray() if sp.issparse(rows) else rows)
+                law, unit = own.complete().law, own.unit
+                self._law = FactorLaw(
+                    law.mean * unit, law.factors * unit, law.noise * unit**2, law.remainder * unit**2
+                )
         return self._law
 
 
@@ -78,8 +82,8 @@ class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
     n_samples_: int
     n_features_in_: int
 
-    def _keep_rows(self, X: Any, groups: Any = None, sample_weight: Any = None) -> None:
-        self._filling = Filling(X, self.n_samples_ * self.n_features_in_, groups, sample_weight)
+    def _keep_rows(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> None:
+        self._filling = Filling(X, self.n_samples_ * self.n_features_in_, y, groups, sample_weight)
 
     def impute(self, X: Any, *, return_std: bool = False) -> Any:
         r"""Return rows with their missing cells (NaN) filled, all others as they are.

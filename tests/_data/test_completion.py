@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from attenua._data import completion
-from attenua._data.completion import Completion, FactorLaw, complete, factor_scores
+from attenua._data.completion import Completion, FactorLaw, complete, score_means, score_roots
 from tests.literal import conditional, holed_rows
 
 
@@ -17,16 +17,20 @@ def dense(law):
 
 def some_law(p=7, q=3, seed=0):
     random = np.random.default_rng(seed)
-    return FactorLaw(random.standard_normal(p), random.standard_normal((q, p)), random.uniform(0.2, 2, p))
+    mean, factors, noise = (
+        random.standard_normal(p),
+        random.standard_normal((q, p)),
+        random.uniform(0.2, 2, p),
+    )
+    return FactorLaw(mean, factors, noise, noise)
 
 
 def by_law(rows, law):
     """The completion that a law gives."""
     seen = ~np.isnan(rows)
-    scores = factor_scores(np.where(seen, rows - law.mean, 0.0), seen.astype(float), law)
-    filled = np.where(seen, rows, scores.means @ law.factors + law.mean)
-    varies = np.ones(rows.shape[1], dtype=bool)
-    return Completion(filled, np.ones(len(rows)), (~seen).astype(float), varies, law, scores.roots)
+    means = score_means(np.where(seen, rows - law.mean, 0.0), score_roots(seen.astype(float), law), law)
+    filled = np.where(seen, rows, means @ law.factors + law.mean)
+    return Completion(filled, np.ones(len(rows)), ~seen, np.ones(rows.shape[1], dtype=bool), law)
 
 
 def test_cells_are_filled_with_their_conditional_mean_and_variances():
@@ -65,7 +69,8 @@ def test_at_the_end_the_law_follows_from_the_rows_it_filled(monkeypatch):
     monkeypatch.setattr(completion, "_MOST_STEPS", 5_000)
     _, rows = holed_rows(40, 8, 0.2)
     found = complete(rows, np.ones(40))
-    Sigma, mean = dense(found.law), found.rows.mean(axis=0)
+    mean, scale = found.rows.mean(axis=0), np.nanstd(rows, axis=0)
+    assert scale.max() < 4 * np.median(scale)  # so no column is scaled
     np.testing.assert_allclose(found.law.mean, mean, atol=1e-8)
     Z = found.rows - mean
     S = Z.T @ Z / 40 + found.spread(np.full(40, 1 / 40))
@@ -75,20 +80,45 @@ def test_at_the_end_the_law_follows_from_the_rows_it_filled(monkeypatch):
     part = noise / np.sum((filled - np.trace(filled) / 8 * np.eye(8)) ** 2)
     shrunk = (1 - part) * S + part * np.trace(S) / 8 * np.eye(8)
     # Seven factors leave the least eigenvalue as noise: nothing is lost.
-    np.testing.assert_allclose(Sigma, shrunk, atol=1e-6)
+    np.testing.assert_allclose(dense(found.law), shrunk, atol=1e-6)
+    np.testing.assert_allclose(found.law.remainder, np.linalg.eigvalsh(S)[0], atol=1e-6)
+
+
+def test_many_rows_have_a_factor_for_every_column():
+    """Sixteen factors with equal noise would miss what the columns have of their own."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((3_000, 24)) @ random.standard_normal((24, 24))
+    rows = np.where(random.random(X.shape) < 0.1, np.nan, X)
+    error = (complete(rows, np.ones(3_000)).rows - X)[np.isnan(rows)]
+    best = [
+        conditional(np.cov(X.T), X.mean(axis=0), row)[0] - x[np.isnan(row)]
+        for row, x in zip(rows, X, strict=True)
+    ]
+    # With sixteen factors it is 1.8 times the best.
+    assert np.mean(error**2) < 1.2 * np.mean(np.concatenate(best) ** 2)
+
+
+def test_shrinkage_is_not_part_of_what_is_unknown():
+    random = np.random.default_rng(0)
+    factors = random.standard_normal((60, 4)) * [4, 3, 2, 1]
+    X = factors @ random.standard_normal((4, 100)) + 0.6 * random.standard_normal((60, 100))
+    rows = np.where(random.random(X.shape) < 0.3, np.nan, X)
+    found, missing = complete(rows, np.ones(60)), np.isnan(rows)
+    # With the noise of the shrunk law it would be six times as large.
+    assert found.traces.sum() == pytest.approx(np.sum((found.rows - X)[missing] ** 2), rel=0.3)
 
 
 def test_rows_without_missing_cells_stay_as_they_are():
     X, _ = holed_rows(20, 5, 0.0)
     found = complete(X, np.ones(20))
     np.testing.assert_array_equal(found.rows, X)
-    moments = found.moments(np.zeros(5), 1.0, forms_scatter=True)
+    moments = found.moments(1.0, forms_scatter=True)
     np.testing.assert_allclose(moments.covariance, np.cov(X.T, bias=True), atol=1e-12)
 
 
 def test_many_rows_give_the_covariance_of_the_law_they_were_drawn_from():
     X, rows = holed_rows(4_000, 6, 0.3)
-    found = complete(rows, np.ones(4_000)).moments(np.zeros(6), 1.0, forms_scatter=True).covariance
+    found = complete(rows, np.ones(4_000)).moments(1.0, forms_scatter=True).covariance
     whole, filled = np.cov(X.T), np.where(np.isnan(rows), np.nanmean(rows, axis=0), rows)
     error, of_means = (np.linalg.norm(S - whole) for S in (found, np.cov(filled.T)))
     # The standard error of a covariance of 4,000 rows is about 0.02 of its size.
@@ -102,7 +132,7 @@ def test_a_weight_of_two_counts_a_row_twice():
     twice = complete(np.vstack([rows, rows[:10]]), np.ones(40))
     found = complete(rows, weights)
     np.testing.assert_allclose(found.rows, twice.rows[:30], atol=1e-10)
-    kept = {"origin": np.zeros(6), "unit": 1.0, "forms_scatter": True}
+    kept = {"unit": 1.0, "forms_scatter": True}
     np.testing.assert_allclose(found.moments(**kept).covariance, twice.moments(**kept).covariance, atol=1e-10)
 
 
@@ -110,7 +140,9 @@ def test_a_weight_of_two_counts_a_row_twice():
 def test_units_and_origins_do_not_matter(shape):
     _, rows = holed_rows(*shape, 0.2)
     expected = complete(rows, np.ones(len(rows))).rows
-    np.testing.assert_allclose(complete(1e6 * rows, np.ones(len(rows))).rows, 1e6 * expected, rtol=1e-8)
+    for unit in (1e6, 1e-8):
+        found = complete(unit * rows, np.ones(len(rows))).rows
+        np.testing.assert_allclose(found, unit * expected, rtol=1e-8)
     shifted = complete(rows + 1e4, np.ones(len(rows))).rows - 1e4
     np.testing.assert_allclose(shifted, expected, atol=1e-6)
 
@@ -132,8 +164,8 @@ def test_wide_rows_have_the_same_completion_and_nearly_the_same_moments():
     found = complete(rows, np.ones(30))
     error = np.mean((found.rows - X)[np.isnan(rows)] ** 2)
     assert error < 0.25 * np.mean((np.nanmean(rows, axis=0) - X)[np.isnan(rows)] ** 2)
-    kept = found.moments(np.zeros(200), 1.0, forms_scatter=False)
-    formed = found.moments(np.zeros(200), 1.0, forms_scatter=True)
+    kept = found.moments(1.0, forms_scatter=False)
+    formed = found.moments(1.0, forms_scatter=True)
     assert not kept.forms_covariance
     np.testing.assert_allclose(kept.mean, formed.mean, atol=1e-12)
     Z, extra = found.rows - kept.mean, found.spread_rows(np.full(30, 1 / 30))
@@ -151,7 +183,7 @@ def test_columns_that_do_not_vary_or_are_not_seen_add_nothing():
     found = complete(rows, np.ones(20))
     np.testing.assert_allclose(found.rows[:, 2], 7.0, rtol=1e-15)
     np.testing.assert_array_equal(found.rows[:, 4], 0.0)
-    S = found.moments(np.zeros(6), 1.0, forms_scatter=True)
+    S = found.moments(1.0, forms_scatter=True)
     np.testing.assert_allclose(S.covariance[[2, 4]], 0.0, atol=1e-12)
     assert S.varies.tolist() == [True, True, False, True, False, True]
 
@@ -164,7 +196,7 @@ def test_factors_do_not_fit_the_noise_of_few_rows():
     error = np.mean((found.rows - X)[missing] ** 2)
     # The best error is 1, the noise; that of the means is 1.5.
     assert error < 1.2
-    assert found.traces.sum() / missing.sum() == pytest.approx(error, rel=0.15)
+    assert found.traces.sum() / missing.sum() == pytest.approx(error, rel=0.25)
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 9), (9, 1), (3, 40)])
@@ -175,7 +207,7 @@ def test_the_smallest_rows_are_completed(shape):
         found = complete(rows, np.ones(shape[0]))
     assert np.isfinite(found.rows).all()
     np.testing.assert_array_equal(found.rows[~np.isnan(rows)], X[~np.isnan(rows)])
-    assert np.isfinite(found.moments(np.zeros(shape[1]), 1.0, forms_scatter=True).covariance).all()
+    assert np.isfinite(found.moments(1.0, forms_scatter=True).covariance).all()
 
 
 def test_an_early_end_is_told(monkeypatch):

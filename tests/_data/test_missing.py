@@ -7,14 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from attenua._correct.row_tempering import pair_weights, row_weights
-from attenua._data.missing import (
-    PartialInMemory,
-    PartialRows,
-    PartialSplits,
-    PartlySeen,
-    has_missing,
-    partial_rows,
-)
+from attenua._data.missing import PartialInMemory, PartialRows, PartialSplits, has_missing, partial_rows
 from attenua._select.comparison import row_losses
 from attenua._solve.subspace import Subspace
 from tests.helpers import interleaved_splits
@@ -30,39 +23,42 @@ def splits_of(rows, k=4):
     return PartialSplits(PartialRows(rows), interleaved_splits(len(rows), k))
 
 
-@pytest.mark.parametrize("block_bytes", [None, 1])
-def test_held_out_rows_are_judged_as_the_definition_says(block_bytes, monkeypatch):
-    if block_bytes:  # columns in many blocks
-        monkeypatch.setattr(
-            "attenua._data.missing.row_blocks", lambda n, p: (slice(i, i + 3) for i in range(0, n, 3))
-        )
+@pytest.mark.parametrize("rank", [1, 2, 6])
+def test_held_out_rows_are_judged_as_the_definition_says(rank):
     _, rows = holed_rows(20, 7, 0.4)
-    rows[:, 3] = np.where(np.isnan(rows[:, 2]), rows[:, 3], np.nan)  # never seen together
-    rows[0, 2:4] = [np.nan, 1.0]
-    held, subspaces = PartialRows(rows).in_rows(np.arange(5)), [a_subspace(7, 2, seed) for seed in range(3)]
+    held, subspaces = (
+        PartialRows(rows).in_rows(np.arange(12)),
+        [a_subspace(7, rank, seed) for seed in range(3)],
+    )
     centre = np.linspace(-1, 1, 7)
     found = row_losses(held, subspaces, centre)
-    for i, j in product(range(5), range(3)):
-        P = subspaces[j].basis @ subspaces[j].basis.T
-        assert found[i, j] == pytest.approx(loss_of_seen(rows[i] - centre, P, ~np.isnan(rows)))
+    for i, j in product(range(12), range(3)):
+        assert found[i, j] == pytest.approx(loss_of_seen(rows[i] - centre, subspaces[j].basis), abs=1e-9)
 
 
-def test_over_all_patterns_the_loss_is_that_of_the_whole_row():
-    z, subspace = np.random.default_rng(0).standard_normal(5), a_subspace(5, 2)
-    seen = np.array(list(product([False, True], repeat=5)))
-    held = PartlySeen(np.where(seen, z, np.nan), seen.astype(float), np.zeros(5), 1.0)
-    losses = row_losses(held, [subspace], np.zeros(5))
-    assert losses.mean() == pytest.approx(np.sum((z - subspace.basis @ (subspace.basis.T @ z)) ** 2))
-    assert losses.std() > 0.1
+def test_whole_rows_lose_what_is_outside_of_the_subspace():
+    X, _ = holed_rows(10, 6, 0.0)
+    subspace = a_subspace(6, 2)
+    found = row_losses(PartialRows(X).in_rows(np.arange(10)), [subspace], np.ones(6))
+    Z = X - 1
+    np.testing.assert_allclose(found[:, 0], np.sum((Z - Z @ subspace.basis @ subspace.basis.T) ** 2, axis=1))
 
 
-def test_patterns_that_depend_on_each_other_are_weighed_by_pairs():
-    """Two columns that are missing together: shares of single cells would count their product twice."""
-    z, subspace = np.array([1.0, 2.0, -1.0]), a_subspace(3, 1)
-    seen = np.array([[True, True, True], [False, False, True]])
-    held = PartlySeen(np.where(seen, z, np.nan), seen.astype(float), np.zeros(3), 1.0)
-    losses = row_losses(held, [subspace], np.zeros(3))
-    assert losses.mean() == pytest.approx(np.sum((z - subspace.basis @ (subspace.basis.T @ z)) ** 2))
+def test_the_subspace_of_the_law_loses_least_whatever_is_missing():
+    """Of rows with factors and equal noise, in expectation: the trace of R Sigma R' over the seen cells."""
+    random = np.random.default_rng(0)
+    true = a_subspace(6, 2).basis
+    Sigma = true @ np.diag([9.0, 4.0]) @ true.T + 0.3 * np.eye(6)
+
+    def expected(basis, seen):
+        U, M = basis[seen], basis[~seen]
+        R = np.eye(seen.sum()) - U @ np.linalg.inv(U.T @ U + 0.01 * M.T @ M) @ U.T
+        return np.trace(R @ Sigma[np.ix_(seen, seen)] @ R.T)
+
+    for _ in range(200):
+        other = np.linalg.qr(true + 0.2 * random.standard_normal(true.shape))[0]
+        seen = random.permutation(6) < random.integers(4, 7)
+        assert expected(true, seen) < (1 + 1e-6) * expected(other, seen)
 
 
 def test_units_of_held_out_rows():
@@ -86,6 +82,12 @@ def test_nothing_of_a_held_out_row_enters_its_training_set(value, p):
     assert not np.allclose(changed.variances, list(splits_of(rows).pairs())[1].training.variances, rtol=1e-6)
 
 
+def test_the_mean_of_a_column_that_a_training_set_has_not_seen_is_not_that_of_held_out_rows():
+    _, rows = holed_rows(24, 6, 0.2)
+    rows[:, 2] = np.where(np.arange(24) % 4 == 0, 1e3 + np.arange(24), np.nan)
+    assert next(iter(splits_of(rows).pairs())).training.mean[2] == 0
+
+
 def test_training_moments_are_those_of_the_completed_rows():
     _, rows = holed_rows(20, 5, 0.2)
     splits = splits_of(rows)
@@ -94,14 +96,16 @@ def test_training_moments_are_those_of_the_completed_rows():
     completion = PartialRows(rows[training]).complete()
     law = completion.law
     Sigma = law.factors.T @ law.factors + np.diag(law.noise)
-    origin = PartialRows(rows[training]).origin
     expected = np.zeros((5, 5))
     filled = rows[training].copy()
     for i, row in enumerate(rows[training]):
         missing = np.isnan(row)
-        mean, left = conditional(Sigma, law.mean + origin, row)
+        mean, left = conditional(Sigma, law.mean, row)
         filled[i, missing] = mean
-        expected[np.ix_(missing, missing)] += left / len(training)
+        # What shrinkage adds to the noise is not part of what is unknown.
+        expected[np.ix_(missing, missing)] += (left - np.diag((law.noise - law.remainder)[missing])) / len(
+            training
+        )
     expected += np.cov(filled.T, bias=True)
     np.testing.assert_allclose(pair.training.covariance, expected, atol=1e-8)
     np.testing.assert_allclose(pair.training.mean, filled.mean(axis=0), atol=1e-8)
@@ -156,7 +160,7 @@ def test_completed_rows_have_weights(p):
     memory = PartialInMemory(PartialRows(rows), splits_of(rows))
     (weighted,) = memory.with_row_weights([lambda squares: row_weights(squares, 1.0)])
     completion, total = memory.splits.completion(None), memory.splits.total
-    Z = completion.rows + memory.rows.origin - total.mean
+    Z = completion.rows - total.mean
     lengths = np.sum(Z**2, axis=1) + completion.traces
     shares = total.total_variance / lengths
     shares /= shares.sum()
@@ -172,7 +176,7 @@ def test_fourth_powers_count_what_is_expected_of_missing_cells():
     _, rows = holed_rows(12, 5, 0.3)
     splits = splits_of(rows)
     completion, centre = splits.completion(1), np.linspace(0, 1, 5)
-    Z = completion.rows + splits._rows.origin - centre
+    Z = completion.rows - centre
     expected = np.sum((np.sum(Z**2, axis=1) + completion.traces) ** 2)
     assert splits.fourth_powers(1, centre, 1.0) == pytest.approx(expected)
     assert splits.fourth_powers(1, centre / 4, 4.0) == pytest.approx(expected / 4**4)

@@ -12,14 +12,15 @@ Missing cells are filled with their mean :math:`W^\top t_i`. Their covariance, g
 
 .. math::
 
-    C_i = \sigma^2 I + \sigma^2 W^\top V_i W \quad\text{in the missing cells.}
+    C_i = \tau^2 I + \sigma^2 W^\top V_i W \quad\text{in the missing cells,}
 
+with :math:`\tau^2` for the noise without what shrinkage adds to it.
 Given the filled rows, the law follows from :math:`S = \frac1n \sum_i (\hat z_i \hat z_i^\top + C_i)`, shrunk
 as by Ledoit and Wolf (2004): its leading eigenvectors are the factors, and the rest is noise. Without C, a
 filled cell would count as if it had been measured, and correlations would be too large.
 
 The noise is the same in all columns, so these must be comparable: a column whose standard deviation is more
-than four times the median one, or less than a quarter of it, is scaled to that.
+than four times the median one, or less than a quarter of it, is scaled to that bound.
 
 Where rows and columns are many, to add up C_i row by row costs more than all the rest. There :math:`V_i` is
 replaced by its mean over the rows, each weighted by its missing cells: it hardly differs from row to row.
@@ -27,8 +28,8 @@ replaced by its mean over the rows, each weighted by its missing cells: it hardl
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,13 +41,18 @@ from attenua._data.row_moments import RowMoments, inner_products
 
 Array = NDArray[np.float64]
 
-# More factors fill no better on real data; twice as many cost four times as much.
+# Of few rows, more factors fill no better on real data; twice as many cost four times as much.
 _MOST_FACTORS = 16
-# Steps end when filled cells move by less than this part of a standard deviation: less than rows can tell.
+# Where rows are at least so many times the columns, there are as many factors as columns, up to this number.
+_MANY_ROWS = 10
+_MOST_FACTORS_OF_MANY = 64
+# Steps end when filled cells move by less than this part of a standard deviation, up to so many rows. More
+# rows tell more, in proportion to the root of their number.
 _TOLERANCE = 5e-3
-# Where columns are more than rows, this part of the seen cells tells whether factors fit noise: whether they
-# are worse than the mean by this factor.
+_ROWS_OF_TOLERANCE = 400
+# The part of the seen cells that is hidden to see whether factors fit noise.
 _HIDDEN = 0.1
+# They do if their squared error is larger than that of the means by this factor.
 _CLEARLY_WORSE = 1.2
 _MOST_STEPS = 100
 # Products with random vectors that find the first factors.
@@ -66,47 +72,46 @@ _FIRST_SHRINKAGE = 0.1
 
 
 class FactorLaw(NamedTuple):
-    """A Gaussian law with a few factors: the covariance is ``factors.T @ factors + diag(noise)``."""
+    """A Gaussian law with a few factors: the covariance is ``factors.T @ factors + diag(noise)``.
+
+    Cells are filled by it. `remainder` is the noise without the part that shrinkage adds.
+    """
 
     mean: Array  # of shape (n_features,)
     factors: Array  # of shape (n_factors, n_features)
     noise: Array  # of shape (n_features,)
+    remainder: Array  # of shape (n_features,)
 
 
-class Scores(NamedTuple):
-    """Factor scores of rows, given their seen cells."""
-
-    means: Array  # of shape (n_rows, n_factors)
-    roots: Array  # of shape (n_rows, n_factors, n_factors): R with the covariance R R'
-
-
-def factor_scores(Z: Array, seen: Array, law: FactorLaw) -> Scores:
-    r"""Return the law of the factor scores of centred rows, given their seen cells.
+def score_roots(seen: Array, law: FactorLaw) -> Array:
+    r"""Return roots of the covariances of the factor scores of rows, given their seen cells.
 
     Parameters
     ----------
-    Z : ndarray of shape (n_rows, n_features)
-        Rows less the mean; 0 where a cell is missing.
     seen : ndarray of shape (n_rows, n_features)
         1 where a cell was seen, 0 where it is missing.
     law : FactorLaw
-        The law; its mean is not used.
+        The law, with the factors W and the noise N.
 
     Returns
     -------
-    Scores
-        With :math:`V_i = (I + W_o N_o^{-1} W_o^\top)^{-1}`, roots of :math:`V_i` and means
-        :math:`V_i W_o N_o^{-1} z_o`.
+    ndarray of shape (n_rows, n_factors, n_factors)
+        R with :math:`R_i R_i^\top = V_i = (I + W_o N_o^{-1} W_o^\top)^{-1}`.
     """
     q = len(law.factors)
-    weighted = law.factors / law.noise
     first, second = np.triu_indices(q)
-    products = seen @ (weighted[first] * law.factors[second]).T
-    inverse = np.empty((len(Z), q, q))
+    products = seen @ (law.factors[first] / law.noise * law.factors[second]).T
+    inverse = np.empty((len(seen), q, q))
     inverse[:, first, second] = inverse[:, second, first] = products
     inverse[:, np.arange(q), np.arange(q)] += 1.0
-    roots: Any = np.swapaxes(np.linalg.inv(np.linalg.cholesky(inverse)), 1, 2)
-    return Scores(np.einsum("nac,nbc,nb->na", roots, roots, Z @ weighted.T, optimize=True), roots)
+    roots: Array = np.swapaxes(np.linalg.inv(np.linalg.cholesky(inverse)), 1, 2)
+    return roots
+
+
+def score_means(Z: Array, roots: Array, law: FactorLaw) -> Array:
+    r"""Return the means :math:`V_i W_o N_o^{-1} z_o` of factor scores; Z is 0 where a cell is missing."""
+    means: Array = np.einsum("nac,nbc,nb->na", roots, roots, Z @ (law.factors / law.noise).T, optimize=True)
+    return means
 
 
 @dataclass(frozen=True)
@@ -119,22 +124,33 @@ class Completion:
         Filled rows, in the frame of the data.
     weights : ndarray of shape (n_rows,)
         Weights of the rows.
-    missing : ndarray of shape (n_rows, n_features)
-        1 where a cell was filled.
+    is_missing : ndarray of bool of shape (n_rows, n_features)
+        Which cells were filled.
     varies : ndarray of bool of shape (n_features,)
         Whether the seen cells of each column differ.
     law : FactorLaw
         What the cells were filled by.
-    roots : ndarray of shape (n_rows, n_factors, n_factors)
-        Roots of the covariances of the factor scores of each row.
     """
 
     rows: Array
     weights: Array
-    missing: Array
+    is_missing: NDArray[np.bool_]
     varies: NDArray[np.bool_]
     law: FactorLaw
-    roots: Array
+    known_roots: Array | None = None
+
+    @property
+    def missing(self) -> Array:
+        """1 where a cell was filled."""
+        return self.is_missing.astype(float)
+
+    @property
+    def roots(self) -> Array:
+        """Roots of the covariances of the factor scores of each row.
+
+        They are not kept: many completions may be.
+        """
+        return score_roots(1 - self.missing, self.law) if self.known_roots is None else self.known_roots
 
     @property
     def traces(self) -> Array:
@@ -142,13 +158,17 @@ class Completion:
         first, second = np.triu_indices(len(self.law.factors))
         products = self.missing @ (self.law.factors[first] * self.law.factors[second]).T
         twice = np.where(first == second, 1.0, 2.0)
-        V = self.roots @ np.swapaxes(self.roots, 1, 2)
+        roots = self.roots
+        V = roots @ np.swapaxes(roots, 1, 2)
         return self.missing @ self.noise + np.sum(products * V[:, first, second] * twice, axis=1)
 
     @property
     def noise(self) -> Array:
-        """Variances of filled cells that no factor explains; a column that does not vary has none."""
-        return np.where(self.varies, self.law.noise, 0.0)
+        """Variances of filled cells that no factor explains; a column that does not vary has none.
+
+        Shrinkage improves what is filled in, but it is not part of what is unknown.
+        """
+        return np.where(self.varies, self.law.remainder, 0.0)
 
     def _mean_spread(self, shares: Array) -> Array:
         """Return the covariance of factor scores, averaged over rows by their missing cells."""
@@ -181,29 +201,34 @@ class Completion:
         root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
         return root @ self.law.factors * (shares @ self.missing / whole)
 
-    def moments(self, origin: Array, unit: float, *, forms_scatter: bool) -> Moments:
-        """Return the moments of the filled rows and of what is unknown of them."""
-        weight = float(self.weights.sum())
+    @property
+    def mean(self) -> Array:
+        """Mean of the filled rows."""
+        mean: Array = self.weights @ self.rows / self.weights.sum()
+        return mean
+
+    def moments(self, unit: float, *, forms_scatter: bool) -> Moments:
+        """Return the moments of the filled rows, which are in a unit, and of what is unknown of them."""
+        weight, mean = float(self.weights.sum()), self.mean
         shares = self.weights / weight
         if not forms_scatter:
-            return self.mixed_moments(np.diag(np.sqrt(shares)), shares, origin, unit)
-        weighted = self.rows * np.sqrt(self.weights)[:, None]
+            return self.mixed_moments(np.diag(np.sqrt(shares)), shares, unit)
+        weighted = (self.rows - mean) * np.sqrt(self.weights)[:, None]
         scatter = weighted.T @ weighted + weight * self.spread(shares)
-        total = self.weights @ self.rows
-        return ScatterMoments(weight, total, scatter, origin, unit, owned=True, varies=self.varies)
+        zeros = np.zeros_like(mean)
+        return ScatterMoments(weight, zeros, scatter, mean, unit, owned=True, varies=self.varies)
 
-    def mixed_moments(self, mixing: Array, shares: Array, origin: Array, unit: float) -> RowMoments:
+    def mixed_moments(self, mixing: Array, shares: Array, unit: float) -> RowMoments:
         r"""Return moments kept as rows, with :math:`S = (M Z)^\top M Z + \sum_i c_i C_i`.
 
         Z are the filled rows less their mean, M mixes them, and c are the shares.
         """
-        extra = self.spread_rows(shares)
+        extra, mean = self.spread_rows(shares), self.mean
         (m, n), q = mixing.shape, len(extra)
-        mean = self.weights @ self.rows / self.weights.sum()
         whole = np.zeros((m + q, n + q))
         whole[:m, :n], whole[m:, n:] = mixing, np.eye(q)
         weights = np.concatenate([self.weights, np.zeros(q)])  # the further rows must not move the mean
-        return RowMoments(np.vstack([self.rows, mean + extra]), weights, origin, unit, mixing=whole)
+        return RowMoments(np.vstack([self.rows - mean, extra]), weights, mean, unit, mixing=whole)
 
     def squared_lengths(self, centre: Array) -> Array:
         """Return the expected squared distance of each row from a centre."""
@@ -238,35 +263,51 @@ def complete(rows: Array, weights: Array) -> Completion:
     A column of which these rows have seen nothing is 0 in them.
     """
     is_seen = ~np.isnan(rows)
-    seen, shares = is_seen.astype(float), weights / weights.sum()
-    part_seen = np.maximum(shares @ seen, np.finfo(float).tiny)
-    known = np.where(is_seen, rows, 0.0)
-    mean = shares @ known / part_seen
-    known = (known - mean) * seen
+    known, shares = np.where(is_seen, rows, 0.0), weights / weights.sum()
+    part_seen = np.maximum(shares @ is_seen, np.finfo(float).tiny)
+    largest, mean = np.max(np.abs(known), axis=0), shares @ known / part_seen
+    known = np.where(is_seen, known - mean, 0.0)
     deviations = np.sqrt(shares @ known**2 / part_seen)
-    varies = deviations > _ROUNDING * np.max(np.abs(np.where(is_seen, rows, 0.0)), axis=0)
+    varies = deviations > _ROUNDING * largest
     scale = _comparable_scale(deviations, varies)
     known = known / scale * varies
-    n, p = rows.shape
-    n_factors = _MOST_FACTORS if p <= n else _chosen_factors(known, is_seen, weights)
-    found, moved = _completed(known, is_seen, weights, n_factors)
-    if moved > _TOLERANCE:
+    n_factors = _MOST_FACTORS
+    if len(mean) > weights.sum():
+        n_factors = _factors_of_few_rows(known, is_seen, weights)
+    elif _MANY_ROWS * len(mean) <= weights.sum() and len(mean) <= _MOST_FACTORS_OF_MANY:
+        n_factors = len(mean)
+    found, is_settled = _completed(known, is_seen, weights, n_factors)
+    if not is_settled:
         warnings.warn(
             f"The missing cells still change after {_MOST_STEPS} steps of expectation and maximisation; the "
             "last values were taken. Columns with very few seen cells are the usual reason: drop them.",
             ConvergenceWarning,
             stacklevel=caller_level(),
         )
-    law = FactorLaw(mean + scale * found.law.mean, found.law.factors * scale, found.law.noise * scale**2)
+    law = FactorLaw(
+        mean + scale * found.law.mean,
+        found.law.factors * scale,
+        found.law.noise * scale**2,
+        found.law.remainder * scale**2,
+    )
     filled = np.where(is_seen, rows, np.where(varies, found.rows * scale, 0.0) + mean)
-    return replace(found, rows=filled, varies=varies, law=law)
+    return Completion(filled, weights, ~is_seen, varies, law)
 
 
-def _chosen_factors(known: Array, is_seen: NDArray[np.bool_], weights: Array) -> int:
-    """Return the number of factors: all, unless they fit the noise of few rows.
+def _comparable_scale(deviations: Array, varies: NDArray[np.bool_]) -> Array:
+    """Return what columns are divided by: the median standard deviation, unless theirs is far from it."""
+    if not varies.any():
+        return np.ones_like(deviations)
+    median = float(np.median(deviations[varies]))
+    scale: Array = deviations / np.clip(deviations / median, 1 / _COMPARABLE, _COMPARABLE)
+    return np.where(varies, scale, 1.0)
 
-    A tenth of the seen cells is hidden. If all factors fill them clearly worse than the mean does, fewer are
-    tried, and those that fill best are taken.
+
+def _factors_of_few_rows(known: Array, is_seen: NDArray[np.bool_], weights: Array) -> int:
+    """Return the number of factors where columns are more than rows, whose noise factors may fit.
+
+    A tenth of the seen cells is hidden. If the usual number of factors fills them clearly worse than the mean
+    does, fewer are tried, and those that fill best are taken.
     """
     hidden = is_seen & (np.random.RandomState(0).random_sample(known.shape) < _HIDDEN)
 
@@ -282,8 +323,8 @@ def _chosen_factors(known: Array, is_seen: NDArray[np.bool_], weights: Array) ->
 
 def _completed(
     known: Array, is_seen: NDArray[np.bool_], weights: Array, n_factors: int
-) -> tuple[Completion, float]:
-    """Return scaled rows, 0 where missing, with these cells filled; and by how much they still moved."""
+) -> tuple[Completion, bool]:
+    """Return scaled rows, 0 where missing, with these cells filled; and whether they have settled."""
     seen, shares = is_seen.astype(float), weights / weights.sum()
     n, p = known.shape
     state = _first_state(known, shares, np.maximum(shares @ seen, np.finfo(float).tiny), n_factors)
@@ -291,38 +332,32 @@ def _completed(
     both_missing = None
     if forms_covariance and not _is_added_up(n, p, len(state.factors)):
         both_missing = _both_missing(1 - seen, shares)
-    total = float(np.sum(known**2)) / max(float(seen.sum()), 1.0) * p or 1.0
-    filled, centre, moved, step = known, np.zeros(p), np.inf, 0
-    varies = np.any(known != 0, axis=0)
-    while moved > _TOLERANCE and step < _MOST_STEPS:
-        step += 1
-        law = FactorLaw(centre, state.factors, np.full(p, state.noise))
-        scores = factor_scores((known - centre) * seen, seen, law)
-        before, filled = filled, np.where(is_seen, known, scores.means @ law.factors + centre)
-        moved = float(np.sqrt(shares @ np.sum((filled - before) ** 2, axis=1) / total))
-        completion = Completion(filled, weights, 1 - seen, varies, law, scores.roots)
+    tolerance = _TOLERANCE * min(1.0, np.sqrt(_ROWS_OF_TOLERANCE / weights.sum()))
+    variance = float(np.sum(known**2)) / max(float(seen.sum()), 1.0) or 1.0
+    filled, centre, varies = known, np.zeros(p), np.any(known != 0, axis=0)
+    for _ in range(_MOST_STEPS):
+        law = FactorLaw(centre, state.factors, np.full(p, state.noise), np.full(p, state.remainder))
+        roots = score_roots(seen, law)
+        means = score_means((known - centre) * seen, roots, law)
+        before, filled = filled, np.where(is_seen, known, means @ law.factors + centre)
+        completion = Completion(filled, weights, ~is_seen, varies, law, roots)
+        moved = np.sqrt(shares @ np.sum((filled - before) ** 2, axis=1) / (p * variance))
+        if moved <= tolerance:
+            return completion, True
         centre = shares @ filled
         if forms_covariance:
             state = _state_of_few_columns(state.basis, completion, filled - centre, shares, both_missing)
         else:
             state = _state_of_many_columns(state.basis, completion, filled - centre, shares)
-    return completion, moved
-
-
-def _comparable_scale(deviations: Array, varies: NDArray[np.bool_]) -> Array:
-    """Return what columns are divided by: 1 where the standard deviation is not far from the others'."""
-    if not varies.any():
-        return np.ones_like(deviations)
-    median = float(np.median(deviations[varies]))
-    scale: Array = deviations / np.clip(deviations, median / _COMPARABLE, median * _COMPARABLE)
-    return np.where(varies, scale, 1.0)
+    return completion, False
 
 
 class _State(NamedTuple):
-    """Factors and noise of the next step, with an orthonormal basis of the factors to begin from."""
+    """Factors and noise of the next step, and an orthonormal basis of the factors to begin from."""
 
     factors: Array
     noise: float
+    remainder: float
     basis: Array
 
 
@@ -398,4 +433,4 @@ def _state(image: Callable[[Array], Array], trace: float, basis: Array, part: fl
     rest = max(trace - float(values.sum()), 0.0) / max(p - q, 1)
     noise = max((1 - part) * rest + part * trace / p, _LEAST_NOISE * (trace or 1.0) / p)
     factors = np.sqrt(np.maximum((1 - part) * (values - rest), 0.0))[:, None] * basis.T
-    return _State(factors, noise, basis)
+    return _State(factors, noise, rest, basis)

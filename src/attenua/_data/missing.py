@@ -1,15 +1,15 @@
 r"""Rows with missing cells: completed where they are fitted, judged by their seen cells where held out.
 
 Every training set is completed by its own rows. A held-out row is never filled before it is judged: a filling
-would favour candidates that resemble it. With the shares :math:`\pi_{jk}` of rows in which two cells are both
-seen, and :math:`m_j` 1 where a cell is seen,
+would favour candidates that resemble it. With the seen cells o and the missing cells m of a centred row z, a
+subspace with the basis U rebuilds :math:`U_o s` with the scores that minimise
 
 .. math::
 
-    \sum_j \frac{m_j z_j^2}{\pi_{jj}} - \sum_{jk} P_{jk} \frac{m_j m_k z_j z_k}{\pi_{jk}}
+    \|z_o - U_o s\|^2 + \epsilon\,\|U_m s\|^2, \qquad \epsilon = 0.01,
 
-has the expectation of :math:`\|(I - P) z\|^2` if cells are missing at random, for every projector P. It is
-the same number where nothing is missing.
+and loses :math:`\|z_o - U_o s\|^2`. Where nothing is missing, that is :math:`\|(I - UU^\top) z\|^2`. The
+second term keeps scores near the mean in directions that the seen cells hardly tell.
 """
 
 import warnings
@@ -28,11 +28,13 @@ from attenua._data.range import named_columns
 from attenua._data.reweighting import RowsInMemory, Weighing, WeightedSplits, laplacian, laplacian_root
 from attenua._data.rows import forms_scatter
 from attenua._data.splits import SplitMoments, SplitPair, SplitRows, Splits
-from attenua._data.sums import NEAR_ZERO, magnitude, row_blocks, unit_for
+from attenua._data.sums import largest_magnitude, magnitude, row_blocks, unit_for
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+# Weight of missing cells at the mean, where seen cells tell little about scores.
+_MISSING_WEIGHT = 0.01
 # Sparse rows with missing cells are made dense, up to this size.
 _MOST_BYTES = 2**30
 
@@ -79,6 +81,9 @@ def partial_rows(X: Any, sample_weight: Array | None, names: Any) -> "PartialRow
     if len(empty):
         raise ValueError(f"X has no values in {named_columns(empty, names)}: all are missing. Drop them.")
     warn_of_empty_rows(seen)
+    single = np.flatnonzero(seen.sum(axis=0) == 1)
+    if len(single):
+        _warn(f"X has only one value in {named_columns(single, names)}, so all others are filled with it.")
     pair = _never_together(seen)
     if pair is not None:
         _warn(
@@ -93,7 +98,7 @@ def warn_of_empty_rows(seen: NDArray[np.bool_]) -> None:
     number = int(np.sum(~seen.any(axis=1)))
     if number:
         rows = "1 row of X has" if number == 1 else f"{number} rows of X have"
-        _warn(f"{rows} no values at all: nothing is known of them but the mean.")
+        _warn(f"{rows} no values at all: nothing is known but the mean.")
 
 
 def _warn(sentence: str) -> None:
@@ -116,60 +121,52 @@ class PartlySeen:
     Parameters
     ----------
     rows : ndarray of shape (n_rows, n_features)
-        Rows in the frame of the data; NaN where a cell is missing.
-    everywhere : ndarray of shape (n_samples, n_features)
-        1 where a cell was seen, of all rows of the data: it gives the shares.
-    origin : ndarray of shape (n_features,)
-        What was subtracted from the rows.
+        Rows in a unit; NaN where a cell is missing.
     unit : float
         Size of one unit in the data's own units.
     """
 
-    def __init__(self, rows: Array, everywhere: Array, origin: Array, unit: float):
-        self._rows, self._everywhere, self._origin, self.unit = rows, everywhere, origin, unit
+    def __init__(self, rows: Array, unit: float):
+        self._rows, self.unit = rows, unit
         self.weight, self.n_features = float(len(rows)), rows.shape[1]
         self.seen = ~np.isnan(rows)
 
     def in_unit(self, unit: float) -> "PartlySeen":
         """Return the same rows in another unit."""
-        ratio = self.unit / unit
-        return PartlySeen(self._rows * ratio, self._everywhere, self._origin * ratio, unit)
+        return PartlySeen(self._rows * (self.unit / unit), unit)
 
     def centred(self, centre: Array) -> Array:
         """Return the rows less a centre; 0 where a cell is missing."""
-        return np.where(self.seen, self._rows - (centre - self._origin), 0.0)
+        return np.where(self.seen, self._rows - centre, 0.0)
 
-    def row_squares(self, centre: Array) -> Array:
-        r"""Return :math:`\sum_j m_j z_j^2 / \pi_{jj}` of every row."""
-        shares = self._everywhere.mean(axis=0)
-        squares: Array = self.centred(centre) ** 2 @ (1 / np.where(shares > 0, shares, 1.0))
-        return squares
-
-    def captured(self, bases: Sequence[Array], centre: Array) -> Array:
-        r"""Return :math:`\sum_{jk} (U U^\top)_{jk} m_j m_k z_j z_k / \pi_{jk}` of rows (lines) and bases U.
-
-        Pairs of cells that are never seen together count nothing.
-        """
-        Z, n = self.centred(centre), len(self._everywhere)
-        found = np.zeros((len(Z), len(bases)))
-        for block in row_blocks(self.n_features, self.n_features):
-            both = self._everywhere.T @ self._everywhere[:, block]
-            weights = np.divide(n, both, out=np.zeros_like(both), where=both > 0)
-            for place, basis in enumerate(bases):
-                projector = weights * (basis @ basis[block].T)
-                found[:, place] += np.einsum("ij,ij->i", Z @ projector, Z[:, block])
-        return found
+    def squared_errors(self, basis: Array, centre: Array) -> Array:
+        """Return what a subspace with an orthonormal basis loses of each row, in its seen cells."""
+        Z, rank = self.centred(centre), basis.shape[1]
+        errors = np.empty(len(Z))
+        for block in row_blocks(len(Z), rank**2):
+            products = _products_of_seen(self.seen[block].astype(float), basis)
+            along = Z[block] @ basis
+            # Of an orthonormal basis, the products of missing cells are what is left to the identity.
+            weighted = (1 - _MISSING_WEIGHT) * products + _MISSING_WEIGHT * np.eye(rank)
+            scores = np.linalg.solve(weighted, along[:, :, None])
+            rebuilt = (products @ scores)[:, :, 0] - 2 * along
+            errors[block] = np.sum(Z[block] ** 2, axis=1) + np.sum(scores[:, :, 0] * rebuilt, axis=1)
+        return np.maximum(errors, 0.0)
 
 
-def _medians(rows: Array) -> Array:
-    """Return the medians of the seen cells of each column; 0 where none was seen."""
-    medians, has_cells = np.zeros(rows.shape[1]), ~np.isnan(rows).all(axis=0)
-    medians[has_cells] = np.nanmedian(rows[:, has_cells], axis=0)
-    return medians
+def _products_of_seen(seen: Array, basis: Array) -> Array:
+    r"""Return :math:`U_o^\top U_o` of every row, with its seen cells o."""
+    rank = basis.shape[1]
+    first, second = np.triu_indices(rank)
+    products = np.empty((len(seen), rank, rank))
+    for pairs in row_blocks(len(first), len(basis)):
+        i, j = first[pairs], second[pairs]
+        products[:, i, j] = products[:, j, i] = seen @ (basis[:, i] * basis[:, j])
+    return products
 
 
 class PartialRows:
-    """Rows of one data set with missing cells, in a common frame.
+    """Rows of one data set with missing cells.
 
     Parameters
     ----------
@@ -187,12 +184,8 @@ class PartialRows:
         self.weights = np.ones(len(X)) if sample_weight is None else sample_weight
         self.weight = float(self.weights.sum())
         self.forms_scatter = forms_scatter(*X.shape)
-        self.unit = unit_for(float(np.nanmax(np.abs(X))))
-        rows = X.astype(float) / self.unit
-        origin = _medians(rows)
-        self.origin = np.where(np.abs(origin) > NEAR_ZERO * _medians(np.abs(rows - origin)), origin, 0.0)
-        self.rows: Array = rows - self.origin
-        self.seen = (~np.isnan(rows)).astype(float)
+        self.unit = unit_for(largest_magnitude(without_missing(X)))
+        self.rows: Array = X.astype(float) / self.unit
 
     def complete(self, rows: Indices | None = None) -> Completion:
         """Return some of the rows, completed by each other alone."""
@@ -202,12 +195,11 @@ class PartialRows:
 
     def in_rows(self, rows: Indices) -> PartlySeen:
         """Return rows that are held out."""
-        return PartlySeen(self.rows[rows], self.seen, self.origin, self.unit)
+        return PartlySeen(self.rows[rows], self.unit)
 
     def some(self, rows: Indices) -> "PartialRows":
-        """Return some of the rows, in a frame of their own."""
-        X = (self.rows[rows] + self.origin) * self.unit
-        return PartialRows(X.astype(self.dtype), self.weights[rows])
+        """Return some of the rows, in a unit of their own."""
+        return PartialRows((self.rows[rows] * self.unit).astype(self.dtype), self.weights[rows])
 
 
 class PartialSplits(SplitMoments):
@@ -229,8 +221,7 @@ class PartialSplits(SplitMoments):
 
     def plain(self, number: int | None) -> Moments:
         """Return the moments of the training rows of a split, or of all rows."""
-        rows = self._rows
-        return self.completion(number).moments(rows.origin, rows.unit, forms_scatter=rows.forms_scatter)
+        return self.completion(number).moments(self._rows.unit, forms_scatter=self._rows.forms_scatter)
 
     @cached_property
     def total(self) -> Moments:
@@ -244,16 +235,16 @@ class PartialSplits(SplitMoments):
     def fourth_powers(self, number: int | None, centre: Array, unit: float) -> float:
         """Return the weighted sum of squares of the expected squared distances from a centre."""
         completion, ratio = self.completion(number), self._rows.unit / unit
-        squares = completion.squared_lengths(centre / ratio - self._rows.origin) * ratio * ratio
+        squares = completion.squared_lengths(centre / ratio) * ratio * ratio
         return float(completion.weights @ squares**2)
 
 
 class WeightedPartialSplits(WeightedSplits):
     """The same splits with weights on the completed training rows, or on pairs of them."""
 
-    def __init__(self, plain: PartialSplits, origin: Array, weigh: Weighing, *, pairs: bool):
+    def __init__(self, plain: PartialSplits, weigh: Weighing, *, pairs: bool):
         super().__init__(plain)
-        self._partial, self._origin, self._weigh, self._pairs = plain, origin, weigh, pairs
+        self._partial, self._weigh, self._pairs = plain, weigh, pairs
 
     @cached_property
     def total(self) -> Moments:
@@ -271,22 +262,22 @@ class WeightedPartialSplits(WeightedSplits):
         of the weights and the covariances C of the missing cells of each row.
         """
         completion = self._partial.completion(number)
-        offset, whole = plain.mean - self._origin, plain.total_variance or 1.0
+        whole = plain.total_variance or 1.0
         shares = completion.weights / completion.weights.sum()
-        Z = completion.rows - offset
+        Z = completion.rows - plain.mean
         if self._pairs:
             weights = self._weigh(completion.squared_distances() / (2 * whole))
             L = laplacian(weights * shares[:, None] * shares)
             counted, weighted = np.diagonal(L), L @ Z
         else:
-            counted = shares * self._weigh(completion.squared_lengths(offset) / whole)
+            counted = shares * self._weigh(completion.squared_lengths(plain.mean) / whole)
             counted = counted / counted.sum()
             weighted = counted[:, None] * Z
         if not plain.forms_covariance:
             mixing = laplacian_root(L, shares) if self._pairs else np.diag(np.sqrt(counted))
-            return completion.mixed_moments(mixing, counted, self._origin, plain.unit)
+            return completion.mixed_moments(mixing, counted, plain.unit)
         scatter = plain.weight * (Z.T @ weighted + completion.spread(counted))
-        zeros = np.zeros_like(offset)
+        zeros = np.zeros_like(plain.mean)
         return ScatterMoments(
             plain.weight, zeros, scatter, plain.mean, plain.unit, owned=True, varies=completion.varies
         )
@@ -313,4 +304,4 @@ class PartialInMemory(RowsInMemory):
         return [self._weighted(weigh, pairs=True) for weigh in weighings]
 
     def _weighted(self, weigh: Weighing, *, pairs: bool) -> WeightedPartialSplits:
-        return WeightedPartialSplits(self.splits, self.rows.origin, weigh, pairs=pairs)
+        return WeightedPartialSplits(self.splits, weigh, pairs=pairs)

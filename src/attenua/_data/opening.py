@@ -127,7 +127,7 @@ def open_rows(
     if xp is not None and not get_tags(estimator).array_api_support:
         check_host(X, type(estimator).__name__)
     X, names = (X.rows, X.names) if isinstance(X, NamedRows) else from_arrow(X)
-    X = _masked_as_missing(estimator, X)
+    X = _with_nan(estimator, X)
     with naming_text_columns(X):
         X = as_numbers(validate_data(estimator, X, **matrix_requirements()))
     if names is not None:
@@ -145,10 +145,18 @@ def open_rows(
     return DeviceRows(xp, X, _device_weights(X, sample_weight))
 
 
-def _masked_as_missing(estimator: Any, X: Any) -> Any:
-    """Return a masked array with NaN for masked cells, if the estimator takes missing cells."""
-    if np.ma.is_masked(X) and get_tags(estimator).input_tags.allow_nan:
+def _with_nan(estimator: Any, X: Any) -> Any:
+    """Return X with NaN for masked cells and pd.NA among objects, if the estimator takes missing cells."""
+    if not get_tags(estimator).input_tags.allow_nan:
+        return X
+    if np.ma.is_masked(X):
         return np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
+    objects = [number for number, dtype in enumerate(getattr(X, "dtypes", ())) if dtype == np.dtype(object)]
+    if objects and hasattr(X, "isetitem"):  # pandas
+        X = X.copy(deep=False)
+        for number in objects:
+            column = X.iloc[:, number]
+            X.isetitem(number, column.where(column.notna(), np.nan))
     return X
 
 
@@ -240,7 +248,7 @@ def open_for_cv(
         splits = make_splits(
             cv,
             n,
-            X=None if is_foreign(X) else X,
+            X=None if is_foreign(X) or isinstance(X, NamedRows) else X,
             y=to_host(y),
             groups=to_host(groups),
             n_repeats=n_repeats,
@@ -364,7 +372,7 @@ def checked_rows(estimator: Any, X: Any) -> Any:
         return X
     refuse_batches(X)
     namespace_of(X)  # raises for arrays that cannot be used
-    X = _masked_as_missing(estimator, X)
+    X = _with_nan(estimator, X)
     with naming_text_columns(X):
         requirements = matrix_requirements() | {"ensure_min_samples": 1}
         X = as_numbers(validate_data(estimator, X, reset=False, **requirements))

@@ -129,7 +129,7 @@ class CrossValidated(SubspaceTransformer):
         self._check_parameters()
         with fit_from_nothing(self):
             self._fit_data(open_for_cv(self, X, y, groups))
-            self._keep_rows(X, groups)
+            self._keep_rows(X, y, groups)
         return self
 
     def _rank(self, data: FitData) -> int:

@@ -156,7 +156,7 @@ class SubspaceTransformer(ShowsAnswer, RowsTransformer):
         if data.stream is not None and hasattr(type(self), "partial_fit"):
             self._stream = data.stream
 
-    def _keep_rows(self, X: Any, groups: Any = None, sample_weight: Any = None) -> None:
+    def _keep_rows(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> None:
         """Keep the fitted rows; a subclass that needs them later does."""
 
     def __getattr__(self, name: str) -> Any:
@@ -327,17 +327,17 @@ class SubspaceTransformer(ShowsAnswer, RowsTransformer):
         check_same_place(self, X, method)
         X = checked_rows(self, X)
         with _quiet_overflow():
-            errors = self._squared_errors(X)
-        if self._misses_cells(X, errors):
-            X, seen = self._filled(X)
-            return -self._squared_errors(X, seen=seen)
+            errors, seen = self._squared_errors(X), None
+            if self._misses_cells(X, errors):
+                X, seen = self._filled(X)
+                errors = self._squared_errors(X, seen=seen)
         xp = array_namespace(errors)
         held = xp.isfinite(errors)
         if bool(xp.all(held)):
             return -errors
         # Rows too large to square: once more, in a unit in which they are not.
         unit = unit_for(max(checked_magnitude(X), checked_magnitude(self.mean_[None, :])))
-        return -xp.where(held, errors, in_data_units(self._squared_errors(X, unit), unit))
+        return -xp.where(held, errors, in_data_units(self._squared_errors(X, unit, seen), unit))
 
     def _squared_errors(self, X: Any, unit: float = 1.0, seen: Any = None) -> Any:
         """Return the squared reconstruction error of every row, in a unit; over the seen cells if given."""

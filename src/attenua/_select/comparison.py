@@ -138,11 +138,11 @@ def judge_subspaces(
 def row_losses(rows: Any, subspaces: Sequence[Subspace], centre: Any) -> Array:
     r"""Return :math:`\|(I - UU^\top)(x - c)\|^2` of every row (lines) for every subspace (columns).
 
-    Of rows with missing cells, it is what their seen cells tell of it; that may be negative.
+    Of rows with missing cells, it is the error in the seen ones.
     """
-    squares = rows.row_squares(centre)
     if isinstance(rows, PartlySeen):
-        return squares[:, None] - rows.captured([subspace.basis for subspace in subspaces], centre)
+        return np.column_stack([rows.squared_errors(subspace.basis, centre) for subspace in subspaces])
+    squares = rows.row_squares(centre)
     scores: dict[int, Array] = {}
     losses = np.empty((len(squares), len(subspaces)))
     for i, subspace in enumerate(subspaces):
