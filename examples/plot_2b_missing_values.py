@@ -115,8 +115,8 @@ figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", 
 
 # %%
 # The more columns have in common, the more the cells of a row reveal about the missing ones. So tumours gain
-# most. Diabetes has ten columns with little in common. There ``IterativeImputer`` has the smallest error with
-# 20% missing. Single samples differ much.
+# most. Wine and diabetes have few columns with little in common. There ``IterativeImputer`` is a little ahead
+# with 20% missing. Single samples differ much.
 
 # %%
 # Fill new rows
