@@ -54,7 +54,6 @@ OF_PANDAS = {
     "lists": pd.Series([[1, 2]] * N),
     "dicts": pd.Series([{"a": 1}] * N),
     "mixed": pd.Series([*range(N - 1), "x"], dtype=object),
-    "missing among objects": pd.Series([pd.NA, *range(N - 1)], dtype=object),
     "complex": pd.Series(NUMBERS + 1j),
 }
 OF_POLARS = {
