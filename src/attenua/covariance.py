@@ -18,8 +18,8 @@ from attenua._correct.registry import (
     checked_grids,
     prepared,
 )
-from attenua._data.filled import put_back
-from attenua._data.missing import has_missing, warn_of_empty_rows
+from attenua._data.filled import impute_by
+from attenua._data.missing import has_missing
 from attenua._data.moments import in_data_units
 from attenua._data.opening import FitData, checked_rows, open_for_cv
 from attenua._data.sums import row_blocks
@@ -377,14 +377,9 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
             do not count that the covariance itself is estimated.
         """
         check_is_fitted(self)
-        rows = checked_rows(self, X)
-        rows = rows.toarray() if sp.issparse(rows) else rows
-        seen = ~np.isnan(rows)
-        warn_of_empty_rows(seen)
         law, scale, _ = self._law()
-        filled, deviations = law.fill(np.where(seen, rows - self.location_, 0.0) / scale, seen)
-        result = put_back(X, rows, filled * scale + self.location_)
-        return (result, deviations * scale) if return_std else result
+        rows = checked_rows(self, X)
+        return impute_by(law.fill, X, rows, self.location_, scale, return_std=return_std)
 
     def _squares(self, X: Any) -> tuple[NDArray[np.float64], Any, Any]:
         """Return the squared distances of rows, the logarithms of determinants, and numbers of cells.

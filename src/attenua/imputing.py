@@ -8,15 +8,14 @@ import warnings
 from copy import deepcopy
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from attenua._correct.correlations import MOST_COLUMNS
 from attenua._data.completion import FactorLaw
-from attenua._data.filled import put_back
-from attenua._data.missing import PartialRows, warn_of_empty_rows
+from attenua._data.filled import impute_by
+from attenua._data.missing import PartialRows
 from attenua._data.opening import checked_rows, is_in_memory
 from attenua._solve.gaussian import Factored
 from attenua.covariance import CorrectedCovariance
@@ -112,10 +111,5 @@ class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
         law = self._filling.law(self)
         if isinstance(law, CorrectedCovariance):
             return law.impute(X, return_std=return_std)
-        rows = checked_rows(self, X)
-        rows = rows.toarray() if sp.issparse(rows) else rows
-        seen = ~np.isnan(rows)
-        warn_of_empty_rows(seen)
-        filled, deviations = Factored(law.factors, law.noise).fill(np.where(seen, rows - law.mean, 0.0), seen)
-        result = put_back(X, rows, filled + law.mean)
-        return (result, deviations) if return_std else result
+        fill = Factored(law.factors, law.noise).fill
+        return impute_by(fill, X, checked_rows(self, X), law.mean, 1.0, return_std=return_std)

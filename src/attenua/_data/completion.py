@@ -194,8 +194,8 @@ class Completion:
         r"""Return rows E with :math:`E^\top E \approx \sum_i c_i C_i`, where a p-by-p matrix is too large.
 
         Cells are taken to be missing independently of each other. Covariances between columns are right then.
-        Variances are too small: the noise is left out, and what factors add to them is counted with the square
-        of the share of missing cells. That turns no direction where it is the same in all columns.
+        Variances are too small: the noise is left out, and what factors add to them counts with the square of
+        the share of missing cells. That turns no direction where it is the same in all columns.
         """
         whole = shares.sum()
         values, vectors = np.linalg.eigh(whole * self._mean_spread(shares))

@@ -1,12 +1,40 @@
-"""Filled cells, put back into the container that they came in."""
+"""Missing cells filled by a law, and put back into the container that they came in."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from attenua._data.missing import warn_of_empty_rows
+
 Array = NDArray[np.float64]
+Fill = Callable[[Array, NDArray[np.bool_]], tuple[Array, Array]]
+
+
+def impute_by(fill: Fill, X: Any, rows: Any, mean: Array, scale: Array | float, *, return_std: bool) -> Any:
+    """Return X with its missing cells filled, and the standard deviations of these if wanted.
+
+    Parameters
+    ----------
+    fill : callable
+        Centred and scaled rows, and which cells were seen, to filled rows and standard deviations.
+    X : array-like, sparse matrix, data frame or Arrow table
+        What the user gave.
+    rows : ndarray or sparse matrix of shape (n_samples, n_features)
+        The same as numbers, NaN where a cell is missing.
+    mean, scale : ndarray of shape (n_features,), or a number
+        What the law is centred on and scaled by.
+    return_std : bool
+        Whether standard deviations are wanted.
+    """
+    dense = rows.toarray() if sp.issparse(rows) else rows
+    seen = ~np.isnan(dense)
+    warn_of_empty_rows(seen)
+    filled, deviations = fill(np.where(seen, dense - mean, 0.0) / scale, seen)
+    result = put_back(X, dense, filled * scale + mean)
+    return (result, deviations * scale) if return_std else result
 
 
 def put_back(X: Any, rows: NDArray[Any], filled: Array) -> Any:
