@@ -284,7 +284,7 @@ class WeightedPartialSplits(WeightedSplits):
 
 
 class PartialInMemory(RowsInMemory):
-    """Rows with missing cells, which training sets complete anew; weights are given to completed rows."""
+    """Rows with missing cells, completed in every training set; weights are given to completed rows."""
 
     rows: PartialRows
     splits: PartialSplits
