@@ -171,7 +171,7 @@ def test_a_reference_with_missing_cells_is_refused_in_terms_of_options(gaps, fra
     result = run("fit", "data.csv", "--columns", "a:e", "--reference", "gaps.csv")
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: --reference: gaps.csv: 3 cells are missing")
-    assert "attenua impute" in result.stderr
+    assert "fill them first with attenua impute" in result.stderr
 
 
 def test_the_code_of_the_page_has_the_options(frame):

@@ -41,7 +41,7 @@ def test_kept_refused_counted_dropped_and_filled(rows, tmp_path, ending):
     with pytest.raises(
         TableError,
         match=f"3 cells are missing, in 2 of 12 rows and 2 of 4 columns; the first is row 3{line}, {column}. "
-        "Use --missing keep .* drop-rows .* mean .* attenua impute",
+        "Use --missing drop-rows .*--missing mean .* attenua impute",
     ):
         read_table(path, missing="fail")
     assert read_table(path, columns=["2,4"]).X.shape == (12, 2)

@@ -218,8 +218,8 @@ def _settled_missing(
     if way == "fail":
         raise TableError(
             f"{source.source}: {are_missing}; the first is {source.place(rows[0])}, "
-            f"{source.called(positions[columns[0]])}. Use --missing keep to leave them as they "
-            f"are, drop-rows to drop these rows, mean to fill the cells with {which}, or attenua impute."
+            f"{source.called(positions[columns[0]])}. Use --missing drop-rows to drop these rows, "
+            f"--missing mean to fill the cells with {which}, or fill them first with attenua impute."
         )
     if way == "drop-rows":
         kept = np.setdiff1d(np.arange(X.shape[0]), rows)
