@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from attenua import (
     AttenuatedPCA,
@@ -313,7 +314,7 @@ def test_what_cannot_be_known_is_told(model):
         filled = model.impute(X)
     mean = model.location_ if hasattr(model, "location_") else model._filling.law(model).location_
     np.testing.assert_allclose(filled[5], mean)
-    if hasattr(model, "transform"):
+    if hasattr(model, "components_"):
         with pytest.warns(UserWarning, match="1 row of X has no values at all"):
             np.testing.assert_allclose(model.transform(X)[5], 0, atol=1e-9)
 
@@ -423,6 +424,16 @@ def test_a_column_with_one_value_is_told():
     X[0, 3] = 1.0
     with pytest.warns(UserWarning, match="only one value in column 3"):
         CorrectedPCA(2).fit(X)
+
+
+def test_a_step_of_a_pipeline_that_fills():
+    y = WHOLE @ np.arange(7)
+    pipeline = make_pipeline(CorrectedCovariance(), StandardScaler(), Ridge()).fit(FRAME, y)
+    assert pipeline.score(FRAME, y) > 0.8
+    step = CorrectedCovariance().set_output(transform="pandas").fit(FRAME)
+    pd.testing.assert_frame_equal(step.transform(FRAME), step.impute(FRAME))
+    assert step.get_feature_names_out().tolist() == NAMES
+    np.testing.assert_array_equal(CorrectedCovariance().fit_transform(FRAME), step.impute(FRAME))
 
 
 def test_pipelines_and_searches_with_missing_cells():

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_solve
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.covariance import EmpiricalCovariance
 from sklearn.utils.validation import check_is_fitted
 
@@ -46,12 +47,15 @@ from attenua._solve.gaussian import Formed, positive_definite
 _MOST_POOLED = 500
 
 
-class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
+class CorrectedCovariance(
+    ShowsAnswer, WithReference, OneToOneFeatureMixin, TransformerMixin, EmpiricalCovariance
+):
     r"""The covariance of few rows, with corrections whose strengths held-out rows choose.
 
     Use it in place of scikit-learn's ``LedoitWolf``: for Mahalanobis distances and outliers, discriminant
     analysis, minimum-variance portfolios, filling cells, and whatever else needs a whole covariance. It is
-    positive definite, with more columns than rows too, and in the units of the data.
+    positive definite, with more columns than rows too, and in the units of the data. In a pipeline it is a
+    step that fills missing cells.
 
     The estimate at some strengths is
 
@@ -381,6 +385,24 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         rows = checked_rows(self, X)
         return impute_by(law.fill, X, rows, self.location_, scale, return_std=return_std)
 
+    def transform(self, X: Any) -> Any:
+        """Return rows with their missing cells filled, as a step of a pipeline.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or Arrow table of shape (n_samples, n_features)
+            Rows with the columns seen in ``fit``, fitted or new.
+
+        Returns
+        -------
+        array or sparse matrix of shape (n_samples, n_features)
+            What :meth:`impute` fills, as an array; ``set_output`` asks for a frame.
+        """
+        check_is_fitted(self)
+        rows = checked_rows(self, X)
+        law, scale, _ = self._law()
+        return impute_by(law.fill, rows, rows, self.location_, scale, return_std=False)
+
     def _squares(self, X: Any) -> tuple[NDArray[np.float64], Any, Any]:
         """Return the squared distances of rows, the logarithms of determinants, and numbers of cells.
 
@@ -428,6 +450,7 @@ class CorrectedCovariance(ShowsAnswer, WithReference, EmpiricalCovariance):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
