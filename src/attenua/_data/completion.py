@@ -27,7 +27,7 @@ replaced by its mean over the rows, each weighted by its missing cells: it hardl
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -52,9 +52,13 @@ _TOLERANCE = 5e-3
 _ROWS_OF_TOLERANCE = 400
 # The part of the seen cells that is hidden to see whether factors fit noise.
 _HIDDEN = 0.1
-# They do if their squared error is larger than that of the means by this factor.
+# So many of them tell the best number of factors.
+_MANY_HIDDEN = 5_000
+# Fewer tell that factors fit noise if their squared error is larger than that of the means by this factor.
 _CLEARLY_WORSE = 1.2
 _MOST_STEPS = 100
+# Longest extrapolation, in steps.
+_LONGEST = 8.0
 # Products with random vectors that find the first factors.
 _FIRST_PRODUCTS = 8
 # Up to this many columns for each row, the covariance is formed.
@@ -295,6 +299,20 @@ def complete(rows: Array, weights: Array) -> Completion:
     return Completion(filled, weights, ~is_seen, varies, law)
 
 
+def _extrapolated(steps: Sequence[Array], shares: Array) -> Array:
+    r"""Return where three steps of filled cells lead to, as SQUAREM does (Varadhan and Roland, 2008).
+
+    With the step r, the change v of the next step and :math:`a = \|r\| / \|v\|`, it is
+    :math:`x_1 + 2 a r + a^2 v`. At a = 1 that is the third. Steps may be far from straight, so a is bounded.
+    """
+    first, second, third = steps
+    step = second - first
+    change = third - second - step
+    sizes = [shares @ np.sum(some**2, axis=1) for some in (step, change)]
+    length = float(np.clip(np.sqrt(sizes[0] / sizes[1]), 1.0, _LONGEST)) if sizes[1] > 0 else 1.0
+    return first + 2 * length * step + length**2 * change
+
+
 def _comparable_scale(deviations: Array, varies: NDArray[np.bool_]) -> Array:
     """Return what columns are divided by: the median standard deviation, unless theirs is far from it."""
     if not varies.any():
@@ -307,8 +325,9 @@ def _comparable_scale(deviations: Array, varies: NDArray[np.bool_]) -> Array:
 def _factors_of_few_rows(known: Array, is_seen: NDArray[np.bool_], weights: Array) -> int:
     """Return the number of factors where columns are more than rows, whose noise factors may fit.
 
-    A tenth of the seen cells is hidden. If the usual number of factors fills them clearly worse than the mean
-    does, fewer are tried, and those that fill best are taken.
+    A tenth of the seen cells is hidden. If these are many, the number of factors that fills them best is
+    taken. If they are few, that would be a matter of chance: fewer factors than usual are tried only where the
+    usual ones fill the cells clearly worse than the mean does.
     """
     hidden = is_seen & (np.random.RandomState(0).random_sample(known.shape) < _HIDDEN)
 
@@ -316,6 +335,8 @@ def _factors_of_few_rows(known: Array, is_seen: NDArray[np.bool_], weights: Arra
         found, _ = _completed(np.where(hidden, 0.0, known), is_seen & ~hidden, weights, n_factors)
         return float(np.sum(weights[:, None] * (found.rows - known) ** 2, where=hidden))
 
+    if np.sum(hidden) >= _MANY_HIDDEN:
+        return min((_MOST_FACTORS, 8, 4, 2, 1), key=error)
     of_means = float(np.sum(weights[:, None] * known**2, where=hidden))
     if error(_MOST_FACTORS) <= _CLEARLY_WORSE * of_means:
         return _MOST_FACTORS
@@ -334,17 +355,22 @@ def _completed(
     if forms_covariance and not _is_added_up(n, p, len(state.factors)):
         both_missing = _both_missing(1 - seen, shares)
     tolerance = _TOLERANCE * min(1.0, np.sqrt(_ROWS_OF_TOLERANCE / weights.sum()))
-    variance = float(np.sum(known**2)) / max(float(seen.sum()), 1.0) or 1.0
+    variance = float(np.sum(shares @ known**2)) / float(np.sum(shares @ seen) or 1.0) or 1.0
     filled, centre, varies = known, np.zeros(p), np.any(known != 0, axis=0)
+    recent: list[Array] = []
     for _ in range(_MOST_STEPS):
         law = FactorLaw(centre, state.factors, np.full(p, state.noise), np.full(p, state.remainder))
         roots = score_roots(seen, law)
         means = score_means((known - centre) * seen, roots, law)
         before, filled = filled, np.where(is_seen, known, means @ law.factors + centre)
-        completion = Completion(filled, weights, ~is_seen, varies, law, roots)
         moved = np.sqrt(shares @ np.sum((filled - before) ** 2, axis=1) / (p * variance))
         if moved <= tolerance:
-            return completion, True
+            return Completion(filled, weights, ~is_seen, varies, law, roots), True
+        recent.append(filled)
+        if len(recent) == 3:
+            filled = _extrapolated(recent, shares)
+            recent = []
+        completion = Completion(filled, weights, ~is_seen, varies, law, roots)
         centre = shares @ filled
         if forms_covariance:
             state = _state_of_few_columns(state.basis, completion, filled - centre, shares, both_missing)
