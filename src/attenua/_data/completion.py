@@ -24,6 +24,7 @@ than four times the median one, or less than a quarter of it, is scaled to that 
 
 Where rows and columns are many, to add up C_i row by row costs more than all the rest. There :math:`V_i` is
 replaced by its mean over the rows, each weighted by its missing cells: it hardly differs from row to row.
+Every three steps are extrapolated.
 """
 
 import warnings
@@ -326,8 +327,8 @@ def _factors_of_few_rows(known: Array, is_seen: NDArray[np.bool_], weights: Arra
     """Return the number of factors where columns are more than rows, whose noise factors may fit.
 
     A tenth of the seen cells is hidden. If these are many, the number of factors that fills them best is
-    taken. If they are few, that would be a matter of chance: fewer factors than usual are tried only where the
-    usual ones fill the cells clearly worse than the mean does.
+    taken. If they are few, that would be a matter of chance: fewer factors than usual are tried only where
+    the usual ones fill the cells clearly worse than the mean does.
     """
     hidden = is_seen & (np.random.RandomState(0).random_sample(known.shape) < _HIDDEN)
 
