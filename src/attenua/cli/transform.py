@@ -84,7 +84,7 @@ def transform(
     )
     try:
         estimator = load_model(model)
-        if not hasattr(estimator, "transform"):
+        if not hasattr(estimator, "components_"):
             fail(f"{model} holds a {type(estimator).__name__}, which gives rows no scores.")
         names = getattr(estimator, "feature_names_in_", None)
         table = reading.read(data, names=names, means=estimator.mean_, least_rows=1)
