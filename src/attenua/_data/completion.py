@@ -44,9 +44,10 @@ Array = NDArray[np.float64]
 
 # Of few rows, more factors fill no better on real data; twice as many cost four times as much.
 _MOST_FACTORS = 16
-# Where rows are at least so many times the columns, there are as many factors as columns, up to this number.
+# Where rows are at least so many times the columns, there are as many factors as columns, up to this many
+# multiplications to solve for the scores of all rows.
 _MANY_ROWS = 10
-_MOST_FACTORS_OF_MANY = 64
+_MOST_SOLVE_WORK = 2**27
 # Steps end when filled cells move by less than this part of a standard deviation, up to so many rows. More
 # rows tell more, in proportion to the root of their number.
 _TOLERANCE = 5e-3
@@ -280,7 +281,7 @@ def complete(rows: Array, weights: Array) -> Completion:
     n_factors = _MOST_FACTORS
     if len(mean) > weights.sum():
         n_factors = _factors_of_few_rows(known, is_seen, weights)
-    elif _MANY_ROWS * len(mean) <= weights.sum() and len(mean) <= _MOST_FACTORS_OF_MANY:
+    elif _MANY_ROWS * len(mean) <= weights.sum() and len(rows) * len(mean) ** 3 <= _MOST_SOLVE_WORK:
         n_factors = len(mean)
     found, is_settled = _completed(known, is_seen, weights, n_factors)
     if not is_settled:
