@@ -15,6 +15,7 @@ Missing cells are filled with their mean :math:`W^\top t_i`. Their covariance, g
     C_i = \tau^2 I + \sigma^2 W^\top V_i W \quad\text{in the missing cells,}
 
 with :math:`\tau^2` for the noise without what shrinkage adds to it.
+
 Given the filled rows, the law follows from :math:`S = \frac1n \sum_i (\hat z_i \hat z_i^\top + C_i)`, shrunk
 as by Ledoit and Wolf (2004): its leading eigenvectors are the factors, and the rest is noise. Without C, a
 filled cell would count as if it had been measured, and correlations would be too large.
