@@ -1,19 +1,23 @@
 """Threads of BLAS: how many there are, fewer of them for a while, and work that is spread over them.
 
 Many small products and eigenproblems are slower on several threads than on one, and the threads of BLAS spin
-while they wait, which takes the cores from other work.
+while they wait, for some 30 ms after a call, which takes the cores from other work. So a small fit has one of
+them from beginning to end, and spreads its splits over the cores by threads of its own.
 """
 
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from threading import RLock
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
+
+# A fit whose covariance takes no more multiplications than this is small.
+_SMALL_FIT = 500_000_000
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -22,6 +26,11 @@ Result = TypeVar("Result")
 def blas_threads() -> int:
     """Return how many threads BLAS uses now."""
     return max((library.num_threads for library in _blas().lib_controllers), default=1)
+
+
+def free_threads() -> int:
+    """Return how many threads BLAS would use without the limits of this module."""
+    return _limits.before or blas_threads()
 
 
 class _BlasLimits:
@@ -33,6 +42,11 @@ class _BlasLimits:
         self._before: list[tuple[Any, int]] = []
         if hasattr(os, "register_at_fork"):  # not on Windows, which cannot fork
             self._register_at_fork()
+
+    @property
+    def before(self) -> int:
+        """Threads that BLAS had before the first limit in force; 0 without limits."""
+        return max((threads for _, threads in self._before), default=0)
 
     def enter(self, key: object, threads: int) -> None:
         """Take a limit into force, unless BLAS keeps to it without."""
@@ -109,6 +123,12 @@ def blas_limit(threads: int) -> Iterator[None]:
             _limits.leave(key)  # again: an interrupt may have ended the first
 
 
+def limit_for_fit(n_samples: int, n_features: int) -> AbstractContextManager[None]:
+    """Return a limit to one thread for a fit of few rows and columns, or none."""
+    work = n_samples * n_features * min(n_samples, n_features)
+    return blas_limit(1) if work <= _SMALL_FIT else nullcontext()
+
+
 @cache
 def _blas() -> ThreadpoolController:
     # To look for the libraries takes longer than a small fit; those of numpy and scipy are loaded by now.
@@ -118,19 +138,18 @@ def _blas() -> ThreadpoolController:
 def in_order(function: Callable[[Job], Result], jobs: Iterable[Job], workers: int) -> Iterator[Result]:
     """Yield ``function(job)`` for every job in turn, computed a few ahead by threads that share BLAS's.
 
-    Blocks side by side keep all cores busy through reading, copying and multiplying; taking them in order
-    makes the sums the same for any number of threads.
+    Jobs side by side keep all cores busy through reading, copying and multiplying; taking them in order
+    makes sums the same for any number of threads.
     """
-    threads = blas_threads()
-    workers = min(workers, threads)
-    if workers <= 1:
-        yield from map(function, jobs)
-        return
-    waiting: deque[Any] = deque()
-    with blas_limit(threads // workers), ThreadPoolExecutor(workers) as pool:
-        for job in jobs:
-            waiting.append(pool.submit(function, job))
-            if len(waiting) > workers:
+    with blas_limit(max(free_threads() // workers, 1)):
+        if workers <= 1:
+            yield from map(function, jobs)
+            return
+        waiting: deque[Any] = deque()
+        with ThreadPoolExecutor(workers) as pool:
+            for job in jobs:
+                waiting.append(pool.submit(function, job))
+                if len(waiting) > workers:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()

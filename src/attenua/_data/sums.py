@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua._data.blas import in_order
+from attenua._data.blas import blas_threads, in_order
 
 Array = NDArray[np.float64]
 
@@ -327,6 +327,7 @@ class FoldSums:
         n, p = X.shape
         parallel = float(n) * p**2 > _PARALLEL_WORK and not sp.issparse(X)
         workers = _PARALLEL_BYTES // (_PRODUCT_BYTES + 8 * p**2) if parallel else 1
+        workers = max(min(workers, blas_threads()), 1)
         left = iter(parts)
         first = list(islice(left, 2))
         # One product by itself has all threads of BLAS.

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from attenua._data.blas import limit_for_fit
 from attenua._data.checks import caller_level, naming_text_columns
 from attenua._data.dask_rows import dask_mean_score, lazy_rows
 from attenua._data.missing import has_missing, warn_of_empty_rows
@@ -152,7 +153,8 @@ class SubspaceTransformer(ShowsAnswer, RowsTransformer):
     def _fit_data(self, data: FitData) -> None:
         """Set the fitted attributes, and keep the sums of a stream for ``partial_fit``."""
         self.__dict__.pop("_stream", None)
-        self._fit_moments(data)
+        with limit_for_fit(data.n_samples, data.moments.n_features):
+            self._fit_moments(data)
         if data.stream is not None and hasattr(type(self), "partial_fit"):
             self._stream = data.stream
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from attenua._data.blas import blas_limit, blas_threads
+from attenua._data.blas import free_threads, in_order
 from attenua._data.missing import PartlySeen
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import to_host
@@ -84,21 +84,11 @@ def held_out_risks(
     BLAS would spread every small product over its threads, which costs more than it saves. So every split
     gets one of these threads, or a few.
     """
-    threads, n_splits = blas_threads(), moments.n_splits
-    n_parallel = min(threads, n_splits) if n_jobs is None else effective_n_jobs(n_jobs)
+    n_parallel = min(free_threads() if n_jobs is None else effective_n_jobs(n_jobs), moments.n_splits)
     if n_jobs is None and (moments.n_features <= _SMALL_PROBLEM or moments.on_device):
-        threads = n_parallel = 1  # a device is kept busy by one thread
-    with blas_limit(max(threads // n_parallel, 1)):
-        if n_parallel == 1:
-            # Nothing runs in parallel, and joblib would add a quarter to the time of small problems.
-            return [judge(pair) for pair in moments.pairs()]
-        # Threads are a hint: another backend that the user chose gets the moments sent. This is joblib's own
-        # Parallel, since scikit-learn's workers replace the filters of warnings, which all threads share.
-        config = sklearn.get_config()
-        folds = Parallel(n_jobs=n_parallel, prefer="threads", pre_dispatch=n_parallel, batch_size=1)(
-            delayed(_in_worker)(config, judge, pair) for pair in moments.pairs()
-        )
-    return sorted(folds, key=lambda fold: fold.number)
+        n_parallel = 1  # a device is kept busy by one thread
+    judge = partial(_in_worker, sklearn.get_config(), judge)
+    return list(in_order(judge, moments.pairs(), n_parallel))
 
 
 def _in_worker(config: dict[str, Any], judge: Callable[[SplitPair], FoldRisk], pair: SplitPair) -> FoldRisk:
