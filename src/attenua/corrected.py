@@ -54,9 +54,9 @@ class CorrectedPCA(ImputesByCovariance, WithReference, RuleTransformer):
 
     .. math::
 
-        T = K_h \{F - a\,\mathrm{diag}(F)\} K_h, \qquad
-        F_{ij} = (P_q C P_q)_{ij}\, t_i t_j, \quad t_i = s_i^{1-g}, \qquad
-        C_{ij} = r_{ij} |r_{ij}|^b, \quad C_{ii} = 1,
+        T = K_h F K_h, \qquad
+        F_{ij} = \bigl(P_q \{C - a\,\mathrm{diag}(C)\} P_q\bigr)_{ij}\, t_i t_j, \quad
+        t_i = s_i^{1-g}, \qquad C_{ij} = r_{ij} |r_{ij}|^b, \quad C_{ii} = 1,
 
     with the standard deviations :math:`s_i` and the correlations :math:`r_{ij}` of
 

@@ -101,10 +101,17 @@ def test_nothing_becomes_negative():
 def test_moments_of_any_kind(kind, strength):
     base = BASES[kind]()
     moments = pooled(base, strength)
-    F = literal.pooled(base.covariance, strength)
-    check_moments(moments, F, lambda labels: within(F, labels), base.mean)
-    V = np.random.default_rng(0).standard_normal((len(F), 2))
-    np.testing.assert_allclose(moments.part(None)(V), np.diag(F)[:, None] * V, rtol=1e-9)
+    S = base.covariance
+    F = literal.pooled(S, strength)
+
+    def part(labels):  # it is attenuated before it is pooled
+        return literal.pooled(S, strength, within(S, labels))
+
+    check_moments(moments, F, part, base.mean)
+    V, D = np.random.default_rng(0).standard_normal((len(F), 2)), part(None)
+    np.testing.assert_allclose(moments.part(None)(V), D @ V, rtol=1e-9, atol=1e-12 * S.max())
+    np.testing.assert_allclose(moments.part_matrix(None), D, rtol=1e-9, atol=1e-12 * S.max())
+    assert np.linalg.eigvalsh(D)[-1] <= moments.part_bound(None) * (1 + 1e-12)
     assert moments.floor == 0.0
     assert (moments.weight, moments.unit) == (base.weight, base.unit)
     np.testing.assert_array_equal(moments.varies, base.varies)

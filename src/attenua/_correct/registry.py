@@ -29,8 +29,8 @@ _TABLE = (
     (0, BORROWING),
     (3, TEMPERING),
     (5, DAMPING),
-    (6, POOLING),
     (4, ATTENUATION),
+    (6, POOLING),
     (1, SMOOTHING),
 )
 CORRECTIONS: dict[str, Correction] = {correction.name: correction for _, correction in _TABLE}
