@@ -16,6 +16,8 @@ from tests.helpers import leading, sine, within
 
 # Pooling joins each column to this many.
 NEIGHBOURS = 3
+# A step or a vote must gain this part of PCA's risk.
+LEAST_GAIN = 2e-4
 GRIDS = {name: correction.strengths for name, correction in CORRECTIONS.items()}
 # Those that need no rows but those fitted.
 OWN_GRIDS = {name: grid for name, grid in GRIDS.items() if name != "borrowing"}
@@ -88,9 +90,7 @@ def corrected_matrix(S, strengths, adjacency=None, labels=None, reference=None):
     t = np.where(varies, s ** (1 - strengths["tempering"]), 0.0)
     T = R * np.abs(R) ** strengths["damping"] * np.outer(t, t)
     np.fill_diagonal(T, t**2)
-    if strengths["pooling"]:
-        T = pooled(T, strengths["pooling"])
-    T = T - strengths["attenuation"] * within(T, labels)
+    T = pooled(T, strengths["pooling"], T - strengths["attenuation"] * within(T, labels))
     if strengths["smoothing"]:
         K = heat_kernel(adjacency.tobytes(), len(T), strengths["smoothing"])
         T = K @ T @ K
@@ -122,12 +122,15 @@ def pooling_graph(C):
     return A
 
 
-def pooled(F, h):
-    """A covariance whose correlations are pooled."""
-    C, t = correlations(F), np.sqrt(np.diag(F))
-    A = pooling_graph(C)
+def pooled(F, h, attenuated=None):
+    """A covariance, attenuated or as it is, whose correlations are pooled over the graph of F."""
+    attenuated = F if attenuated is None else attenuated
+    if h == 0:
+        return attenuated
+    A, t = pooling_graph(correlations(F)), np.sqrt(np.diag(F))
     K = expm(-(h**2) / 2 * (np.diag(np.abs(A).sum(axis=1)) - A))
-    return K @ C @ K * np.outer(t, t)
+    inverse = np.divide(1.0, t, out=np.zeros_like(t), where=t > 0)
+    return K @ (attenuated * np.outer(inverse, inverse)) @ K * np.outer(t, t)
 
 
 def changed(strengths, correction, strength):
@@ -242,12 +245,12 @@ class Search:
             compared.append(strength)
             risks.append(self.pooled(candidates[-1]))
             doubt = sum(map(self.doubt, candidates[-2:]))
-            if len(risks) > 1 and self.is_more(risks[-1], risks[-2] * (1 + 1e-12), doubt):
+            least = LEAST_GAIN * self.pooled(PCA)
+            if len(risks) > 1 and not self.is_more(risks[-2] - risks[-1], least, doubt):
                 break
-        best = int(np.argmax(np.array(risks) <= min(risks) * (1 + 1e-12)))
-        for candidate, risk in zip(candidates, risks, strict=True):
-            if candidate is not candidates[best]:
-                self.is_more(risk, risks[best], self.doubt(candidate) + self.doubt(candidates[best]))
+        # All but the last are better than the one before; the last is, if nothing ended the loop.
+        is_last_better = len(risks) == 1 or risks[-2] - risks[-1] > LEAST_GAIN * self.pooled(PCA)
+        best = len(risks) - 1 if is_last_better else len(risks) - 2
         d = self.risk_of(candidates[best]) - self.risk_of(present)
         error = np.std(d, ddof=1) * np.sqrt(1 / len(d) + self.overlap) if len(d) > 1 else np.nan
         of_pca = self.pooled(PCA) or 1.0
@@ -275,7 +278,8 @@ class Search:
             d = [p - c for p, c, n in zip(losses[base], losses[best], ballot, strict=True) if n == 0]
             error = np.std(d, ddof=1) / np.sqrt(len(d)) if len(d) > 1 else 0.0
             doubt = 4 * (self.doubt(base) + self.doubt(best)) if best != base else -1.0
-            if d and not self.is_more(np.mean(d), 0.5 * error, doubt):
+            least = LEAST_GAIN * np.mean(losses[base])
+            if d and not self.is_more(np.mean(d), max(0.5 * error, least), doubt):
                 best = base
             weights[best] = weights.get(best, 0.0) + (1 - self.pca_share) / len(ballots)
         return weights

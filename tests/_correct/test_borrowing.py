@@ -94,7 +94,7 @@ def test_leading_subspaces_without_a_matrix(sparse, rank):
 
 @pytest.mark.parametrize("of_reference", ["formed", "rows"])
 @pytest.mark.parametrize(
-    "base", [kept, lambda rows: kept(rows).mixed(np.eye(9) / 2, 1.0)], ids=["plain", "mixed"]
+    "base", [kept, lambda rows: kept(rows).mixed(lambda: np.eye(9) / 2, 1.0)], ids=["plain", "mixed"]
 )
 def test_other_corrections_go_on_from_it(base, of_reference):
     """Products of what comes after are those of its matrix; rough variances of mixed rows are rough."""

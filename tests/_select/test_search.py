@@ -18,7 +18,7 @@ X = spiked_rows(40, 5)
 class MadeUp:
     """A search among candidates whose risks on every split are known; the splits vote."""
 
-    base, prepared, rounding_scale, unit = PCA, {}, 10.0, ""
+    base, prepared, rounding_scale, least_gain, unit = PCA, {}, 10.0, 1e-4, ""
 
     def __init__(self, risk_of, *, n_splits=4, held=None):
         self.data = data = open_for_cv(CorrectedPCACV(cv=n_splits), X)
@@ -68,7 +68,7 @@ def test_steps_build_on_each_other():
     assert [step.gain for step in result.steps] == pytest.approx([0.1, 0.2, 0.0])
     assert [step.risks[0] for step in result.steps] == pytest.approx([10, 9, 7])
     # No candidate is judged twice, and those of a step have the strengths of the steps before.
-    assert len(made.asked) == len(set(made.asked)) == 1 + 3 + 4 + 4
+    assert len(made.asked) == len(set(made.asked)) == 1 + 3 + 4 + 1
     assert result.candidates == made.asked
     assert result.candidates[0] == PCA
 
@@ -76,10 +76,10 @@ def test_steps_build_on_each_other():
 def test_the_standard_error_of_a_step():
     """Four splits whose differences are 1 plus and minus one half."""
     differences = 1.0 + 0.5 * np.array([1.0, -1.0, 1.0, -1.0])
-    result = MadeUp(lambda c: 10.0 - differences * (c.damping == 1.0)).result("damping")
+    result = MadeUp(lambda c: 10.0 - differences * (c.damping == 0.1)).result("damping")
     (step,) = result.steps
     assert step.standard_error == pytest.approx(np.sqrt((1 / 4 + 10 / 30) * 1 / 3) / 10)
-    assert (step.best, step.gain) == (1.0, pytest.approx(0.1))
+    assert (step.best, step.gain) == (0.1, pytest.approx(0.1))
 
 
 def test_the_choice_is_compared_without_each_of_its_corrections():
@@ -105,11 +105,19 @@ def test_risks_are_pooled_over_held_out_rows():
 
 def test_ties_and_rounding_go_to_the_smaller_strength():
     def risk_of(candidate):
-        return np.full(4, 10.0 - (candidate.damping > 0.1) - 1e-13 * candidate.damping)
+        return np.full(4, 10.0 - (candidate.damping > 0) - 1e-13 * candidate.damping)
 
-    assert MadeUp(risk_of).result("damping").chosen.damping == 0.25
+    assert MadeUp(risk_of).result("damping").chosen.damping == 0.1
     nothing = MadeUp(lambda c: np.full(4, 10.0 - 1e-13 * c.damping)).result("damping")
     assert nothing.chosen == PCA
+
+
+@pytest.mark.parametrize(("gain", "chosen"), [(0.9e-4, 0.0), (1.1e-4, 0.1)])
+def test_a_step_must_gain_what_matters(gain, chosen):
+    """The risk of PCA is 10, and the least gain that matters 1e-4 of it. Nothing after the first is tried."""
+    made = MadeUp(lambda c: np.full(4, 10.0 * (1 - gain * (c.damping > 0))))
+    assert made.result("damping").chosen.damping == chosen
+    assert len(made.asked) == 2 + (chosen > 0)
 
 
 def test_no_risk_at_all():

@@ -44,6 +44,11 @@ def test_a_choice_must_gain_half_a_standard_error():
         assert found == is_confirmed
 
 
+def test_a_choice_must_gain_what_matters():
+    for gain, weights in ((0.9e-3, [1, 0]), (1.1e-3, [0, 1])):
+        np.testing.assert_allclose(ROWS.elect(losses_of(10 * gain), 0.0, least_gain=1e-3), weights)
+
+
 def _confirmed(ballots, gains):
     (found,) = _are_confirmed(ballots == 0, np.column_stack([np.zeros(4), gains]), np.array([1]))
     return bool(found)

@@ -128,6 +128,7 @@ def test_what_falls_short_is_decomposed_where_that_is_affordable(monkeypatch):
 def test_what_falls_short_and_cannot_be_decomposed_says_by_how_much(monkeypatch):
     monkeypatch.setattr(tuning, "MOST_ROUNDS", 3)
     monkeypatch.setattr(tuning, "DENSE_LIMIT", 100)
+    monkeypatch.setattr(tuning, "EXACT_SIZE", 100)
     X = spiked_rows(300, 700, rank=4)
     monkeypatch.setattr("attenua._data.rows._ALWAYS_SCATTER", 0)
     monkeypatch.setattr("attenua._data.rows._NEVER_SCATTER", 0)

@@ -236,7 +236,7 @@ class Completion:
         whole = np.zeros((m + q, n + q))
         whole[:m, :n], whole[m:, n:] = mixing, np.eye(q)
         weights = np.concatenate([self.weights, np.zeros(q)])  # the further rows must not move the mean
-        return RowMoments(np.vstack([self.rows - mean, extra]), weights, mean, unit, mixing=whole)
+        return RowMoments(np.vstack([self.rows - mean, extra]), weights, mean, unit, mixing=lambda: whole)
 
     def squared_lengths(self, centre: Array) -> Array:
         """Return the expected squared distance of each row from a centre."""

@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 _LARGE_GROUP = 256
 # The Gram matrix of more rows than this is too large to decompose.
 _GRAM_LIMIT = 3_000
+# One of so few rows costs less than an iteration.
+_SMALL_GRAM = 512
 # Squared distances below this part of the squared lengths are taken from differences of rows, since those of
 # inner products have lost their digits.
 _CLOSE = 1e-6
@@ -47,8 +49,9 @@ class RowMoments(Moments):
         Inner products of all rows, where several moments of the same few rows share them.
     offset : array of shape (n_features,), optional
         What the rows are centred on, less the origin; if not given, their mean.
-    mixing : array of shape (n_mixed, n_samples), optional
-        Matrix M that makes A = M Z of the centred rows Z.
+    mixing : callable, optional
+        Returns the matrix M, of shape (n_mixed, n_samples), that makes A = M Z of the centred rows Z. It is
+        called when M is first needed, by the thread that needs it.
     rough_variances : array of shape (n_features,), optional
         Numbers of the size of the variances, if those are expensive.
 
@@ -69,7 +72,7 @@ class RowMoments(Moments):
         products: Array | None = None,
         *,
         offset: Any = None,
-        mixing: Any = None,
+        mixing: Callable[[], Any] | None = None,
         rough_variances: Any = None,
     ):
         self._all_rows = rows
@@ -77,7 +80,7 @@ class RowMoments(Moments):
         self._products = products
         self._origin = origin
         self._centre = offset
-        self._mixing = mixing
+        self._make_mixing = mixing
         self._rough_variances = rough_variances
         self.unit = unit
         self.weight = float(array_namespace(weights).sum(weights))
@@ -102,7 +105,7 @@ class RowMoments(Moments):
         )
         return RowMoments(rows, weights, origin, self.unit, self._products, offset=offset)
 
-    def mixed(self, mixing: Any, trace: float) -> "RowMoments":
+    def mixed(self, mixing: Callable[[], Any], trace: float) -> "RowMoments":
         r"""Return the moments with :math:`S = (M Z)^\top M Z`, Z being the centred rows, and its trace."""
         return RowMoments(
             self._all_rows,
@@ -156,9 +159,14 @@ class RowMoments(Moments):
             unit,
             products,
             offset=None if self._centre is None else self._centre * ratio,
-            mixing=self._mixing,
+            mixing=self._make_mixing,
             rough_variances=None if self._rough_variances is None else self._rough_variances * ratio * ratio,
         )
+
+    @cached_property
+    def _mixing(self) -> Any:
+        assert self._make_mixing is not None
+        return self._make_mixing()
 
     @cached_property
     def _positions(self) -> slice | Any:
@@ -166,7 +174,7 @@ class RowMoments(Moments):
         xp = array_namespace(self.row_weights)
         counted = xp.nonzero(self.row_weights)[0]
         is_most = 2 * counted.shape[0] > self.row_weights.shape[0]
-        return slice(None) if is_most or self._mixing is not None else counted
+        return slice(None) if is_most or self._make_mixing is not None else counted
 
     @cached_property
     def _used(self) -> tuple[Any, Any]:
@@ -185,11 +193,11 @@ class RowMoments(Moments):
 
     def _mix(self, centred: Any) -> Any:
         """Return A V from Z V."""
-        return centred * self._roots if self._mixing is None else self._mixing @ centred
+        return centred * self._roots if self._make_mixing is None else self._mixing @ centred
 
     def _unmix(self, image: Any) -> Any:
         """Return the matrix that Z.T maps to A.T @ image."""
-        return image * self._roots if self._mixing is None else self._mixing.T @ image
+        return image * self._roots if self._make_mixing is None else self._mixing.T @ image
 
     @cached_property
     def _offset(self) -> Any:
@@ -209,7 +217,7 @@ class RowMoments(Moments):
     def variances(self) -> Any:
         """Diagonal of S."""
         rows, weights = self._used
-        if self._mixing is not None:
+        if self._make_mixing is not None:
             return self._mixed_variances(rows)
         if sp.issparse(rows):
             return self._sparse_variances(rows, weights)
@@ -344,7 +352,7 @@ class RowMoments(Moments):
             xp, columns = array_namespace(rows), asarray_like(rows, columns)
             some = xp.take(rows, columns, axis=1)
             origin, offset = xp.take(self._origin, columns), xp.take(self._offset, columns)
-        return RowMoments(some, weights, origin, offset=offset, mixing=self._mixing)
+        return RowMoments(some, weights, origin, offset=offset, mixing=self._make_mixing)
 
     def _block_diagonal(self, groups: list[NDArray[np.intp]]) -> Any:
         """Return the blocks of S of some groups of columns, one after another, as a sparse matrix."""
@@ -354,7 +362,7 @@ class RowMoments(Moments):
             weights,
             self._origin,
             offset=self._offset,
-            mixing=self._mixing,
+            mixing=self._make_mixing,
         )
         blocks = [sp.csr_array(by_columns._of_columns(columns).covariance) for columns in groups]
         return sp.block_diag(blocks, "csr")
@@ -363,7 +371,7 @@ class RowMoments(Moments):
     def covariance(self) -> Any:
         """S as a p-by-p matrix; not kept, since it is much larger than the rows."""
         rows, weights = self._used
-        if sp.issparse(rows) and self._mixing is None:
+        if sp.issparse(rows) and self._make_mixing is None:
             mean, centre = self._weighted_offset, self._offset
             S = (rows.multiply(weights[:, None]).T @ rows).toarray() / self.weight
             S -= np.outer(mean, mean)
@@ -398,14 +406,15 @@ class RowMoments(Moments):
             products = self._products[used][:, used]
         cross = to_host(rows @ centre)
         products = products - cross[:, None] - cross + float(centre @ centre)
-        if self._mixing is None:
-            roots = to_host(self._roots)
-            products *= roots * roots.T
-        else:
+        if self._make_mixing is not None:
             mixing = to_host(self._mixing)
-            products = mixing @ products @ mixing.T
-        values, vectors = np.linalg.eigh(products)
-        return values[::-1], vectors[:, ::-1]
+            return _decreasing(mixing @ products @ mixing.T)
+        counted = np.flatnonzero(self._counted)  # a row without weight only makes the matrix larger
+        roots = to_host(self._roots)[counted]
+        values, some = _decreasing(products[np.ix_(counted, counted)] * roots * roots.T)
+        vectors = np.zeros((len(products), len(counted)))
+        vectors[counted] = some
+        return values, vectors
 
     def combined(self, vectors: Array) -> Any:
         """Return combinations of the centred weighted rows, as columns."""
@@ -414,7 +423,7 @@ class RowMoments(Moments):
     @property
     def squared_norm(self) -> float:
         """Sum of the squared entries of S, by columns of S or by inner products of rows: the fewer."""
-        if self._mixing is not None:
+        if self._make_mixing is not None:
             return float(np.sum(self.gram()[0] ** 2))
         rows, weights = self._used
         n, p = rows.shape
@@ -432,6 +441,12 @@ class RowMoments(Moments):
         return total / self.weight
 
 
+def _decreasing(products: Array) -> tuple[Array, Array]:
+    """Return eigenvalues, decreasing, and eigenvectors."""
+    values, vectors = np.linalg.eigh(products)
+    return values[::-1], vectors[:, ::-1]
+
+
 def _taken(rows: Any, positions: NDArray[np.intp]) -> Any:
     if sp.issparse(rows):
         return rows[positions]
@@ -446,8 +461,9 @@ def _squares(rows: Any) -> Array:
 
 
 def has_few_rows(rows: Any) -> bool:
-    """Whether the inner products of the rows are fewer than their entries."""
-    return rows.shape[0] <= min(rows.shape[1] // 4, _GRAM_LIMIT)
+    """Whether the inner products of the rows are fewer than their entries, or cost little anyhow."""
+    n, p = rows.shape
+    return n <= min(p // 4, _GRAM_LIMIT) or n <= min(p, _SMALL_GRAM)
 
 
 def inner_products(rows: Any) -> Array:

@@ -39,7 +39,7 @@ Rows = NDArray[np.intp] | slice | None
 # fewer than the columns form one: products with it are then cheaper than with the rows.
 _ALWAYS_SCATTER = 512
 _NEVER_SCATTER = 10_000
-_COLUMNS_PER_ROW = 1.5
+_COLUMNS_PER_ROW = 1.0
 # A step should be long enough that launching its few kernels costs nothing, and small next to the data.
 _STEP_BYTES = 256 * 2**20
 

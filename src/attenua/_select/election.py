@@ -106,7 +106,7 @@ class Chooser(ABC, Generic[Fit]):
         search = StepSearch(splits, judge, voters)
         search.take_steps(data, self._grids(judge), names, order=self._order, warn=warn)
         found = search.result()
-        weights = voters.elect(found.losses, self.base_share)
+        weights = voters.elect(found.losses, self.base_share, judge.least_gain)
         order = [place for place in np.argsort(-weights, kind="stable") if weights[place]]
         choices = {found.candidates[place]: float(weights[place]) for place in order}
         return Election(found, voters, choices, splits.total, *self._fits(judge, search, choices))
@@ -170,10 +170,14 @@ class SubspaceChooser(Chooser[Subspace]):
     def _fits(
         self, judge: SubspaceJudge, search: StepSearch, choices: Mapping[Strengths, float]
     ) -> tuple[Subspace, Subspace]:
-        fitted = {
-            choice: dict(CorrectedRule([choice], self.prepared).subspaces(search.total(choice), self.rank))[0]
-            for choice in choices
-        }
+        # Those that differ in attenuation only are solved together.
+        fitted: dict[Strengths, Subspace] = {}
+        for of_rows in dict.fromkeys(choice.of_kind("rows") for choice in choices):
+            some = [choice for choice in choices if choice.of_kind("rows") == of_rows]
+            rule = CorrectedRule(some, self.prepared)
+            found = dict(rule.subspaces(search.total(of_rows), self.rank))
+            fitted |= {choice: found[place] for place, choice in enumerate(some)}
+        fitted = {choice: fitted[choice] for choice in choices}
         total = search.total(PCA)
         average = mean_subspace(list(fitted.values()), list(choices.values()), total)
         return average, fitted[PCA] if PCA in fitted else pca_subspace(total, self.rank)

@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 
 # Subspaces of the present candidate are kept, to begin others from, where splits are no more than this.
 _KEPT_SPLITS = 20
+# A step, and a vote, must gain this part of PCA's risk: less matters to nobody, and costs further steps.
+_LEAST_GAIN = 2e-4
 
 
 class Judge(Protocol):
@@ -32,6 +34,8 @@ class Judge(Protocol):
         What the corrections made of their parameters, by the name of the correction.
     rounding_scale : float
         Differences of risks are rounding errors if they are below 1e-13 of this.
+    least_gain : float
+        Smallest gain that a step or a vote is taken for, as a part of the risk of `base`.
     unit : str
         Unit of gains: "" for parts of the risk of `base`, or "nats".
     """
@@ -39,6 +43,7 @@ class Judge(Protocol):
     base: Strengths
     prepared: Mapping[str, Any]
     rounding_scale: float
+    least_gain: float
     unit: str
 
     def judge(self, splits: Splits, candidate: Strengths, present: Strengths) -> list[FoldRisk]:
@@ -68,7 +73,7 @@ class SubspaceJudge:
         How many splits run in parallel.
     """
 
-    base, unit = PCA, ""
+    base, least_gain, unit = PCA, _LEAST_GAIN, ""
 
     def __init__(self, rule: CorrectedRule, rank: int, total: Moments, *, by_rows: bool, n_jobs: Any = None):
         self._rule, self._rank, self._by_rows, self._n_jobs = rule, rank, by_rows, n_jobs

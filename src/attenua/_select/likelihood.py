@@ -61,7 +61,7 @@ class LikelihoodJudge:
         How many splits run in parallel.
     """
 
-    base, unit = LEDOIT_WOLF, "nats"
+    base, least_gain, unit = LEDOIT_WOLF, 0.0, "nats"
 
     def __init__(
         self,

@@ -2,8 +2,9 @@ r"""The search for strengths: one correction after another, each at the strength
 
 From ordinary PCA on (or from the shrinkage of Ledoit and Wolf, for a whole covariance), a step compares the
 strengths of one correction at the strengths chosen so far: from the present one upwards or downwards, as long
-as the risk over all held-out rows falls. At the end, the choice is compared with itself less each of its
-corrections. All these candidates are then put to the vote (:mod:`~attenua._select.votes`).
+as the risk over all held-out rows falls by a part that matters. At the end, the choice is compared with
+itself less each of its corrections. All these candidates are then put to the vote
+(:mod:`~attenua._select.votes`).
 """
 
 import warnings
@@ -24,7 +25,6 @@ from attenua._select.comparison import (
     FoldRisk,
     gain_error,
     held_out_ratio,
-    smallest_strength_at_minimum,
 )
 from attenua._select.judges import Judge
 from attenua._select.steps import Step, Steps
@@ -127,10 +127,9 @@ class StepSearch:
         `reweighted` has the splits at each strength above 0.
         """
         before = self._present
-        start = strengths.index(before[correction])
+        start = best = strengths.index(before[correction])
         risks = {start: self._risk_of(before)}
         for places in (range(start - 1, -1, -1), range(start + 1, len(strengths))):
-            last = risks[start]
             for place in places:
                 if reweighted is not None:
                     weights = Strengths(**{correction: strengths[place]})
@@ -138,18 +137,24 @@ class StepSearch:
                 candidate = before.replace(**{correction: strengths[place]})
                 self._compare(candidate, before)
                 risks[place] = self._risk_of(candidate)
-                if risks[place] > last + ROUNDING * self._judge.rounding_scale:
+                if risks[place] >= risks[best] - self._least_gain:
                     break
-                last = risks[place]
-            if last < risks[start]:
+                best = place
+            if best != start:
                 break
-        self._record(correction, {strengths[place]: risks[place] for place in sorted(risks)})
+        compared = {strengths[place]: risks[place] for place in sorted(risks)}
+        self._record(correction, compared, strengths[best])
         self._forget()
 
-    def _record(self, correction: str, risks: Mapping[float, float]) -> None:
+    @property
+    def _least_gain(self) -> float:
+        """By how much a risk must be lower to count as lower."""
+        of_base = self._risk_of(self._judge.base)
+        return max(self._judge.least_gain * of_base, ROUNDING * self._judge.rounding_scale)
+
+    def _record(self, correction: str, risks: Mapping[float, float], best: float) -> None:
         """Take the best strength of a step, and note what it gains."""
         before, values = self._present, np.array(list(risks.values()))
-        best = list(risks)[smallest_strength_at_minimum(values, self._judge.rounding_scale)]
         self._present = before.replace(**{correction: best})
         differences = self._risks(self._present) - self._risks(before)
         error = gain_error(differences, held_out_ratio(self._folds[self._judge.base]))

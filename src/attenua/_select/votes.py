@@ -6,9 +6,10 @@ differences d of what the base (PCA, or Ledoit and Wolf's covariance) and the ch
 
 .. math::
 
-    \bar d > \tfrac12\, \mathrm{se}(\bar d).
+    \bar d > \tfrac12\, \mathrm{se}(\bar d),
 
-Otherwise the vote goes to the base. Besides, PCA has a fixed share of all votes.
+and it must exceed the least gain that matters. Otherwise the vote goes to the base. Besides, PCA has a fixed
+share of all votes.
 
 Rows that cannot be kept one by one, because they are many or were read once, are judged split by split. Then
 every vote leaves out one split, which must confirm its choice.
@@ -84,7 +85,7 @@ class Voters:
         drawn = np.random.RandomState(0).randint(n, size=(N_VOTES, n))
         return np.array([np.bincount(vote, minlength=n) for vote in drawn], dtype=float)
 
-    def elect(self, losses: Array, base_share: float) -> Array:
+    def elect(self, losses: Array, base_share: float, least_gain: float = 0.0) -> Array:
         """Return the weight of each candidate in the average.
 
         Parameters
@@ -93,19 +94,24 @@ class Voters:
             What each voter loses by each candidate; the first is the base, PCA or Ledoit and Wolf's.
         base_share : float
             Share of the votes that the base has in any case.
+        least_gain : float
+            Smallest gain that counts, as a part of what the base loses.
         """
         ballots = self.ballots()
         risks = ballots @ losses
         negligible = ROUNDING * ballots.sum(axis=1) * abs(losses[:, 0].mean())
         choices = np.argmax(risks <= (risks.min(axis=1) + negligible)[:, None], axis=1)
-        choices[~_are_confirmed(ballots == 0, losses[:, :1] - losses, choices)] = 0
+        least = least_gain * losses[:, 0].mean()
+        choices[~_are_confirmed(ballots == 0, losses[:, :1] - losses, choices, least)] = 0
         votes = np.bincount(choices, minlength=losses.shape[1])
         weights: Any = votes * ((1 - base_share) / len(ballots))
         weights[0] += base_share
         return weights
 
 
-def _are_confirmed(is_left: NDArray[np.bool_], gains: Array, choices: Indices) -> NDArray[np.bool_]:
+def _are_confirmed(
+    is_left: NDArray[np.bool_], gains: Array, choices: Indices, least: float = 0.0
+) -> NDArray[np.bool_]:
     """Return whether each choice is confirmed by the voters that its vote left; without any, it counts."""
     left = is_left.astype(float)
     n = left.sum(axis=1)
@@ -113,5 +119,6 @@ def _are_confirmed(is_left: NDArray[np.bool_], gains: Array, choices: Indices) -
     sums, squares = ((left @ some)[votes, choices] for some in (gains, gains**2))
     means = sums / np.maximum(n, 1)
     variances = np.maximum(squares - n * means**2, 0.0) / np.maximum(n - 1, 1)
-    is_larger: NDArray[np.bool_] = means > _CONFIRMED * np.sqrt(variances / np.maximum(n, 1))
+    errors = np.sqrt(variances / np.maximum(n, 1))
+    is_larger: NDArray[np.bool_] = means > np.maximum(_CONFIRMED * errors, least)
     return is_larger | (n == 0)

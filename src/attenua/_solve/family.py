@@ -47,6 +47,11 @@ class MatrixFamily:
         return float(self.variances.max())
 
     @cached_property
+    def median_variance(self) -> float:
+        """Median of the variances."""
+        return float(np.median(self.variances))
+
+    @cached_property
     def trace(self) -> float:
         """Trace of S, or a number of its size."""
         return float(self.variances.sum())

@@ -38,20 +38,13 @@ class Growth(Protocol):
         """Extend a basis by better vectors for the member that is worst among the assessed ones."""
 
 
-def growth_for(family: MatrixFamily, rank: int, near: Any = None) -> Growth:
-    """Return the way in which the basis of a family grows fastest, from a nearby basis if there is one."""
-    moments = family.moments
-    # From a nearby basis, a few products are cheaper than inner products of rows that are not computed yet.
-    if moments.has_few_rows and (near is None or moments.has_products):
+def growth_for(family: MatrixFamily, rank: int) -> Growth:
+    """Return the way in which the basis of a family grows fastest."""
+    if family.moments.has_few_rows:
         rows = RowSpaceGrowth(family, rank)
         if rows.pays:
             return rows
-    return FilteredGrowth(family, rank, near)
-
-
-def _count(family: MatrixFamily, rank: int) -> int:
-    """Return the number of vectors that are tracked: the wanted ones and some beyond the rank."""
-    return min(rank + max(tuning.LEAST_GUARD, rank // 4), family.moments.n_features - 1)
+    return FilteredGrowth(family, rank)
 
 
 def _random(family: MatrixFamily, count: int) -> Any:
@@ -65,7 +58,7 @@ def _wide_enough(basis: Basis, family: MatrixFamily, rank: int) -> Basis:
 
     On a device, where a round costs more than slower progress, half of them are enough.
     """
-    count = _count(family, rank)
+    count = tuning.tracked(rank, family.moments.n_features)
     least = count + 1 if family.moments.xp is np else (rank + count) // 2
     if basis.width < least:
         basis.extend(_random(family, count + 1)[:, basis.width :])
@@ -77,14 +70,11 @@ def _unconverged(state: RitzState) -> NDArray[np.intp]:
 
 
 class FilteredGrowth:
-    """New columns are Ritz vectors, filtered by a polynomial of the matrix: a block Krylov method.
+    """New columns are Ritz vectors, filtered by a polynomial of the matrix: a block Krylov method."""
 
-    It may begin from orthonormal columns `near` the wanted vectors.
-    """
-
-    def __init__(self, family: MatrixFamily, rank: int, near: Any = None):
-        self._family, self._rank, self._near = family, rank, near
-        self.count, self.fine = _count(family, rank), tuning.FINE
+    def __init__(self, family: MatrixFamily, rank: int):
+        self._family, self._rank = family, rank
+        self.count, self.fine = tuning.tracked(rank, family.moments.n_features), tuning.FINE
         moments, size = family.moments, family.moments.n_features
         self._on_device = moments.xp is not np
         self._largest_degree = tuning.LARGEST_DEGREE
@@ -97,19 +87,11 @@ class FilteredGrowth:
         self._capacity = min(max(min(wide, affordable), 4 * self.count, 120), size)
 
     def start(self) -> Basis:
-        """Return random columns, or nearby ones and some random ones, multiplied a few times.
-
-        Random ones serve all members and are multiplied by S, nearby ones by the first member itself.
-        """
-        family, products = self._family, min(self._largest_degree // 4, 5)
-        if self._near is None:
-            columns, multiply = _random(family, self.count + 1), family.moments.apply
-        else:
-            others = _random(family, self.count + 1 - self._rank)
-            columns = array_namespace(others).concat([self._near, others], axis=1)
-            products, multiply = min(products, tuning.PRODUCTS_FROM_NEAR), partial(family.times, member=0)
-        for _ in range(products):
-            columns = multiply(columns / family.scale)
+        """Return random columns, multiplied by S a few times, which serve all members."""
+        family = self._family
+        columns = _random(family, self.count + 1)
+        for _ in range(min(self._largest_degree // 4, 5)):
+            columns = family.moments.apply(columns / family.scale)
         return _wide_enough(Basis(self._family, columns), self._family, self._rank)
 
     def grow(self, basis: Basis, worst: RitzState, states: list[RitzState], round_number: int) -> None:
@@ -149,7 +131,7 @@ class RowSpaceGrowth:
 
     def __init__(self, family: MatrixFamily, rank: int):
         self._family, self._rank = family, rank
-        self.count = _count(family, rank)
+        self.count = tuning.tracked(rank, family.moments.n_features)
         self._wants_nearly_all = rank > tuning.HIGH_RANK
         self.fine = tuning.FINE_AT_HIGH_RANK if self._wants_nearly_all else tuning.FINE
         values = family.moments.spectrum()

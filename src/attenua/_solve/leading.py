@@ -8,10 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from attenua._data.blas import blas_limit
 from attenua._data.checks import caller_level
-from attenua._data.namespace import asarray_like, spans
+from attenua._data.namespace import asarray_like, spans, to_host
 from attenua._solve import tuning
 from attenua._solve.family import MatrixFamily
-from attenua._solve.ritz import orthonormal
+from attenua._solve.lanczos import compared_subspace
 from attenua._solve.shared_basis import SharedBasis
 from attenua._solve.subspace import Subspace, leading_of_matrix, leading_part, rounding, small_eigh
 
@@ -64,27 +64,33 @@ def _may_form(family: MatrixFamily) -> bool:
 
 
 def _are_few_and_small(family: MatrixFamily, exact: bool) -> bool:
-    """Whether there are so few members, and so small, that their decompositions cost little."""
-    is_at_hand = family.moments.forms_covariance and family.moments.xp is np
-    most, largest = (2, tuning.EXACT_SIZE) if exact else (1, tuning.COMPARED_SIZE)
-    return len(family.strengths) <= most and family.moments.n_features <= largest and is_at_hand
+    """Whether there are so few members, and so small, that their exact decompositions cost little."""
+    size, work = family.moments.n_features, family.moments.product_work
+    is_small = size <= tuning.EXACT_SIZE and work >= size**2  # of few rows, no matrix is formed
+    return exact and is_small and len(family.strengths) <= tuning.EXACT_MEMBERS
 
 
 def _to_compare(family: MatrixFamily, rank: int, near: Subspace | None) -> list[Subspace]:
     """Return subspaces that are accurate enough to be compared, from a nearby one if there is one."""
-    start, moments = None if near is None else near.basis, family.moments
-    if not moments.has_few_rows:
-        return SharedBasis(family, rank, exact=False, near=start).solve()
-    # Inner products of the rows solve any spectrum, but they cost as much as several products with S. From
-    # nearby, fewer products may be enough; more are needed if D takes part.
-    has_part = len(family.strengths) > 1 or bool(family.strengths.any())
-    if start is not None and not moments.has_products:
-        basis = SharedBasis(family, rank, exact=False, near=start)
-        found = basis.solve(most_rounds=2 if has_part else 0)
-        if basis.is_finished:
-            return found
-    subspace = None if has_part else _from_products(family, rank)
-    return SharedBasis(family, rank, exact=False).solve() if subspace is None else [subspace]
+    if len(family.strengths) == 1:
+        found = None
+        if (
+            family.moments.has_few_rows
+            and not family.strengths.any()
+            and (near is None or _has_little(family))
+        ):
+            found = _from_products(family, rank)
+        found = found or compared_subspace(family, rank, None if near is None else near.frame)
+        if found is not None:
+            return [found]
+    return SharedBasis(family, rank, exact=False).solve()
+
+
+def _has_little(family: MatrixFamily) -> bool:
+    """Whether inner products of rows, if they are known, cost less than a few products with S."""
+    moments = family.moments
+    n_rows = moments.product_work / (2 * moments.n_features)
+    return moments.has_products and n_rows**2 <= tuning.PRODUCTS_PER_COLUMN * moments.n_features
 
 
 def _from_products(family: MatrixFamily, rank: int) -> Subspace | None:
@@ -92,15 +98,19 @@ def _from_products(family: MatrixFamily, rank: int) -> Subspace | None:
 
     Inner products square the ratio of singular values: good enough to compare, not more.
     """
-    values = family.moments.spectrum()
-    indistinct = rounding(family.moments.n_features, max(family.scale, values[0]))
-    if len(values) <= rank or values[rank] <= indistinct:
+    moments = family.moments
+    values = moments.spectrum()
+    clear = int(np.sum(values > tuning.CLEAR_PRODUCTS * values[0]))
+    count = min(tuning.tracked(rank, moments.n_features), clear)
+    if count <= rank:
         return None
-    frame = orthonormal(family.moments.row_space(0, rank))
-    if frame.shape[1] < rank:
-        return None
+    columns = moments.row_space(0, count)
+    columns /= moments.xp.linalg.vector_norm(columns, axis=0)
+    # They are nearly orthonormal. A triangular factor leaves the first of them the leading ones.
+    root = np.linalg.inv(np.linalg.cholesky(to_host(columns.T @ columns))).T
     gap = float(values[rank - 1] - values[rank])
-    return Subspace(frame, None, values[:rank], gap, tied=False)
+    frame = columns @ asarray_like(columns, root)
+    return Subspace(frame, np.eye(count, rank), values[:rank], gap, tied=False)
 
 
 def _directly(family: MatrixFamily, rank: int) -> list[Subspace]:

@@ -62,10 +62,10 @@ class Basis:
         image = moments.image(columns)
         self.Q = xp.concat([self.Q, columns], axis=1)
         self._image = image if self._image is None else xp.concat([self._image, image], axis=1)
-        self.S = _bordered(self.S, to_host(moments.inner(self.Q, self._image, image)), self.width)
+        self.S = bordered(self.S, to_host(moments.inner(self.Q, self._image, image)), self.width)
         # Skip D if no member has a strength: it is unused then and may be expensive.
         border = to_host(self.Q.T @ self._family.part(columns)) if self._family.strengths.any() else 0.0
-        self.D = _bordered(self.D, border, self.width)
+        self.D = bordered(self.D, border, self.width)
         return columns, image
 
     def vectors(self, coordinates: Array) -> Any:
@@ -83,7 +83,7 @@ class Basis:
         self.S, self.D = (coordinates.T @ matrix @ coordinates for matrix in (self.S, self.D))
 
 
-def _bordered(old: Array, border: Array | float, width: int) -> Array:
+def bordered(old: Array, border: Array | float, width: int) -> Array:
     """Return a symmetric matrix with the last columns (and rows) given and the rest as before."""
     before = len(old)
     new = np.empty((width, width))
@@ -105,6 +105,14 @@ def orthonormal(columns: Any, dependent: float = tuning.DEPENDENT) -> Any:
     kept = values > max(dependent * values[0], 0.0) if len(values) else values > 0
     combine = scale[:, None] * vectors[:, kept] / np.sqrt(values[kept])
     return columns @ asarray_like(columns, combine)
+
+
+def distance_from_unwanted(family: MatrixFamily, theta: Array, strength: float) -> Array:
+    """Return the distances of the leading eigenvalues of a member from the mean of the others."""
+    size = family.moments.n_features
+    unwanted = (family.trace * (1 - strength) - theta.sum()) / (size - len(theta))
+    least = max(tuning.LEAST_DISTANCE * family.median_variance, rounding(size, family.scale))
+    return np.maximum(theta - unwanted, least)
 
 
 @dataclass(frozen=True)
@@ -151,15 +159,13 @@ class Observer:
     """Assesses Ritz vectors.
 
     `fine` is the largest residual relative to the distance from the unwanted eigenvalues, or None if the
-    members are only compared; `near` are orthonormal columns of another candidate to compare with.
+    members are only compared.
     """
 
-    def __init__(self, family: MatrixFamily, rank: int, fine: float | None, near: Any = None):
+    def __init__(self, family: MatrixFamily, rank: int, fine: float | None):
         self._family, self._rank, self._fine = family, rank, fine
         self._indistinct = rounding(family.moments.n_features, family.scale)
-        self._difference = tuning.DIFFERENCE_ALONE if near is None else tuning.DIFFERENCE_FROM_NEAR
-        self._near = near
-        self._median_variance = float(np.median(family.variances))
+        self._difference = tuning.DIFFERENCE_ALONE
 
     def assess(self, basis: Basis, member: int, values: Array, coordinates: Array) -> RitzState:
         """Return the state of the Ritz vectors of a member."""
@@ -177,9 +183,7 @@ class Observer:
         by_gap = np.divide(sizes**2, gaps, out=sizes.copy(), where=gaps > 4 * sizes.max())
         missing = float(np.minimum(sizes, by_gap).sum())
         rest = max(family.trace - float(theta[:-1].sum()), self._indistinct)
-        distance = self._distance(theta, strength)
-        if self._near is not None:
-            self._difference = max(self._difference, self._angle(V))
+        distance = distance_from_unwanted(family, theta, strength)
         sines = np.divide(sizes, gaps, out=np.ones_like(sizes), where=gaps > sizes)
         return RitzState(
             member,
@@ -192,37 +196,25 @@ class Observer:
             float(np.where(empty, 0.0, sines).max()),
         )
 
-    def _angle(self, V: Any) -> float:
-        """Return the root mean square sine of the angles between vectors and the other candidate."""
-        sines = array_namespace(V).linalg.vector_norm(V - self._near @ (self._near.T @ V), axis=0)
-        return min(float(np.sqrt(np.mean(to_host(sines) ** 2))), 1.0)
-
     def measure_difference(self, basis: Basis, member: int, values: Array, coordinates: Array) -> None:
         """Measure, to first order, how far the Ritz vectors of one member rotate over the family."""
         V = basis.vectors(coordinates[:, : self._rank])
         part = self._family.part(V)
         change = array_namespace(V).linalg.vector_norm(part - V @ (V.T @ part), axis=0)
-        distance = self._distance(values[: self._rank], float(self._family.strengths[member]))
+        strength = float(self._family.strengths[member])
+        distance = distance_from_unwanted(self._family, values[: self._rank], strength)
         angles = float(np.ptp(self._family.strengths)) * to_host(change) / distance
         self._difference = float(np.clip(np.sqrt(np.mean(angles**2)), *tuning.DIFFERENCE))
 
-    def _distance(self, theta: Array, strength: float) -> Array:
-        """Return the distances of eigenvalues from the mean of the unwanted ones."""
-        n_unwanted = self._family.moments.n_features - self._rank
-        unwanted = (self._family.trace * (1 - strength) - theta.sum()) / n_unwanted
-        least = max(tuning.LEAST_DISTANCE * self._median_variance, self._indistinct)
-        return np.maximum(theta - unwanted, least)
-
     def _allowed(self, theta: Array, empty: NDArray[np.bool_], distance: Array) -> Array:
         """Return the largest residuals that are allowed."""
-        rough = tuning.ROUGH if self._near is None else tuning.ROUGH_FROM_NEAR
-        tolerance = rough * self._difference if self._fine is None else self._fine
+        tolerance = tuning.ROUGH * self._difference if self._fine is None else self._fine
         allowed = np.maximum(tolerance * distance, 4 * self._indistinct)
         if not empty.any():
             return allowed
         # Directions in which S has no variance left: it hardly matters which of them are taken.
         if self._fine is None:
-            little = tuning.EMPTY * self._median_variance
+            little = tuning.EMPTY * self._family.median_variance
         else:
             little = tuning.SHORTFALL * self._family.trace / empty.sum()
         return np.where(empty, np.maximum(allowed, little), allowed)

@@ -6,8 +6,6 @@ vectors are kept. This is a block Krylov method: the number of steps in which th
 accurate does not depend on a gap in the spectrum (Musco and Musco, 2015).
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,37 +30,25 @@ class SharedBasis:
         Dimension of the wanted subspaces.
     exact : bool
         Whether every member must be as accurate as can be, or only enough to compare them.
-    near : array of shape (size, rank), optional
-        Orthonormal columns that may be close to the wanted ones, such as those of another matrix that the
-        members are compared with.
-
-    Attributes
-    ----------
-    is_finished : bool
-        Whether ``solve`` reached the demanded accuracy.
     """
 
-    def __init__(self, family: MatrixFamily, rank: int, *, exact: bool, near: Any = None):
+    def __init__(self, family: MatrixFamily, rank: int, *, exact: bool):
         self._family, self._rank, self._exact = family, rank, exact
         self._size = family.moments.n_features
-        self._growth = growth_for(family, rank, near)
-        fine = self._growth.fine if exact else None
-        self._observer = Observer(family, rank, fine, near)
+        self._growth = growth_for(family, rank)
+        self._observer = Observer(family, rank, self._growth.fine if exact else None)
         self._basis = self._growth.start()
         self._states: dict[int, RitzState] = {}
         self._measurements = 0
         self._has_constant_columns = False
-        self.is_finished = False
 
-    def solve(self, most_rounds: int | None = None) -> list[Subspace]:
-        """Return the leading subspace of every member; `most_rounds` limits the last stage."""
+    def solve(self) -> list[Subspace]:
+        """Return the leading subspace of every member."""
         *first, last = self._stages()
         for members in first:
             # Vectors found for one member serve the others, but only for a while.
             self._improve(members, most_rounds=1)
-        states = self._improve(last, tuning.MOST_ROUNDS if most_rounds is None else most_rounds)
-        self.is_finished = self._is_enough(states, np.inf)
-        return self._subspaces(states)
+        return self._subspaces(self._improve(last, tuning.MOST_ROUNDS))
 
     def _stages(self) -> list[list[int]]:
         """Return the members that are assessed: the middle one, then the ends too, and at last all if exact.

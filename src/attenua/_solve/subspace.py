@@ -75,7 +75,13 @@ class Subspace(NamedTuple):
         return self.frame @ asarray_like(self.frame, self.coordinates)
 
     def compact(self) -> "Subspace":
-        """Return the same subspace with its basis as the frame, which others do not share."""
+        """Return the same subspace without a wide frame that others share.
+
+        A frame with a few vectors beyond the rank is kept: a search begins other subspaces from it.
+        """
+        size, width = self.frame.shape
+        if self.coordinates is None or width <= tuning.tracked(len(self.values), size):
+            return self
         return self._replace(frame=self.basis, coordinates=None)
 
 

@@ -19,11 +19,14 @@ FINE = 1e-10  # of an exact answer, whose angles are to be accurate too
 # cost more than all the rest, and the explained variance is as accurate all the same
 FINE_AT_HIGH_RANK = 3e-5
 ROUGH = 1e-2  # to compare candidates, times the distance by which they differ
-ROUGH_FROM_NEAR = 2e-3  # the same from another candidate: errors of several such comparisons add up
 # The distance by which candidates differ counts at least and at most this much. [accuracy]
 DIFFERENCE = (1e-6, 1.0)
-# The difference that is assumed of a single candidate, with another to begin from and without. [accuracy]
-DIFFERENCE_FROM_NEAR, DIFFERENCE_ALONE = 1e-4, 1e-3
+# The difference that is assumed of a single candidate. [accuracy]
+DIFFERENCE_ALONE = 1e-3
+# The same for block Lanczos: the root mean square angle to the exact vectors, and the same as a part of the
+# angle to the candidate it began from; or the variance that is missed, as a part of what the subspace leaves.
+# A gain that matters is a larger part. [accuracy]
+ANGLE_ALONE, ANGLE_FROM_NEAR, MISSED_OF_REST = 1e-4, 1e-2, 1e-6
 # Looks after which the difference of the members is measured well enough. [accuracy]
 MEASUREMENTS = 2
 # Largest residual of a direction without variance, relative to the median variance, to compare. [accuracy]
@@ -35,6 +38,9 @@ LEAST_DISTANCE = 1e-2
 SINE, FAST = 1e-7, 5.0
 # A gap of fewer rounding errors than this is left to a whole decomposition, which may see it. [accuracy]
 CLEAR_GAP = 100
+# Vectors of inner products of rows are inaccurate if their eigenvalue is a smaller part of the largest.
+# [accuracy]
+CLEAR_PRODUCTS = 1e-9
 # New columns are left out if the square of what they add to the basis is below this; the second for
 # residuals, which are often nearly alike. [accuracy]
 DEPENDENT, ALIKE = 1e-12, 1e-8
@@ -44,11 +50,12 @@ LARGEST_GROWTH = 1e10
 # --- Whole decompositions or an iteration ------------------------------------------------------------------
 # Whole decompositions are faster up to this size. [cost]
 DIRECT_SIZE = 128
-# One or two exact ones up to this size, where the matrix is formed: no iteration is as accurate, and one
-# towards a cut without a gap takes many times as long. [corrected]
-EXACT_SIZE = 512
-# A single candidate to compare up to this size: it shares no basis with others. [corrected]
-COMPARED_SIZE = 256
+# A few exact ones up to this size: no iteration is as accurate, and one towards a cut without a gap takes
+# many times as long. [corrected]
+EXACT_SIZE, EXACT_MEMBERS = 768, 4
+# Inner products of rows solve a candidate faster than products from a nearby one, if the square of the number
+# of rows is at most this many times that of the columns. [corrected]
+PRODUCTS_PER_COLUMN = 14
 # A matrix that is not formed yet may be formed up to this size. [cost]
 DENSE_LIMIT = 5_000
 # Matrices that are decomposed in one call take no more than this. [cost]
@@ -66,8 +73,9 @@ LEAST_GUARD = 6
 # and on a device, where products cost little next to what follows them. [gpu]
 LARGEST_DEGREE, LARGEST_DEGREE_CHEAP, LARGEST_DEGREE_DEVICE = 10, 20, 30
 CHEAP_PRODUCT = 500_000
-# Products with vectors of another candidate before they become a basis. [corrected]
-PRODUCTS_FROM_NEAR = 4
+# Block Lanczos: products before the first assessment, products in all, blocks in its basis, and random
+# columns in the first of them. [corrected]
+LEAST_PRODUCTS, MOST_PRODUCTS, MOST_BLOCKS, RANDOM_COLUMNS = 3, 40, 8, 2
 # Skip vectors whose residual is this many times smaller than the worst. [cost]
 SKIPPED_RESIDUAL = 100.0
 # Memory for the basis and its image. [growth]
@@ -86,3 +94,8 @@ NARROW = 100
 MOST_STEPS = 12
 # Rounds after which the basis is taken as it is. [cost]
 MOST_ROUNDS = 60
+
+
+def tracked(rank: int, size: int) -> int:
+    """Return the number of vectors that are tracked: the wanted ones and some beyond the rank."""
+    return min(rank + max(LEAST_GUARD, rank // 4), size - 1)
