@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 
 # Groups of more columns than this are multiplied by through their rows.
 _LARGE_GROUP = 256
+# The covariance of more columns than this is formed again when it is needed again.
+_KEPT_COVARIANCE = 2_500
 # The Gram matrix of more rows than this is too large to decompose.
 _GRAM_LIMIT = 3_000
 # One of so few rows costs less than an iteration.
@@ -62,6 +64,7 @@ class RowMoments(Moments):
     """
 
     forms_covariance = False
+    _kept_covariance: Any = None
 
     def __init__(
         self,
@@ -369,7 +372,15 @@ class RowMoments(Moments):
 
     @property
     def covariance(self) -> Any:
-        """S as a p-by-p matrix; not kept, since it is much larger than the rows."""
+        """S as a p-by-p matrix; kept only where it is small, since it may be much larger than the rows."""
+        if self._kept_covariance is None:
+            S = self._formed_covariance()
+            if self.n_features > _KEPT_COVARIANCE:
+                return S
+            self._kept_covariance = S
+        return self._kept_covariance
+
+    def _formed_covariance(self) -> Any:
         rows, weights = self._used
         if sp.issparse(rows) and self._make_mixing is None:
             mean, centre = self._weighted_offset, self._offset

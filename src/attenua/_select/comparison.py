@@ -25,8 +25,8 @@ Array = NDArray[np.float64]
 
 # Risks closer than this part of the total variance differ by rounding only.
 ROUNDING = 1e-13
-# Up to this many columns, threads cost more than they save.
-_SMALL_PROBLEM = 64
+# Up to this many columns, times the third root of the candidates, threads cost more than they save.
+_SMALL_PROBLEM = 100
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ class CrossValidation:
 
 def cross_validate(moments: Splits, rule: Rule, rank: int, n_jobs: Any = None) -> CrossValidation:
     """Compare all candidates of a rule by how well they reconstruct held-out rows."""
-    folds = held_out_risks(moments, partial(judge_subspaces, rule=rule, rank=rank), n_jobs)
+    judge = partial(judge_subspaces, rule=rule, rank=rank)
+    folds = held_out_risks(moments, judge, n_jobs, n_candidates=len(rule.strengths))
     risk_folds = np.stack([fold.risk for fold in folds])
     risk = np.average(risk_folds, axis=0, weights=[fold.held for fold in folds])
     return CrossValidation(
@@ -77,7 +78,7 @@ def held_out_ratio(folds: Sequence[FoldRisk]) -> float:
 
 
 def held_out_risks(
-    moments: Splits, judge: Callable[[SplitPair], FoldRisk], n_jobs: Any = None
+    moments: Splits, judge: Callable[[SplitPair], FoldRisk], n_jobs: Any = None, n_candidates: int = 1
 ) -> list[FoldRisk]:
     """Judge every split, several in parallel; return them in the order of the splits.
 
@@ -85,7 +86,8 @@ def held_out_risks(
     gets one of these threads, or a few.
     """
     n_parallel = min(free_threads() if n_jobs is None else effective_n_jobs(n_jobs), moments.n_splits)
-    if n_jobs is None and (moments.n_features <= _SMALL_PROBLEM or moments.on_device):
+    is_small = moments.n_features * n_candidates ** (1 / 3) <= _SMALL_PROBLEM
+    if n_jobs is None and (is_small or moments.on_device):
         n_parallel = 1  # a device is kept busy by one thread
     judge = partial(_in_worker, sklearn.get_config(), judge)
     return list(in_order(judge, moments.pairs(), n_parallel))

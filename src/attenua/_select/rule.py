@@ -49,8 +49,9 @@ class Rule(Protocol):
 class CorrectedRule:
     r"""The leading subspaces of :math:`K_h F K_h`.
 
-    :math:`F_{ij} = t_i t_j (P_q \{C - a \mathcal D(C)\} P_q)_{ij}`, :math:`t_i = s_i^{1-g}` and :math:`C_{ij} = r_{ij} |r_{ij}|^b` off the diagonal, with the standard
-    deviations :math:`s_i` and the correlations :math:`r_{ij}` of the covariance, and the kernel :math:`P_q`
+    Here :math:`F_{ij} = t_i t_j (P_q \{C - a \mathcal D(C)\} P_q)_{ij}`, :math:`t_i = s_i^{1-g}` and
+    :math:`C_{ij} = r_{ij} |r_{ij}|^b` off the diagonal, with the standard deviations :math:`s_i` and the
+    correlations :math:`r_{ij}` of the covariance, and the kernel :math:`P_q`
     of the columns that correlate most. Corrections of rows are in the moments already. Candidates that differ
     only in their place in the matrix family :math:`S - a D` are solved together.
     """

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from attenua._data.blas import blas_limit
 from attenua._data.checks import caller_level
+from attenua._data.moments import Moments
 from attenua._data.namespace import asarray_like, spans, to_host
 from attenua._solve import tuning
 from attenua._solve.family import MatrixFamily
@@ -73,12 +74,9 @@ def _are_few_and_small(family: MatrixFamily, exact: bool) -> bool:
 def _to_compare(family: MatrixFamily, rank: int, near: Subspace | None) -> list[Subspace]:
     """Return subspaces that are accurate enough to be compared, from a nearby one if there is one."""
     if len(family.strengths) == 1:
-        found = None
-        if (
-            family.moments.has_few_rows
-            and not family.strengths.any()
-            and (near is None or _has_little(family))
-        ):
+        moments, found = family.moments, None
+        is_cheap = moments.has_few_rows and (near is None or _have_cheap_products(moments))
+        if is_cheap and not family.strengths.any():
             found = _from_products(family, rank)
         found = found or compared_subspace(family, rank, None if near is None else near.frame)
         if found is not None:
@@ -86,11 +84,11 @@ def _to_compare(family: MatrixFamily, rank: int, near: Subspace | None) -> list[
     return SharedBasis(family, rank, exact=False).solve()
 
 
-def _has_little(family: MatrixFamily) -> bool:
-    """Whether inner products of rows, if they are known, cost less than a few products with S."""
-    moments = family.moments
-    n_rows = moments.product_work / (2 * moments.n_features)
-    return moments.has_products and n_rows**2 <= tuning.PRODUCTS_PER_COLUMN * moments.n_features
+def _have_cheap_products(moments: Moments) -> bool:
+    """Whether inner products of rows, and their decomposition, cost less than Lanczos from nearby."""
+    p, n = moments.n_features, moments.product_work / (2 * moments.n_features)
+    to_form = 0.0 if moments.has_products else n * p / tuning.ROWS_FORMED
+    return n**2 / tuning.ROWS_SQUARED_PER_COLUMN + to_form <= p
 
 
 def _from_products(family: MatrixFamily, rank: int) -> Subspace | None:

@@ -53,9 +53,9 @@ DIRECT_SIZE = 128
 # A few exact ones up to this size: no iteration is as accurate, and one towards a cut without a gap takes
 # many times as long. [corrected]
 EXACT_SIZE, EXACT_MEMBERS = 768, 4
-# Inner products of rows solve a candidate faster than products from a nearby one, if the square of the number
-# of rows is at most this many times that of the columns. [corrected]
-PRODUCTS_PER_COLUMN = 14
+# Inner products of n rows solve a candidate faster than Lanczos from another, if n^2 is at most this many
+# times the columns, and n at most this if they must be formed first. [corrected]
+ROWS_SQUARED_PER_COLUMN, ROWS_FORMED = 14, 144
 # A matrix that is not formed yet may be formed up to this size. [cost]
 DENSE_LIMIT = 5_000
 # Matrices that are decomposed in one call take no more than this. [cost]
