@@ -1,5 +1,6 @@
 """Judges of the candidates of a search: what each loses on every split."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,13 +13,15 @@ from attenua._correct.registry import Strengths
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.splits import SplitPair, Splits
 from attenua._select.comparison import FoldRisk, held_out_risks, judge_subspaces
-from attenua._select.rule import PCA, CorrectedRule
+from attenua._select.rule import PCA, CorrectedRule, Made
 from attenua._solve.subspace import Subspace
 
 Array = NDArray[np.float64]
 
 # Subspaces of the present candidate are kept, to begin others from, where splits are no more than this.
 _KEPT_SPLITS = 20
+# Corrected moments of a candidate are kept where the covariances of all splits have no more entries.
+_KEPT_ENTRIES = 20_000_000
 # A step, and a vote, must gain this part of PCA's risk: less matters to nobody, and costs further steps.
 _LEAST_GAIN = 2e-4
 
@@ -81,6 +84,7 @@ class SubspaceJudge:
         self.prepared = rule.prepared
         self.rounding_scale = total.total_variance
         self._subspaces: dict[Strengths, Sequence[Subspace]] = {}
+        self._made: dict[int, dict[str, Made]] = defaultdict(dict)  # of every split
 
     def judge(self, splits: Splits, candidate: Strengths, present: Strengths) -> list[FoldRisk]:
         """Return what a candidate loses on every split; the present one is not far from it."""
@@ -89,6 +93,7 @@ class SubspaceJudge:
             rule=self._rule.with_strengths([candidate]),
             rank=self._rank,
             near=self._subspaces.get(present),
+            made=self._made if splits.n_splits * splits.n_features**2 <= _KEPT_ENTRIES else None,
             keep=splits.n_splits <= _KEPT_SPLITS,
             by_rows=self._by_rows,
         )
@@ -111,8 +116,17 @@ class SubspaceJudge:
 
 
 def _judge_near(
-    pair: SplitPair, rule: CorrectedRule, rank: int, near: Sequence[Subspace] | None, **how: bool
+    pair: SplitPair,
+    rule: CorrectedRule,
+    rank: int,
+    near: Sequence[Subspace] | None,
+    made: dict[int, dict[str, Made]] | None,
+    **how: bool,
 ) -> FoldRisk:
-    """Judge a split; `near` has a subspace to begin from for every split."""
-    rule = rule if near is None else replace(rule, near=near[pair.number])
+    """Judge a split; `near` has a subspace to begin from for every split, `made` the last moments."""
+    rule = replace(
+        rule,
+        near=None if near is None else near[pair.number],
+        made=None if made is None else made[pair.number],
+    )
     return judge_subspaces(pair, rule, rank, **how)

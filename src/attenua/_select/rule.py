@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,7 @@ class CorrectedRule:
     strengths: Sequence[Strengths]
     prepared: Mapping[str, Any] = field(default_factory=dict)  # what each correction made of its parameter
     near: Subspace | None = None  # that of a similar candidate, to begin from
+    made: dict[str, "Made"] | None = None  # what each correction made last, if that is kept
 
     def subspaces(self, moments: Moments, rank: int, *, exact: bool = True) -> Iterator[tuple[int, Subspace]]:
         """Yield ``(i, subspace at strengths[i])``, in any order."""
@@ -67,7 +68,7 @@ class CorrectedRule:
             families.setdefault(strengths.of_kind("moments"), []).append(place)
         (of_family,) = (name for name, correction in CORRECTIONS.items() if correction.kind == "family")
         for strengths, places in families.items():
-            corrected = corrected_moments(moments, strengths, self.prepared)
+            corrected = corrected_moments(moments, strengths, self.prepared, self.made)
             members = np.array([self.strengths[place][of_family] for place in places])
             family = MatrixFamily(corrected, members, self.prepared.get(of_family))
             yield from zip(places, leading_subspaces(family, rank, exact=exact, near=self.near), strict=True)
@@ -77,12 +78,33 @@ class CorrectedRule:
         return replace(self, strengths=strengths)
 
 
-def corrected_moments(moments: Moments, strengths: Strengths, prepared: Mapping[str, Any]) -> Moments:
-    """Return moments with the corrections of moments, in the order of the registry."""
+class Made(NamedTuple):
+    """The moments that a correction made of others."""
+
+    base: Moments
+    strength: float
+    moments: Moments
+
+
+def corrected_moments(
+    moments: Moments,
+    strengths: Strengths,
+    prepared: Mapping[str, Any],
+    made: dict[str, Made] | None = None,
+) -> Moments:
+    """Return moments with the corrections of moments, in the order of the registry.
+
+    What each correction made last is kept in `made`: the next candidate may begin with the same corrections.
+    """
     for name, strength in strengths.of_kind("moments").nonzero():
-        apply = CORRECTIONS[name].apply
-        assert apply is not None
-        moments = apply(moments, strength, prepared.get(name))
+        last = None if made is None else made.get(name)
+        if last is None or last.base is not moments or last.strength != strength:
+            apply = CORRECTIONS[name].apply
+            assert apply is not None
+            last = Made(moments, strength, apply(moments, strength, prepared.get(name)))
+            if made is not None:
+                made[name] = last
+        moments = last.moments
     return moments
 
 
