@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from threadpoolctl import ThreadpoolController
 
 # A fit whose covariance takes no more multiplications than this is small.
-_SMALL_FIT = 500_000_000
+_SMALL_FIT = 3_000_000_000
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

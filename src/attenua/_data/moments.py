@@ -275,8 +275,11 @@ class ScatterMoments(Moments):
         """
         moved = self.in_unit(unit)
         step = centre - moved._origin
-        cross = (moved._total - self.weight / 2 * step)[:, None] * step[None, :]
-        scatter = moved._sums_of_products - cross - cross.T
+        half = moved._total - self.weight / 2 * step
+        scatter = moved._sums_of_products + 0.0
+        for rows in row_blocks(*scatter.shape):  # in its own memory: new memory costs more than the sums
+            scatter[rows, :] -= half[rows, None] * step[None, :]
+            scatter[rows, :] -= step[rows, None] * half[None, :]
         return ScatterMoments(
             self.weight,
             self.xp.zeros_like(step),
