@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from attenua._data.blas import free_threads, in_order
 from attenua._data.moments import Moments, ScatterMoments, common_unit
 
 Indices = NDArray[np.intp]
@@ -20,6 +21,11 @@ SplitRows = tuple[Indices | None, Indices | slice]
 
 # Folds of rows in memory beyond this many are not all held at once.
 _MOST_PARTS = 20
+# Up to so many folds, each training set is added up by itself: sums that several share take new memory, which
+# costs more than to add to the same memory again.
+_FEW_FOLDS = 6
+# The folds of a fit with more multiplications than this are summed up in parallel.
+_PARALLEL_WORK = 1e8
 # Moments of all splits that take no more than this are kept for the next pass over them.
 _KEPT_BYTES = 256 * 2**20
 
@@ -54,7 +60,8 @@ class Splits(ABC):
     forms_covariance: bool
     pair_entries: int
     _keeps_pairs = False
-    _kept: list[SplitPair] | None = None
+    _kept: list[SplitPair]
+    _unread: Iterator[SplitPair] | None = None
 
     @property
     @abstractmethod
@@ -72,13 +79,19 @@ class Splits(ABC):
 
     def forget_pairs(self) -> None:
         """Free what ``keep_pairs`` kept."""
-        self._keeps_pairs, self._kept = False, None
+        self._keeps_pairs, self._kept, self._unread = False, [], None
 
-    def pairs(self) -> Iterable[SplitPair]:
-        """Return or yield the moments of both sides of every split, all in one unit."""
-        if self._kept is None and self._keeps_pairs:
-            self._kept = list(self._read())
-        return self._read() if self._kept is None else self._kept
+    def pairs(self) -> Iterator[SplitPair]:
+        """Yield the moments of both sides of every split, all in one unit; each is read when it is needed."""
+        if not self._keeps_pairs:
+            yield from self._read()
+            return
+        if self._unread is None:
+            self._kept, self._unread = [], iter(self._read())
+        for place in range(self.n_splits):
+            if place == len(self._kept):
+                self._kept.append(next(self._unread))
+            yield self._kept[place]
 
 
 class FoldMoments(Splits):
@@ -107,8 +120,15 @@ class FoldMoments(Splits):
     def _read(self) -> Iterator[SplitPair]:
         unit = common_unit(self._folds)
         folds = self._folds
-        for number, training in _all_but_each(len(folds), lambda i, j: ScatterMoments.sum(folds[i:j])):
+        for number, training in self._trainings():
             yield SplitPair(number, training.in_unit(unit), folds[number].in_unit(unit))
+
+    def _trainings(self) -> Iterator[tuple[int, ScatterMoments]]:
+        """Yield the moments of all folds but each."""
+        folds = self._folds
+        if len(folds) > _FEW_FOLDS:
+            return _all_but_each(len(folds), lambda i, j: ScatterMoments.sum(folds[i:j]))
+        return ((i, ScatterMoments.sum([*folds[:i], *folds[i + 1 :]])) for i in range(len(folds)))
 
 
 class SplitMoments(Splits):
@@ -218,7 +238,10 @@ class SplitMoments(Splits):
         return self._folds(self._partitions[0])
 
     def _folds(self, partition: range) -> FoldMoments:
-        return FoldMoments([self._moments(self._splits[number][1]) for number in partition])
+        work = self._rows.n_samples * self.n_features**2
+        workers = free_threads() if work > _PARALLEL_WORK and not self.on_device else 1
+        held_out = (self._splits[number][1] for number in partition)
+        return FoldMoments(list(in_order(self._moments, held_out, workers)))
 
     def _many_parts(self, partition: range) -> Iterator[tuple[int, Any, Any]]:
         """Yield the pairs of a partition whose parts are too many to hold a matrix of each."""
