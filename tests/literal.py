@@ -237,19 +237,56 @@ class Search:
                 total[voter] += loss
         return total
 
+    @property
+    def n_first(self):
+        """Two fifths of the splits, which may show that a candidate is not worth the others."""
+        return -(-2 * len(self.splits) // 5)
+
+    def first(self, strengths):
+        """The risk over the held-out rows of the first splits."""
+        return np.average(self.risk_of(strengths)[: self.n_first], weights=self.held[: self.n_first])
+
+    @property
+    def least_gain(self):
+        """What a step must gain."""
+        return LEAST_GAIN * self.pooled(PCA)
+
+    def estimated(self, rival, candidate):
+        """The risk of a candidate that is judged by the first splits only."""
+        return self.pooled(rival) + self.first(candidate) - self.first(rival)
+
+    def may_gain(self, rival, candidate):
+        """Whether the first splits leave open that a candidate is better by a part that matters."""
+        gains, n_held = {}, 0
+        splits = zip(self.voter_of, self.losses_of(rival), self.losses_of(candidate), strict=True)
+        for voters, *both in list(splits)[: self.n_first]:
+            for voter, before, after in zip(voters, *both, strict=True):
+                gains[voter] = gains.get(voter, 0.0) + before - after
+                n_held += 1
+        gains = np.array(list(gains.values()))
+        if len(gains) < 2 or self.n_first == len(self.splits):
+            return True
+        reach = gains.sum() + 2 * np.sqrt(len(gains)) * np.std(gains, ddof=1)
+        doubt = 4 * n_held * (self.doubt(rival) + self.doubt(candidate))
+        return self.is_more(reach, n_held * self.least_gain, doubt)
+
     def step(self, correction, present):
         """Risks of increasing strengths, up to the first that is worse, and the best of them."""
         compared, risks, candidates = [], [], []
         for strength in self.grids[correction]:
             candidates.append(changed(present, correction, strength))
             compared.append(strength)
+            if len(candidates) > 1 and not self.may_gain(*candidates[-2:]):
+                risks.append(self.estimated(*candidates[-2:]))
+                candidates.pop()
+                break
             risks.append(self.pooled(candidates[-1]))
             doubt = sum(map(self.doubt, candidates[-2:]))
-            least = LEAST_GAIN * self.pooled(PCA)
-            if len(risks) > 1 and not self.is_more(risks[-2] - risks[-1], least, doubt):
+            if len(risks) > 1 and not self.is_more(risks[-2] - risks[-1], self.least_gain, doubt):
                 break
         # All but the last are better than the one before; the last is, if nothing ended the loop.
-        is_last_better = len(risks) == 1 or risks[-2] - risks[-1] > LEAST_GAIN * self.pooled(PCA)
+        is_last_better = len(risks) == 1 or risks[-2] - risks[-1] > self.least_gain
+        is_last_better &= len(candidates) == len(risks)
         best = len(risks) - 1 if is_last_better else len(risks) - 2
         d = self.risk_of(candidates[best]) - self.risk_of(present)
         error = np.std(d, ddof=1) * np.sqrt(1 / len(d) + self.overlap) if len(d) > 1 else np.nan
@@ -278,7 +315,7 @@ class Search:
             d = [p - c for p, c, n in zip(losses[base], losses[best], ballot, strict=True) if n == 0]
             error = np.std(d, ddof=1) / np.sqrt(len(d)) if len(d) > 1 else 0.0
             doubt = 4 * (self.doubt(base) + self.doubt(best)) if best != base else -1.0
-            least = LEAST_GAIN * np.mean(losses[base])
+            least = self.least_gain * self.held.sum() / self.n_voters
             if d and not self.is_more(np.mean(d), max(0.5 * error, least), doubt):
                 best = base
             weights[best] = weights.get(best, 0.0) + (1 - self.pca_share) / len(ballots)

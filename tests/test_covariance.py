@@ -44,6 +44,8 @@ class CovarianceSearch(Search):
         odds = [c / (1 - c) for c in (OAS(assume_centered=centred).fit(X).shrinkage_, self.closed_form(None))]
         self.grids["shrinkage"] = tuple(sorted({*self.grids["shrinkage"], odds[0] / odds[1]}))
 
+    least_gain = 0.0
+
     def rows(self, split):
         return self.X if split is None else self.X[self.splits[split][0]]
 
@@ -70,30 +72,38 @@ class CovarianceSearch(Search):
         ]
 
     def walk(self, correction, present):
-        """Risks of the strengths that are compared: downwards, and upwards if that was no better."""
+        """Risks of the strengths that are compared: downwards, and upwards if that was no better.
+
+        And which of them all splits have judged.
+        """
         grid = list(self.grids[correction])
         start = grid.index(present[correction])
-        risks = {start: self.pooled(present)}
+        risks, judged = {start: self.pooled(present)}, [present]
         for direction in (-1, 1):
             place = start + direction
             while 0 <= place < len(grid):
-                risks[place] = self.pooled(changed(present, correction, grid[place]))
+                rival, candidate = (changed(present, correction, grid[i]) for i in (place - direction, place))
+                if not self.may_gain(rival, candidate):
+                    risks[place] = self.estimated(rival, candidate)
+                    break
+                risks[place] = self.pooled(candidate)
+                judged.append(candidate)
                 if risks[place] > risks[place - direction]:
                     break
                 place += direction
-            if min(risks.values()) < risks[start]:
+            if min(self.pooled(candidate) for candidate in judged) < risks[start]:
                 break
-        return {grid[place]: risks[place] for place in sorted(risks)}
+        return {grid[place]: risks[place] for place in sorted(risks)}, judged
 
     def run(self):
         present, candidates, self.walks = LW, {LW: None}, []
         for correction in ORDER:
             if correction == "smoothing" and self.adjacency is None:
                 continue
-            risks = self.walk(correction, present)
+            risks, judged = self.walk(correction, present)
             self.walks.append((correction, risks))
-            candidates |= dict.fromkeys(changed(present, correction, strength) for strength in risks)
-            present = changed(present, correction, min(risks, key=risks.get))
+            candidates |= dict.fromkeys(judged)
+            present = min(judged, key=self.pooled)
         neutral = {"shrinkage": 1.0}
         candidates |= dict.fromkeys(changed(present, name, neutral.get(name, 0.0)) for name in present)
         self.candidates, self.chosen = list(candidates), present
@@ -261,7 +271,14 @@ def test_many_rows_are_judged_by_their_moments(monkeypatch):
     monkeypatch.setattr("attenua._data.reweighting.MOST_PAIRED_ROWS", 50)
     by_moments = CorrectedCovariance(corrections=["damping", "shrinkage"]).fit(X)
     assert by_moments.voters_.startswith("each split")
-    np.testing.assert_allclose(by_moments.cv_risk_folds_, by_rows.cv_risk_folds_, rtol=1e-9)
+    both = [tuple(each.items()) for each in by_moments.candidates_ if each in by_rows.candidates_]
+    assert len(both) > 5
+    risks = (
+        {tuple(c.items()): r for c, r in zip(m.candidates_, m.cv_risk_folds_.T, strict=True)}
+        for m in (by_rows, by_moments)
+    )
+    first, second = ([some[each] for each in both] for some in risks)
+    np.testing.assert_allclose(first, second, rtol=1e-9)
 
 
 def test_a_reference_is_borrowed_from():

@@ -26,12 +26,13 @@ class MadeUp:
         self.risk_of, self.asked = risk_of, []
         self.search = StepSearch(data.moments, self, Voters.of_splits(n_splits))
 
-    def judge(self, splits, candidate, present):
+    def judge(self, splits, candidate, present, goes_on):
         self.asked.append(candidate)
-        return [
+        found = [
             FoldRisk(j, np.array([[risk]]), self.held[j], 30.0)
             for j, risk in enumerate(self.risk_of(candidate))
         ]
+        return found if goes_on(found[:2]) else found[:2]
 
     def forget_all_but(self, present):
         pass
@@ -69,7 +70,8 @@ def test_steps_build_on_each_other():
     assert [step.risks[0] for step in result.steps] == pytest.approx([10, 9, 7])
     # No candidate is judged twice, and those of a step have the strengths of the steps before.
     assert len(made.asked) == len(set(made.asked)) == 1 + 3 + 4 + 1
-    assert result.candidates == made.asked
+    # All but the last, whose first splits showed that it gains nothing, are put to the vote.
+    assert result.candidates == made.asked[:-1]
     assert result.candidates[0] == PCA
 
 
@@ -118,6 +120,16 @@ def test_a_step_must_gain_what_matters(gain, chosen):
     made = MadeUp(lambda c: np.full(4, 10.0 * (1 - gain * (c.damping > 0))))
     assert made.result("damping").chosen.damping == chosen
     assert len(made.asked) == 2 + (chosen > 0)
+
+
+@pytest.mark.parametrize(("losses", "is_dropped"), [((0.5, 1.0), True), ((0.1, 1.0), False)])
+def test_a_candidate_that_is_clearly_worse_is_judged_by_its_first_splits_only(losses, is_dropped):
+    """The mean loss on two splits is 3 or 1.2 standard errors from nothing; two are clear."""
+    made = MadeUp(lambda c: 10.0 + np.array([*losses, 0.0, 0.0]) * (c.damping > 0))
+    result = made.result("damping")
+    assert (len(result.candidates), result.chosen) == (2 - is_dropped, PCA)
+    # What it loses on these splits stands for all.
+    assert result.steps[0].risks == pytest.approx((10.0, 10.0 + sum(losses) / (2 if is_dropped else 4)))
 
 
 def test_no_risk_at_all():

@@ -6,6 +6,8 @@ Ordinary PCA is always the first candidate, and ties go to the first.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +29,8 @@ Array = NDArray[np.float64]
 ROUNDING = 1e-13
 # Up to this many columns, times the third root of the candidates, threads cost more than they save.
 _SMALL_PROBLEM = 100
+# The part of the splits that may show that a candidate is not worth the others.
+_FIRST_PART = 0.4
 
 
 @dataclass(frozen=True)
@@ -78,9 +82,15 @@ def held_out_ratio(folds: Sequence[FoldRisk]) -> float:
 
 
 def held_out_risks(
-    moments: Splits, judge: Callable[[SplitPair], FoldRisk], n_jobs: Any = None, n_candidates: int = 1
+    moments: Splits,
+    judge: Callable[[SplitPair], FoldRisk],
+    n_jobs: Any = None,
+    n_candidates: int = 1,
+    goes_on: Callable[[list[FoldRisk]], bool] = lambda found: True,
 ) -> list[FoldRisk]:
     """Judge every split, several in parallel; return them in the order of the splits.
+
+    After two fifths of the splits, ``goes_on(found)`` says whether the others are worth their time.
 
     BLAS would spread every small product over its threads, which costs more than it saves. So every split
     gets one of these threads, or a few.
@@ -90,7 +100,9 @@ def held_out_risks(
     if n_jobs is None and (is_small or moments.on_device):
         n_parallel = 1  # a device is kept busy by one thread
     judge = partial(_in_worker, sklearn.get_config(), judge)
-    return list(in_order(judge, moments.pairs(), n_parallel))
+    pairs = iter(moments.pairs())
+    found = list(in_order(judge, islice(pairs, ceil(_FIRST_PART * moments.n_splits)), n_parallel))
+    return [*found, *in_order(judge, pairs, n_parallel)] if goes_on(found) else found
 
 
 def _in_worker(config: dict[str, Any], judge: Callable[[SplitPair], FoldRisk], pair: SplitPair) -> FoldRisk:

@@ -1,7 +1,7 @@
 """Judges of the candidates of a search: what each loses on every split."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from attenua._select.rule import PCA, CorrectedRule, Made
 from attenua._solve.subspace import Subspace
 
 Array = NDArray[np.float64]
+GoesOn = Callable[[list[FoldRisk]], bool]
 
 # Subspaces of the present candidate are kept, to begin others from, where splits are no more than this.
 _KEPT_SPLITS = 20
@@ -49,8 +50,13 @@ class Judge(Protocol):
     least_gain: float
     unit: str
 
-    def judge(self, splits: Splits, candidate: Strengths, present: Strengths) -> list[FoldRisk]:
-        """Return what a candidate loses on every split; the present one is not far from it."""
+    def judge(
+        self, splits: Splits, candidate: Strengths, present: Strengths, goes_on: GoesOn
+    ) -> list[FoldRisk]:
+        """Return what a candidate loses on every split; the present one is not far from it.
+
+        Or on the first splits, if `goes_on`, called with these, says that they are enough.
+        """
 
     def forget_all_but(self, present: Strengths) -> None:
         """Free what was kept of other candidates."""
@@ -86,8 +92,12 @@ class SubspaceJudge:
         self._subspaces: dict[Strengths, Sequence[Subspace]] = {}
         self._made: dict[int, dict[str, Made]] = defaultdict(dict)  # of every split
 
-    def judge(self, splits: Splits, candidate: Strengths, present: Strengths) -> list[FoldRisk]:
-        """Return what a candidate loses on every split; the present one is not far from it."""
+    def judge(
+        self, splits: Splits, candidate: Strengths, present: Strengths, goes_on: GoesOn
+    ) -> list[FoldRisk]:
+        """Return what a candidate loses on every split, or on the first ones if these are enough."""
+        # Rows that were read again may be in another unit; units are powers of two.
+        ratio = splits.total.unit / self._unit
         judge = partial(
             _judge_near,
             rule=self._rule.with_strengths([candidate]),
@@ -96,13 +106,12 @@ class SubspaceJudge:
             made=self._made if splits.n_splits * splits.n_features**2 <= _KEPT_ENTRIES else None,
             keep=splits.n_splits <= _KEPT_SPLITS,
             by_rows=self._by_rows,
+            factor=ratio * ratio,
         )
-        found = held_out_risks(splits, judge, self._n_jobs)
-        if all(fold.subspaces for fold in found):
+        found = held_out_risks(splits, judge, self._n_jobs, goes_on=goes_on)
+        if len(found) == splits.n_splits <= _KEPT_SPLITS:
             self._subspaces[candidate] = [fold.subspaces[0] for fold in found]
-        # Rows that were read again may be in another unit; units are powers of two.
-        ratio = splits.total.unit / self._unit
-        return [fold._replace(losses=fold.losses * ratio * ratio, subspaces=()) for fold in found]
+        return [fold._replace(subspaces=()) for fold in found]
 
     def forget_all_but(self, present: Strengths) -> None:
         """Free the subspaces of other candidates."""
@@ -121,12 +130,17 @@ def _judge_near(
     rank: int,
     near: Sequence[Subspace] | None,
     made: dict[int, dict[str, Made]] | None,
+    factor: float,
     **how: bool,
 ) -> FoldRisk:
-    """Judge a split; `near` has a subspace to begin from for every split, `made` the last moments."""
+    """Judge a split; `near` has a subspace to begin from for every split, `made` the last moments.
+
+    Losses are multiplied by the factor.
+    """
     rule = replace(
         rule,
         near=None if near is None else near[pair.number],
         made=None if made is None else made[pair.number],
     )
-    return judge_subspaces(pair, rule, rank, **how)
+    fold = judge_subspaces(pair, rule, rank, **how)
+    return fold._replace(losses=fold.losses * factor)

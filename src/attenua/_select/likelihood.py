@@ -26,6 +26,7 @@ from attenua._data.row_moments import RowMoments
 from attenua._data.splits import SplitPair, Splits
 from attenua._select.comparison import FoldRisk, held_out_risks
 from attenua._select.election import Chooser, Election
+from attenua._select.judges import GoesOn
 from attenua._select.rule import corrected_moments
 from attenua._select.search import StepSearch
 from attenua._solve.gaussian import Formed, formed, gaussian
@@ -123,12 +124,17 @@ class LikelihoodJudge:
             kept[number] = moments
         return moments
 
-    def judge(self, splits: Splits, candidate: Strengths, present: Strengths) -> list[FoldRisk]:
-        """Return what a candidate loses on every split; one that differs in shrinkage only costs less."""
+    def judge(
+        self, splits: Splits, candidate: Strengths, present: Strengths, goes_on: GoesOn
+    ) -> list[FoldRisk]:
+        """Return what a candidate loses on every split, or on the first ones if these are enough.
+
+        One that differs from the present one in shrinkage only costs less.
+        """
         corrections = _not_shrunk(candidate)
         if corrections == _not_shrunk(present) and corrections != self._kept_at:
             self._kept_at, self._kept = corrections, {}
-        return held_out_risks(splits, partial(self._judge, candidate), self._n_jobs)
+        return held_out_risks(splits, partial(self._judge, candidate), self._n_jobs, goes_on=goes_on)
 
     def _judge(self, candidate: Strengths, pair: SplitPair) -> FoldRisk:
         training, held = pair.training, pair.held_out

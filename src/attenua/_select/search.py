@@ -2,14 +2,17 @@ r"""The search for strengths: one correction after another, each at the strength
 
 From ordinary PCA on (or from the shrinkage of Ledoit and Wolf, for a whole covariance), a step compares the
 strengths of one correction at the strengths chosen so far: from the present one upwards or downwards, as long
-as the risk over all held-out rows falls by a part that matters. At the end, the choice is compared with
-itself less each of its corrections. All these candidates are then put to the vote
+as the risk over all held-out rows falls by a part that matters. A candidate whose first splits show clearly
+that it does not is judged no further. At the end, the choice is compared with itself less each of its
+corrections. All candidates that were judged by all rows are then put to the vote
 (:mod:`~attenua._select.votes`).
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -33,6 +36,8 @@ from attenua._select.votes import Voters
 Array = NDArray[np.float64]
 
 _PLAIN = Strengths()  # of rows that have no weights
+# A candidate that gains too little even with this many standard errors added is judged no further.
+_CLEAR = 2.0
 
 
 @dataclass(frozen=True)
@@ -135,8 +140,8 @@ class StepSearch:
                     weights = Strengths(**{correction: strengths[place]})
                     self._splits[weights] = reweighted[strengths[place]].keep_pairs()
                 candidate = before.replace(**{correction: strengths[place]})
-                self._compare(candidate, before)
-                risks[place] = self._risk_of(candidate)
+                rival = before.replace(**{correction: strengths[best]})
+                risks[place] = self._compare(candidate, before, rival)
                 if risks[place] >= risks[best] - self._least_gain:
                     break
                 best = place
@@ -203,13 +208,35 @@ class StepSearch:
             self._gain(self._judge.base, self._present),
         )
 
-    def _compare(self, candidate: Strengths, present: Strengths) -> None:
-        """Judge a candidate by all splits, if that is not done yet; the present one is not far from it."""
-        if candidate in self._folds:
-            return
-        found = self._judge.judge(self._splits[candidate.of_kind("rows")], candidate, present)
-        self._folds[candidate] = found
-        self._losses[candidate] = self._voters.added([_sums(fold) for fold in found])
+    def _compare(self, candidate: Strengths, present: Strengths, rival: Strengths | None = None) -> float:
+        """Judge a candidate not far from the present one, if that is not done yet, and return its risk.
+
+        If its first splits show that it is not better than a rival by a part that matters, the others are
+        skipped. Then it is no candidate in the vote, and what it loses more on these splits stands for all.
+        """
+        if candidate not in self._folds:
+            splits = self._splits[candidate.of_kind("rows")]
+            found = self._judge.judge(splits, candidate, present, partial(self._may_gain, rival=rival))
+            if rival is not None and len(found) < splits.n_splits:
+                more = sum(_sums(own).sum() - _sums(its).sum() for own, its in self._pairs(found, rival))
+                return self._risk_of(rival) + float(more) / sum(fold.held for fold in found)
+            self._folds[candidate] = found
+            self._losses[candidate] = self._voters.added([_sums(fold) for fold in found])
+        return self._risk_of(candidate)
+
+    def _may_gain(self, found: list[FoldRisk], rival: Strengths | None) -> bool:
+        """Whether a candidate may be better than a rival by a part that matters, by its first splits."""
+        if rival is None:
+            return True
+        gains = [_sums(its) - _sums(own) for own, its in self._pairs(found, rival)]
+        by_voter = self._voters.seen(gains)
+        n = len(by_voter)
+        least = self._least_gain * sum(fold.held for fold in found)
+        return n < 2 or bool(by_voter.sum() + _CLEAR * sqrt(n) * by_voter.std(ddof=1) > least)
+
+    def _pairs(self, found: list[FoldRisk], rival: Strengths) -> Iterable[tuple[FoldRisk, FoldRisk]]:
+        """Return what a candidate loses on the first splits, and what a rival loses there."""
+        return zip(found, self._folds[rival], strict=False)
 
     def _risks(self, candidate: Strengths) -> Array:
         """Return the risk of a candidate on every split."""

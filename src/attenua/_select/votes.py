@@ -76,6 +76,12 @@ class Voters:
         total: Any = np.bincount(np.concatenate(self.numbers), np.concatenate(losses), self.n_voters)
         return total
 
+    def seen(self, gains: Sequence[Array]) -> Array:
+        """Return the sum of what each voter of the first splits gains, from the gains of their lines."""
+        numbers = np.concatenate(self.numbers[: len(gains)])
+        totals: Any = np.bincount(numbers, np.concatenate(gains))
+        return totals[np.bincount(numbers) > 0]
+
     def ballots(self) -> Array:
         """Return how often each vote (line) draws each voter (column)."""
         n = self.n_voters
