@@ -71,10 +71,10 @@ class CovarianceSearch(Search):
             for split, (_, held) in enumerate(self.splits)
         ]
 
-    def walk(self, correction, present):
+    def walk(self, correction, present, known):
         """Risks of the strengths that are compared: downwards, and upwards if that was no better.
 
-        And which of them all splits have judged.
+        And which of them all splits have judged; those that are known are.
         """
         grid = list(self.grids[correction])
         start = grid.index(present[correction])
@@ -83,7 +83,7 @@ class CovarianceSearch(Search):
             place = start + direction
             while 0 <= place < len(grid):
                 rival, candidate = (changed(present, correction, grid[i]) for i in (place - direction, place))
-                if not self.may_gain(rival, candidate):
+                if candidate not in known and not self.may_gain(rival, candidate):
                     risks[place] = self.estimated(rival, candidate)
                     break
                 risks[place] = self.pooled(candidate)
@@ -100,7 +100,7 @@ class CovarianceSearch(Search):
         for correction in ORDER:
             if correction == "smoothing" and self.adjacency is None:
                 continue
-            risks, judged = self.walk(correction, present)
+            risks, judged = self.walk(correction, present, candidates)
             self.walks.append((correction, risks))
             candidates |= dict.fromkeys(judged)
             present = min(judged, key=self.pooled)

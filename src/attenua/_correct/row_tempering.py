@@ -78,7 +78,7 @@ def _limit(strength: float, data: FitData, names: Any) -> Limit | None:
 ROW_TEMPERING = Correction(
     name="row_tempering",
     kind="rows",
-    strengths=(0.0, 0.25, 0.5, 0.75, 1.0),
+    strengths=(0.0, 0.5, 1.0),
     apply=row_tempered,
     limit=_limit,
     weakens="long rows",
