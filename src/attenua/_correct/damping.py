@@ -101,7 +101,7 @@ class DampedMoments(Moments):
 def _damped(T: Any, variances: Any, inverse: Any, strength: float) -> Any:
     """Return the damped matrix from T, its diagonal, and the inverses of the standard deviations."""
     xp, p = array_namespace(T), T.shape[0]
-    new = xp.empty_like(T)
+    new, inverse = xp.empty_like(T), xp.astype(inverse, T.dtype, copy=False)
     tiles = list(spans(p, _TILE if xp is np else max(p, 1)))
     for number, rows in enumerate(tiles):
         for columns in tiles[number:]:

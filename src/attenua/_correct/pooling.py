@@ -26,8 +26,8 @@ from attenua._data.sums import row_blocks
 # Each column is joined to this many.
 NEIGHBOURS = 3
 # Correlations that agree to so many decimals are tied, and those that are 0 join nothing: otherwise rounding
-# errors, which differ between containers, would choose the neighbours.
-_DECIMALS = 8
+# errors, which differ between containers, would choose the neighbours. Fewer decimals in single precision.
+_DECIMALS = {np.dtype(np.float64): 8, np.dtype(np.float32): 5}
 
 
 def pooled(moments: Moments, strength: float, prepared: None = None) -> Moments:
@@ -65,7 +65,7 @@ def neighbour_graph(F: Any, inverse: Any) -> sp.coo_array:
     for block in row_blocks(p, p):
         numbers = np.arange(block.start, block.stop)
         sizes = np.abs(F[block] * inverse[block, None] * inverse)
-        np.round(sizes, _DECIMALS, out=sizes)
+        np.round(sizes, _DECIMALS[F.dtype], out=sizes)
         sizes[numbers - block.start, numbers] = 0.0
         for _ in range(NEIGHBOURS):
             largest = sizes.argmax(axis=1)  # the first of those that are tied

@@ -118,31 +118,27 @@ class SmoothedMoments(Moments):
     def product_work(self) -> int:
         """Number of multiplications of a product of the covariance and a vector."""
         p = self.n_features
-        return p**2 if self._is_formed else self._base.product_work + 20 * p * p.bit_length()
+        return self._base.product_work + 20 * p * p.bit_length()
 
     @cached_property
     def covariance(self) -> Any:
         """The smoothed covariance as a p-by-p matrix."""
         return smoothed_matrix(self._base.covariance, self._strength, self._smoother)
 
-    @property
-    def _is_formed(self) -> bool:
-        # Smoothing some vectors costs less than smoothing the matrix, except on a device: they would go to
-        # the host and back every time.
-        return self.forms_covariance and self.xp is not np
-
     def image(self, V: Any) -> Any:
-        """Return the image of ``K @ V`` under S, or ``K @ S @ K @ V`` on a device."""
-        return self.covariance @ V if self._is_formed else self._base.image(self._smooth(V))
+        """Return the image of ``K @ V`` under S."""
+        return self._base.image(self._smooth(V))
 
     def lift(self, image: Any) -> Any:
         """Return ``K @ S @ K @ V`` from the image of V."""
-        return image if self._is_formed else self._smooth(self._base.lift(image))
+        return self._smooth(self._base.lift(image))
+
+    def apply(self, V: Any) -> Any:
+        """Return ``K @ S @ K @ V``."""
+        return self._smooth(self._base.apply(self._smooth(V)))
 
     def inner(self, V: Any, V_image: Any, W_image: Any) -> Any:
         """Return ``V.T @ K @ S @ K @ W`` from V and the images of V and W."""
-        if self._is_formed:
-            return V.T @ W_image
         return self._base.inner(self._smooth(V) if self.forms_covariance else V, V_image, W_image)
 
     def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:

@@ -8,8 +8,9 @@ device that the rows came from.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ Array = NDArray[np.float64]
 
 # Sums of squares below this may have lost digits, or everything, to underflow.
 UNDERFLOW = 1e-290
+# Single precision pays for matrices of more columns than this, and serves variances in this range.
+_SINGLE_COLUMNS, _SINGLE_RANGE = 700, 1e-20
 # A column does not vary if its sum of squares about the mean is below this part of that about the origin.
 CONSTANT = 1e-12
 
@@ -58,6 +61,19 @@ class Moments(ABC):
     def has_products(self) -> bool:
         """Whether these inner products are computed already."""
         return False
+
+    @property
+    def compared(self) -> "Moments":
+        """The same moments to compare candidates by, where a large matrix may be in single precision."""
+        return self
+
+    @property
+    def suits_single_precision(self) -> bool:
+        """Whether products in single precision cost less, and lose no column to underflow."""
+        if self.xp is not np or self.n_features <= _SINGLE_COLUMNS:
+            return False
+        variances = self.variances
+        return bool(variances.min(where=variances > 0, initial=np.inf) > _SINGLE_RANGE * variances.max())
 
     @property
     def floor(self) -> float:
@@ -135,7 +151,7 @@ class Moments(ABC):
 
     def image(self, V: Any) -> Any:
         """Return the image of V, from which ``lift`` and ``inner`` compute: by default ``S @ V`` itself."""
-        return self.covariance @ V
+        return product(self.covariance, V)
 
     def lift(self, image: Any) -> Any:
         """Return ``S @ V`` from the image of V."""
@@ -363,11 +379,20 @@ class ScatterMoments(Moments):
     def image(self, V: Any) -> Any:
         """Return ``S @ V``, by the scatter if the covariance is not formed."""
         if self._scatter is None or "covariance" in vars(self):
-            return self.covariance @ V
-        product = self._scatter @ V
-        product /= self.weight
-        product -= self._offset[:, None] * (self._offset @ V)[None, :]
-        return product
+            return product(self.covariance, V)
+        image = self._scatter @ V
+        image /= self.weight
+        image -= self._offset[:, None] * (self._offset @ V)[None, :]
+        return image
+
+    @cached_property
+    def compared(self) -> Self:
+        """The same moments with the covariance in single precision, where that pays."""
+        if not self.suits_single_precision:
+            return self
+        same = copy(self)
+        vars(same)["covariance"] = self.covariance.astype(np.float32)
+        return same
 
     def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
         """Return a function that multiplies by D, the within-group blocks of S."""
@@ -413,8 +438,10 @@ class ScaledMoments(Moments):
     @cached_property
     def covariance(self) -> Any:
         """The covariance as a p-by-p matrix."""
-        scaled = self._column * self._base.covariance
-        scaled *= self._factors[None, :]
+        S = self._base.covariance
+        factors = self.xp.astype(self._factors, S.dtype, copy=False)
+        scaled = factors[:, None] * S
+        scaled *= factors[None, :]
         return scaled
 
     def image(self, V: Any) -> Any:
@@ -424,6 +451,10 @@ class ScaledMoments(Moments):
     def lift(self, image: Any) -> Any:
         """Return ``G @ S @ G @ V`` from the image of V."""
         return self._column * self._base.lift(image)
+
+    def apply(self, V: Any) -> Any:
+        """Return ``G @ S @ G @ V``."""
+        return self._column * self._base.apply(self._column * V)
 
     def inner(self, V: Any, V_image: Any, W_image: Any) -> Any:
         """Return ``V.T @ G @ S @ G @ W`` from V and the images of V and W."""
@@ -446,6 +477,13 @@ class ScaledMoments(Moments):
     def combined(self, vectors: Array) -> Any:
         """Return combinations of the centred weighted rows, as columns."""
         return self._column * self._base.combined(vectors)
+
+
+def product(S: Any, V: Any) -> Any:
+    """Return ``S @ V`` in the precision of V, multiplied in that of S."""
+    if S.dtype == V.dtype:
+        return S @ V
+    return (S @ V.astype(S.dtype)).astype(V.dtype)
 
 
 def common_unit(parts: "Sequence[ScatterMoments]") -> float:

@@ -123,7 +123,18 @@ class PairWeightedSplits(WeightedSplits):
             L = laplacian(self._weights * shares[:, None] * shares)
             return kept.summed(asarray_like(kept.mean, L), plain.varies)
         trace = float(shares @ self._weighted_squares @ shares) / 2
-        return kept.mixed(partial(self._mixing, shares, kept.mean), trace)
+        mixing, square = partial(self._mixing, shares, kept.mean), self._multiplier(shares, kept.mean)
+        return kept.mixed(mixing, trace, square)
+
+    def _multiplier(self, shares: Array, like: Any) -> Callable[[Any], Any]:
+        """Return a function that multiplies by the Laplacian of the weights of rows that have shares.
+
+        All training sets share the weights, so no matrix is formed for each of them.
+        """
+        weights = asarray_like(like, self._weights)
+        column = asarray_like(like, shares[:, None])
+        degrees = column * (weights @ column)
+        return lambda V: degrees * V - column * (weights @ (column * V))
 
     def _mixing(self, shares: Array, like: Any) -> Any:
         """Return a root of the Laplacian of the weights of pairs of rows that have shares."""

@@ -4,9 +4,10 @@ If the rows are few, their inner products give the whole spectrum of the covaria
 """
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 from sys import float_info
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -54,6 +55,8 @@ class RowMoments(Moments):
     mixing : callable, optional
         Returns the matrix M, of shape (n_mixed, n_samples), that makes A = M Z of the centred rows Z. It is
         called when M is first needed, by the thread that needs it.
+    mixing_square : callable, optional
+        Multiplies by M'M. Products with S need no more, and a root M is expensive.
     rough_variances : array of shape (n_features,), optional
         Numbers of the size of the variances, if those are expensive.
 
@@ -65,6 +68,7 @@ class RowMoments(Moments):
 
     forms_covariance = False
     _kept_covariance: Any = None
+    _covariance_type: Any = None  # if not that of the rows
 
     def __init__(
         self,
@@ -76,6 +80,7 @@ class RowMoments(Moments):
         *,
         offset: Any = None,
         mixing: Callable[[], Any] | None = None,
+        mixing_square: Callable[[Any], Any] | None = None,
         rough_variances: Any = None,
     ):
         self._all_rows = rows
@@ -83,7 +88,7 @@ class RowMoments(Moments):
         self._products = products
         self._origin = origin
         self._centre = offset
-        self._make_mixing = mixing
+        self._make_mixing, self._mixing_square = mixing, mixing_square
         self._rough_variances = rough_variances
         self.unit = unit
         self.weight = float(array_namespace(weights).sum(weights))
@@ -108,8 +113,13 @@ class RowMoments(Moments):
         )
         return RowMoments(rows, weights, origin, self.unit, self._products, offset=offset)
 
-    def mixed(self, mixing: Callable[[], Any], trace: float) -> "RowMoments":
-        r"""Return the moments with :math:`S = (M Z)^\top M Z`, Z being the centred rows, and its trace."""
+    def mixed(
+        self, mixing: Callable[[], Any], trace: float, square: Callable[[Any], Any] | None = None
+    ) -> "RowMoments":
+        r"""Return the moments with :math:`S = (M Z)^\top M Z`, Z being the centred rows, and its trace.
+
+        The first function returns M; the second, if that is cheaper, multiplies by :math:`M^\top M`.
+        """
         return RowMoments(
             self._all_rows,
             self.row_weights,
@@ -118,6 +128,7 @@ class RowMoments(Moments):
             self._products,
             offset=self._offset,
             mixing=mixing,
+            mixing_square=square,
             rough_variances=self.variances * (trace / max(self.total_variance, float_info.min)),
         )
 
@@ -163,6 +174,7 @@ class RowMoments(Moments):
             products,
             offset=None if self._centre is None else self._centre * ratio,
             mixing=self._make_mixing,
+            mixing_square=self._mixing_square,
             rough_variances=None if self._rough_variances is None else self._rough_variances * ratio * ratio,
         )
 
@@ -245,7 +257,10 @@ class RowMoments(Moments):
         parts = []
         for block in row_blocks(rows.shape[1], rows.shape[0]):
             some = by_columns[:, block].toarray() if sp.issparse(rows) else by_columns[:, block]
-            parts.append(xp.sum(self._mix(some - self._offset[block]) ** 2, axis=0))
+            centred = some - self._offset[block]
+            square = self._mixing_square
+            squares = self._mix(centred) ** 2 if square is None else centred * square(centred)
+            parts.append(xp.sum(squares, axis=0))
         return xp.concat(parts) if len(parts) > 1 else parts[0]
 
     @property
@@ -276,17 +291,30 @@ class RowMoments(Moments):
             return 16 * rows.nnz  # each takes as long as eight of a dense product
         return 2 * rows.shape[0] * rows.shape[1]
 
-    def image(self, V: Any) -> Any:
-        """Return A @ V: centred and weighted rows times V, without centring the rows."""
+    def _along(self, V: Any) -> Any:
+        """Return Z @ V, without centring the rows."""
         rows, _ = self._used
         product = rows @ V
         product -= self._offset @ V
-        return self._mix(product)
+        return product
+
+    def image(self, V: Any) -> Any:
+        """Return A @ V: centred and weighted rows times V."""
+        return self._mix(self._along(V))
+
+    def apply(self, V: Any) -> Any:
+        """Return ``S @ V``."""
+        if self._mixing_square is None:
+            return self.lift(self.image(V))
+        return self._back(self._mixing_square(self._along(V)))
 
     def lift(self, image: Any) -> Any:
         """Return A.T @ image."""
+        return self._back(self._unmix(image))
+
+    def _back(self, weighted: Any) -> Any:
+        """Return Z.T @ weighted."""
         rows, _ = self._used
-        weighted = self._unmix(image)
         product = rows.T @ weighted
         product -= self._offset[:, None] * array_namespace(weighted).sum(weighted, axis=0)[None, :]
         return product
@@ -387,8 +415,24 @@ class RowMoments(Moments):
             S = (rows.multiply(weights[:, None]).T @ rows).toarray() / self.weight
             S -= np.outer(mean, mean)
             return S if self._centre is None else S + np.outer(mean - centre, mean - centre)
-        A = self._mix((rows.toarray() if sp.issparse(rows) else rows) - self._offset)
+        Z = (rows.toarray() if sp.issparse(rows) else rows) - self._offset
+        if self._mixing_square is not None:
+            return self._in_type(Z).T @ self._in_type(self._mixing_square(Z))
+        A = self._in_type(self._mix(Z))
         return A.T @ A
+
+    def _in_type(self, matrix: Any) -> Any:
+        """Return a matrix in the precision of the covariance."""
+        return matrix if self._covariance_type is None else matrix.astype(self._covariance_type)
+
+    @cached_property
+    def compared(self) -> Self:
+        """The same moments whose covariance, if it is formed, is in single precision, where that pays."""
+        if sp.issparse(self._all_rows) or not self.suits_single_precision:
+            return self
+        same = copy(self)
+        same._covariance_type, same._kept_covariance = np.float32, None
+        return same
 
     @property
     def has_products(self) -> bool:

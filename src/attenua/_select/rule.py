@@ -63,6 +63,7 @@ class CorrectedRule:
 
     def subspaces(self, moments: Moments, rank: int, *, exact: bool = True) -> Iterator[tuple[int, Subspace]]:
         """Yield ``(i, subspace at strengths[i])``, in any order."""
+        moments = moments if exact else moments.compared
         families: dict[Strengths, list[int]] = {}
         for place, strengths in enumerate(self.strengths):
             families.setdefault(strengths.of_kind("moments"), []).append(place)
