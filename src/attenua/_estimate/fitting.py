@@ -17,7 +17,7 @@ from attenua._estimate.fitted import SUBSPACE, Kind, fit_from_nothing, store
 from attenua._estimate.transformer import SubspaceTransformer
 from attenua._select.comparison import CrossValidation, cross_validate
 from attenua._select.rank import resolve_rank
-from attenua._select.rule import Rule, same_subspace
+from attenua._select.rule import Rule, may_be_pca, same_subspace
 
 
 class WithReference(BaseEstimator):
@@ -171,11 +171,12 @@ class CrossValidated(SubspaceTransformer):
         rank = self._rank(data)
         result = cross_validate(data.moments, rule, rank, self.n_jobs)
         taken, total = result.best, data.moments.total
-        refitted = rule.with_strengths([rule.strengths[place] for place in sorted({0, taken})])
-        subspaces = dict(refitted.subspaces(total, rank))
-        if taken and same_subspace(subspaces[0].basis, subspaces[1].basis):
-            taken = 0
-        self._store(total, subspaces[min(taken, 1)], data.n_samples, data.dtype)
+        ((_, subspace),) = rule.with_strengths([rule.strengths[taken]]).subspaces(total, rank)
+        if taken and may_be_pca(subspace.basis, total):
+            ((_, of_pca),) = rule.with_strengths([rule.strengths[0]]).subspaces(total, rank)
+            if same_subspace(of_pca.basis, subspace.basis):
+                taken, subspace = 0, of_pca
+        self._store(total, subspace, data.n_samples, data.dtype)
         choice = self._choice(result, taken) | {
             "gain_": result.gains[taken],
             "folds_": data.folds,

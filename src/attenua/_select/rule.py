@@ -135,6 +135,18 @@ def same_subspace(U: Any, V: Any) -> bool:
     return bool(squares[-1] < _LARGEST_SINE**2)
 
 
+def may_be_pca(U: Any, moments: Moments) -> bool:
+    r"""Return whether a basis may span PCA's subspace, to the sine of :func:`same_subspace`.
+
+    If :math:`\theta` is the largest angle to a subspace that S maps into itself,
+    :math:`\|S U - U U^\top S U\| \le \sin\theta \, \|S\|`, and no norm of S is above its trace.
+    """
+    image = moments.apply(U)
+    outside = image - U @ (U.T @ image)
+    squares = np.linalg.eigvalsh(to_host(outside.T @ outside))
+    return bool(squares[-1] <= (_LARGEST_SINE * moments.total_variance) ** 2)
+
+
 def mean_subspace(subspaces: Sequence[Subspace], weights: Sequence[float], moments: Moments) -> Subspace:
     r"""Return the leading subspace of :math:`\sum_k w_k (P_k S P_k)^{1/2}`, with :math:`P_k = U_k U_k^\top`.
 
