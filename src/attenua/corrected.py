@@ -306,7 +306,8 @@ class CorrectedPCACV(ImputesByCovariance, WithReference, CrossValidated):
     gain_ : float
         Part of PCA's held-out risk that ``corrections_`` removes. The same rows chose it: it is optimistic.
     candidates_ : list of dict
-        Strengths of all candidates that were compared, by name, PCA first.
+        Strengths of the candidates that all splits judged, by name, PCA first. A candidate that is clearly
+        worse on the first two fifths of the splits is in ``steps_`` only.
     cv_risk_ : ndarray of shape (n_candidates,)
         Risk of each candidate: its mean squared reconstruction error over all held-out rows.
     cv_risk_folds_ : ndarray of shape (n_splits, n_candidates)

@@ -131,7 +131,7 @@ class CorrectedCovariance(
     gain_ : float
         The same gain of ``corrections_``, on the held-out rows that chose them: it is optimistic.
     candidates_ : list of dict
-        Strengths of all candidates that were compared, by name, Ledoit and Wolf's first.
+        Strengths of the candidates that all splits judged, by name, Ledoit and Wolf's first.
     cv_risk_ : ndarray of shape (n_candidates,)
         Negative log-likelihood of each candidate: mean over all held-out rows.
     cv_risk_folds_ : ndarray of shape (n_splits, n_candidates)

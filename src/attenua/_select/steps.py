@@ -12,7 +12,9 @@ class Step(NamedTuple):
 
     correction: str  # whose strengths were compared
     strengths: tuple[float, ...] = ()  # increasing; empty where the correction was left out
-    risks: tuple[float, ...] = ()  # held-out risk of each, with the strengths of the steps before it
+    # Held-out risk of each, with the strengths of the steps before it; of one that was clearly worse on the
+    # first splits, an estimate from these.
+    risks: tuple[float, ...] = ()
     best: float = 0.0  # the strength of least risk, which the next steps begin from
     gain: float = 0.0  # part of PCA's held-out risk that it removes beyond the steps before it, or nats
     standard_error: float = float("nan")  # of the gain, over the splits; NaN where there is one split only
