@@ -360,7 +360,7 @@ class CorrectedPCACV(ImputesByCovariance, WithReference, CrossValidated):
     >>> from attenua import CorrectedPCACV
     >>> pca = CorrectedPCACV(10, neighbours=(8, 8), nested=True).fit(load_digits().data[:30])
     >>> print(pca.verdict_)  # doctest: +NORMALIZE_WHITESPACE
-    Expect 10.5% less risk than PCA's on new rows (standard error 3.9%). The fit is not PCA's subspace: it
+    Expect 10.6% less risk than PCA's on new rows (standard error 3.9%). The fit is not PCA's subspace: it
     averages row tempering 1, damping 1 and smoothing 0.8 (50%), other strengths (35%) and PCA (15%).
     >>> pca.steps_["smoothing"].best
     0.8

@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 
 # Groups of more columns than this are multiplied by through their rows.
 _LARGE_GROUP = 256
-# The covariance of more columns than this is formed again when it is needed again.
-_KEPT_COVARIANCE = 2_500
+# A larger covariance is formed again when it is needed again.
+_KEPT_BYTES = 50 * 2**20
 # The Gram matrix of more rows than this is too large to decompose.
 _GRAM_LIMIT = 3_000
 # One of so few rows costs less than an iteration.
@@ -403,7 +403,8 @@ class RowMoments(Moments):
         """S as a p-by-p matrix; kept only where it is small, since it may be much larger than the rows."""
         if self._kept_covariance is None:
             S = self._formed_covariance()
-            if self.n_features > _KEPT_COVARIANCE:
+            entry = 8 if self._covariance_type is None else 4
+            if entry * self.n_features**2 > _KEPT_BYTES:
                 return S
             self._kept_covariance = S
         return self._kept_covariance

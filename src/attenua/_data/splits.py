@@ -51,6 +51,8 @@ class Splits(ABC):
         Whether the rows are on a device, and whether their moments hold p-by-p matrices.
     pair_entries : int
         Numbers that the moments of one split hold, beyond rows that all splits share.
+    keeps_pairs : bool
+        Whether the moments of the splits are kept for the next pass.
     """
 
     n_splits: int
@@ -59,7 +61,7 @@ class Splits(ABC):
     on_device: bool
     forms_covariance: bool
     pair_entries: int
-    _keeps_pairs = False
+    keeps_pairs = False
     _kept: list[SplitPair]
     _unread: Iterator[SplitPair] | None = None
 
@@ -74,16 +76,16 @@ class Splits(ABC):
 
     def keep_pairs(self) -> Self:
         """Keep the moments of the splits from now on if they are small: for more than one pass."""
-        self._keeps_pairs = 8 * self.n_splits * self.pair_entries <= _KEPT_BYTES
+        self.keeps_pairs = 8 * self.n_splits * self.pair_entries <= _KEPT_BYTES
         return self
 
     def forget_pairs(self) -> None:
         """Free what ``keep_pairs`` kept."""
-        self._keeps_pairs, self._kept, self._unread = False, [], None
+        self.keeps_pairs, self._kept, self._unread = False, [], None
 
     def pairs(self) -> Iterator[SplitPair]:
         """Yield the moments of both sides of every split, all in one unit; each is read when it is needed."""
-        if not self._keeps_pairs:
+        if not self.keeps_pairs:
             yield from self._read()
             return
         if self._unread is None:

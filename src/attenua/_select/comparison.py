@@ -86,11 +86,11 @@ def held_out_risks(
     judge: Callable[[SplitPair], FoldRisk],
     n_jobs: Any = None,
     n_candidates: int = 1,
-    goes_on: Callable[[list[FoldRisk]], bool] = lambda found: True,
+    goes_on: Callable[[list[FoldRisk]], bool] | None = None,
 ) -> list[FoldRisk]:
     """Judge every split, several in parallel; return them in the order of the splits.
 
-    After two fifths of the splits, ``goes_on(found)`` says whether the others are worth their time.
+    After two fifths of the splits, ``goes_on(found)``, if given, says whether the others are worth it.
 
     BLAS would spread every small product over its threads, which costs more than it saves. So every split
     gets one of these threads, or a few.
@@ -101,8 +101,11 @@ def held_out_risks(
         n_parallel = 1  # a device is kept busy by one thread
     judge = partial(_in_worker, sklearn.get_config(), judge)
     pairs = iter(moments.pairs())
-    found = list(in_order(judge, islice(pairs, ceil(_FIRST_PART * moments.n_splits)), n_parallel))
-    return [*found, *in_order(judge, pairs, n_parallel)] if goes_on(found) else found
+    n_first = moments.n_splits if goes_on is None else ceil(_FIRST_PART * moments.n_splits)
+    found = list(in_order(judge, islice(pairs, n_first), n_parallel))
+    if goes_on is not None and goes_on(found):
+        found += in_order(judge, pairs, n_parallel)
+    return found
 
 
 def _in_worker(config: dict[str, Any], judge: Callable[[SplitPair], FoldRisk], pair: SplitPair) -> FoldRisk:

@@ -21,8 +21,8 @@ GoesOn = Callable[[list[FoldRisk]], bool]
 
 # Subspaces of the present candidate are kept, to begin others from, where splits are no more than this.
 _KEPT_SPLITS = 20
-# Corrected moments of a candidate are kept where the covariances of all splits have no more entries.
-_KEPT_ENTRIES = 20_000_000
+# Corrected moments of a candidate are kept where the covariances of all splits take no more than this.
+_KEPT_BYTES = 200 * 2**20
 # A step, and a vote, must gain this part of PCA's risk: less matters to nobody, and costs further steps.
 _LEAST_GAIN = 2e-4
 
@@ -51,11 +51,11 @@ class Judge(Protocol):
     unit: str
 
     def judge(
-        self, splits: Splits, candidate: Strengths, present: Strengths, goes_on: GoesOn
+        self, splits: Splits, candidate: Strengths, present: Strengths, goes_on: GoesOn | None
     ) -> list[FoldRisk]:
         """Return what a candidate loses on every split; the present one is not far from it.
 
-        Or on the first splits, if `goes_on`, called with these, says that they are enough.
+        Or on the first splits, if `goes_on` is given and, called with these, says that they are enough.
         """
 
     def forget_all_but(self, present: Strengths) -> None:
@@ -93,7 +93,7 @@ class SubspaceJudge:
         self._made: dict[int, dict[str, Made]] = defaultdict(dict)  # of every split
 
     def judge(
-        self, splits: Splits, candidate: Strengths, present: Strengths, goes_on: GoesOn
+        self, splits: Splits, candidate: Strengths, present: Strengths, goes_on: GoesOn | None
     ) -> list[FoldRisk]:
         """Return what a candidate loses on every split, or on the first ones if these are enough."""
         # Rows that were read again may be in another unit; units are powers of two.
@@ -103,7 +103,7 @@ class SubspaceJudge:
             rule=self._rule.with_strengths([candidate]),
             rank=self._rank,
             near=self._subspaces.get(present),
-            made=self._made if splits.n_splits * splits.n_features**2 <= _KEPT_ENTRIES else None,
+            made=self._made if self._can_keep(splits) else None,
             keep=splits.n_splits <= _KEPT_SPLITS,
             by_rows=self._by_rows,
             factor=ratio * ratio,
@@ -112,6 +112,11 @@ class SubspaceJudge:
         if len(found) == splits.n_splits <= _KEPT_SPLITS:
             self._subspaces[candidate] = [fold.subspaces[0] for fold in found]
         return [fold._replace(subspaces=()) for fold in found]
+
+    def _can_keep(self, splits: Splits) -> bool:
+        """Whether corrected moments are kept: they are of use only if those they are made of are, too."""
+        entry = 4 if splits.total.suits_single_precision else 8
+        return splits.keeps_pairs and entry * splits.n_splits * splits.n_features**2 <= _KEPT_BYTES
 
     def forget_all_but(self, present: Strengths) -> None:
         """Free the subspaces of other candidates."""

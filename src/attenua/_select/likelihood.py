@@ -125,7 +125,7 @@ class LikelihoodJudge:
         return moments
 
     def judge(
-        self, splits: Splits, candidate: Strengths, present: Strengths, goes_on: GoesOn
+        self, splits: Splits, candidate: Strengths, present: Strengths, goes_on: GoesOn | None
     ) -> list[FoldRisk]:
         """Return what a candidate loses on every split, or on the first ones if these are enough.
 

@@ -216,7 +216,8 @@ class StepSearch:
         """
         if candidate not in self._folds:
             splits = self._splits[candidate.of_kind("rows")]
-            found = self._judge.judge(splits, candidate, present, partial(self._may_gain, rival=rival))
+            goes_on = None if rival is None else partial(self._may_gain, rival=rival)
+            found = self._judge.judge(splits, candidate, present, goes_on)
             if rival is not None and len(found) < splits.n_splits:
                 more = sum(_sums(own).sum() - _sums(its).sum() for own, its in self._pairs(found, rival))
                 return self._risk_of(rival) + float(more) / sum(fold.held for fold in found)
@@ -224,10 +225,8 @@ class StepSearch:
             self._losses[candidate] = self._voters.added([_sums(fold) for fold in found])
         return self._risk_of(candidate)
 
-    def _may_gain(self, found: list[FoldRisk], rival: Strengths | None) -> bool:
+    def _may_gain(self, found: list[FoldRisk], rival: Strengths) -> bool:
         """Whether a candidate may be better than a rival by a part that matters, by its first splits."""
-        if rival is None:
-            return True
         gains = [_sums(its) - _sums(own) for own, its in self._pairs(found, rival)]
         by_voter = self._voters.seen(gains)
         n = len(by_voter)
