@@ -1,7 +1,7 @@
 """What the corrected covariance gains over Ledoit and Wolf's on real data sets, in four uses.
 
-Some rows of a data set are fitted and others judge, as in the study of the corrections. The final part of the
-collection is not read.
+Some rows of a data set are fitted and others judge, as in the study of the corrections. Only the parts
+`develop` and `choose` of the collection are read.
 
 python -m attenua_evidence.covariance DATA [--draws 2] [--write docs/guide/_covariance.md]
 """
@@ -36,6 +36,7 @@ from attenua_evidence.covariance_uses import (
 )
 from attenua_evidence.draws import rows_allowed
 
+PARTS = ("develop", "choose")
 MOST_ROWS, MOST_COLUMNS = 128, 200
 SLIGHTLY, CLEARLY = 0.001, 0.01  # nats per row and column
 COMPARED = [name for name in METHODS if name != BASE]
@@ -43,7 +44,7 @@ COMPARED = [name for name in METHODS if name != BASE]
 
 def measure(entries: Iterable[Any], folder: Path, draws: int) -> pd.DataFrame:
     """Return a line for each use, method and draw."""
-    entries = [entry for entry in entries if entry.part != "final" and entry.shape[1] <= MOST_COLUMNS]
+    entries = [entry for entry in entries if entry.part in PARTS and entry.shape[1] <= MOST_COLUMNS]
     lines = []
     with blas_limit(1):
         for entry in track(entries, "Data sets", console=Console(stderr=True)):

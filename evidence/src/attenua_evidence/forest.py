@@ -16,6 +16,7 @@ from attenua_paper.studies.simulations.figures import STYLE
 # Parts differ by marker and by shade, so that they survive printing in grey.
 LOOKS: dict[str, dict[str, Any]] = {
     "final": {"color": "#12395f", "marker": "o"},
+    "known": {"color": "#7a5c99", "marker": "D"},
     "choose": {"color": "#3f8f8c", "marker": "s"},
     "develop": {"color": "#8a8f98", "marker": "^"},
 }

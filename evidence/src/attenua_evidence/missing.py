@@ -1,7 +1,7 @@
 """What PCA and filling of rows with missing cells gain by ours and by other methods, on real data sets.
 
 Cells of the fitted rows are hidden. The subspace is judged on whole new rows, the filling on hidden cells of
-new rows. The final part of the collection is not read.
+new rows. Only the parts `develop` and `choose` of the collection are read.
 
 python -m attenua_evidence.missing DATA [--draws 2] [--store FILE.csv] [--write docs/guide/_missing.md]
 """
@@ -37,6 +37,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Line = dict[str, Any]
 
+PARTS = ("develop", "choose")
 ROWS, RANKS, MOST_COLUMNS = (32, 128), (2, 5, 10), 200
 MOST_FILLED = 200  # new rows that are filled
 LEAST_SEEN = 3  # observed cells of a column
@@ -165,7 +166,7 @@ def measure(
     entries: Iterable[Any], folder: Path, draws: int, methods: Collection[str], store: Path | None = None
 ) -> pd.DataFrame:
     """Return the lines of the store and those that are not in it yet; it grows data set by data set."""
-    entries = [entry for entry in entries if entry.part != "final" and entry.shape[1] <= MOST_COLUMNS]
+    entries = [entry for entry in entries if entry.part in PARTS and entry.shape[1] <= MOST_COLUMNS]
     found = _read(store)
     with blas_limit(1):
         for entry in track(entries, "Data sets", console=Console(stderr=True)):

@@ -30,6 +30,26 @@ def test_holes_constant_columns_and_repeats_go():
     np.testing.assert_array_equal(clean(Table(x), ordered=False).X, x[2:][:, [0, 2]])
 
 
+def test_holes_are_kept_where_wanted():
+    x = np.random.default_rng(0).standard_normal((20, 4))
+    x[:10, 0] = NAN  # half of a column may miss, but no more
+    x[:11, 1] = NAN
+    x[3:5, [0, 2]] = np.inf
+    x[5] = NAN  # a row without any value goes first
+    x[:, 3] = 1.0
+    x[5, 3] = NAN
+    x[1] = x[0]
+    table = Table(x, target=np.arange(20.0))
+    done = clean(table, ordered=False, holes=True)
+    kept = np.delete(np.arange(20), [1, 3, 4, 5])
+    np.testing.assert_array_equal(done.X, np.where(np.isinf(x), NAN, x)[np.ix_(kept, [0, 2])])
+    np.testing.assert_array_equal(done.target, kept)
+    assert done.duplicates == 1
+    # Rows are equal only if they have the same holes, too.
+    x = np.array([[1, NAN, 2], [1, 3, 2], [1, NAN, 2], [4, 5, 1], [1, 2, 3]])
+    assert clean(Table(x), ordered=True, holes=True).duplicates == 1
+
+
 def test_groups_and_labels_after_cleaning():
     # Groups and labels go with their rows and have no gaps.
     table = rows()

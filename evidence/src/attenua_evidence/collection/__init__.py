@@ -1,1 +1,1 @@
-"""Ninety real data sets out of packages: what they are, how to fetch them, how to read them."""
+"""Real data sets out of packages: what they are, how to fetch them, how to read them."""

@@ -7,7 +7,8 @@ from pathlib import Path
 from .packages import PACKAGES, Package
 from .table import Table, clean
 
-PARTS = ("develop", "choose", "final")
+# The part "known" was the final one of an earlier run, so its results have been seen.
+PARTS = ("develop", "choose", "known", "final")
 KINDS = (
     "images",
     "patches",
@@ -39,7 +40,7 @@ class Entry:
         Folder of the unpacked package in, `Table` as it is in the package out.
     kind : str
         One of `KINDS`.
-    part : {"develop", "choose", "final"}
+    part : {"develop", "choose", "known", "final"}
         What it may be used for.
     shape : tuple of int
         Rows and columns of the cleaned table.
@@ -51,8 +52,10 @@ class Entry:
         ``neighbours`` of `attenua.CorrectedPCACV` wants.
     duplicates : int
         Rows left out because an earlier row is exactly equal.
-    grouping, labelling : str
-        What a group and a label are; empty where there are none.
+    holes : bool
+        Whether missing cells stay missing. Otherwise columns and rows that miss some are left out.
+    grouping, labelling, target : str
+        What a group, a label and the number that belongs to each row are; empty where there are none.
     data_licence : str
         What the package says of these data, where it says something of its own.
     note : str
@@ -69,8 +72,10 @@ class Entry:
     unit: str = "one"
     order: str | tuple[int, int] | None = None
     duplicates: int = 0
+    holes: bool = False
     grouping: str = ""
     labelling: str = ""
+    target: str = ""
     data_licence: str = ""
     note: str = ""
 
@@ -108,4 +113,5 @@ class Entry:
         if not self.fetched(folder):
             command = f"python -m attenua_evidence collection {folder}"
             raise FileNotFoundError(f"{self.package} is not in {folder}; fetch it with: {command}")
-        return clean(self.reader(Path(folder) / self.source.folder), self.order is not None)
+        table = self.reader(Path(folder) / self.source.folder)
+        return clean(table, self.order is not None, self.holes)

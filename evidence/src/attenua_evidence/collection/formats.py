@@ -33,7 +33,7 @@ def r_object(root: Path, name: str, file: str | None = None) -> Any:
     """
     from rdata.parser import parse_data, parse_file
 
-    (package,) = (Path(root) / "usr/lib/R/site-library").iterdir()
+    (package,) = (Path(root) / "usr/lib/R").glob("*library/*")  # site-library, or library of R's own packages
     data = package / "data"
     if file is not None:
         return _convert(parse_file, data / file)[name]

@@ -7,7 +7,7 @@ from attenua._files import write_whole
 
 from .entries import ENTRIES, wanted
 from .entry import KINDS, PARTS, Entry
-from .table import MISSING
+from .table import HOLES, MISSING
 
 PAGE = Path(__file__).parents[4] / "docs/guide/collection.md"
 TEMPLATE = Path(__file__).with_name("page.template")
@@ -21,16 +21,16 @@ def order(entry: Entry) -> str:
 def line(entry: Entry) -> str:
     """Return the line of the table for one data set."""
     rows, columns = entry.shape
-    kind = entry.kind + (", mixed units" if entry.unit == "mixed" else "")
+    kind = entry.kind + ", mixed units" * (entry.unit == "mixed") + ", holes" * entry.holes
     package = f"{entry.package} {entry.version}"
-    cells = (entry.name, kind, f"{rows} x {columns}", order(entry), entry.grouping, package)
+    cells = (entry.name, kind, f"{rows} x {columns}", order(entry), entry.grouping, entry.target, package)
     return f"| {' | '.join(cells)} | {entry.licence} |"
 
 
 def table(entries: Iterable[Entry]) -> str:
     """Return the table of some data sets."""
-    head = "| name | kind | rows x columns | order | groups | package | licence |"
-    return "\n".join([head, "|---" * 7 + "|", *map(line, entries)])
+    head = "| name | kind | rows x columns | order | groups | target | package | licence |"
+    return "\n".join([head, "|---" * 8 + "|", *map(line, entries)])
 
 
 def folded(title: str, text: str) -> str:
@@ -45,6 +45,7 @@ def page() -> str:
         n=len(ENTRIES),
         packages=len(wanted(PARTS)),
         missing=MISSING,
+        holes=HOLES,
         tables="\n\n".join(
             folded(f"Part {part}", table(entry for entry in entries if entry.part == part)) for part in PARTS
         ),
