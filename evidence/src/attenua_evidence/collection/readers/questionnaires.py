@@ -75,3 +75,41 @@ def gender_roles(root: Path) -> Table:
     """Read answers to 74 items. Labels: gender."""
     frame = r_object(root, "Athenstaedt")
     return Table(numbers(frame.loc[:, "V1":"V74"]), labels=codes(frame["gender"]))
+
+
+def senators(root: Path) -> Table:
+    """Read yes and no in 672 votes of the US Senate. Labels: parties."""
+    frame = r_object(root, "Senate", "Senate.rda")
+    return Table(numbers(frame.loc[:, "rc1":]), labels=codes(frame["party"]))
+
+
+def leadership(root: Path) -> Table:
+    """Read answers of soldiers on leaders, tasks and moods. Groups: companies."""
+    frame = r_object(root, "lq2002", "lq2002.rda")
+    return Table(numbers(frame.loc[:, "LEAD01":"HOSTIL05"]), codes(frame["COMPID"]))
+
+
+def quiz(root: Path) -> Table:
+    """Read right and wrong answers to 45 questions of general knowledge. Labels: gender."""
+    found = r_object(root, "SPISA", "SPISA.rda")
+    return Table(numbers(pd.DataFrame(found["spisa"])), labels=codes(found["gender"]))
+
+
+def carers(root: Path) -> Table:
+    """Read what carers of old people said, without sums of other columns. Target: quality of life."""
+    frame = r_object(root, "efc", "efc.RData")
+    others = ["e15relat", "neg_c_7", "pos_v_4", "quol_5", "n4pstu", "nur_pst"]
+    return Table(numbers(frame.drop(columns=others)), target=frame["quol_5"].to_numpy(float, na_value=np.nan))
+
+
+def televisions(root: Path) -> Table:
+    """Read marks of a panel for fifteen qualities of pictures. Groups: assessors. Labels: televisions."""
+    frame = r_object(root, "TVbo")
+    x = numbers(frame.loc[:, "Coloursaturation":"Elasticeffect"])
+    return Table(x, codes(frame["Assessor"]), codes(frame["TVset"]))
+
+
+def abilities(root: Path) -> Table:
+    """Read the numbers among the answers and scores of persons."""
+    path = root / "nilearn/datasets/tests/data/localizer_behavioural.tsv"
+    return Table(numeric(pd.read_csv(path, sep="\t").drop(columns="id")))

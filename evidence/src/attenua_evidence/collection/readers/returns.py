@@ -51,3 +51,9 @@ def exchange_rates(root: Path) -> Table:
     logs = frame.pivot(index="time", columns="country", values="ls")
     changes = 100 * np.diff(numbers(logs), axis=0)
     return Table(changes, codes(np.arange(len(changes)) // 4))
+
+
+def shares_2001(root: Path) -> Table:
+    """Read daily returns of the shares in the S&P 500. Groups: weeks; day 1 of the file is a Tuesday."""
+    prices = r_object(root, "SP2001")
+    return Table(log_returns(prices), prices["dim_0"].to_numpy().astype(int)[1:] // 7)

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from ..formats import averaged, dat, nifti, numbers, numeric, r_object, ts
 from ..table import Table, codes
+from .returns import week
 
 
 def sonar(root: Path) -> Table:
@@ -55,3 +57,20 @@ def diffusion(root: Path) -> Table:
     volume = nifti(root / "dipy/data/files/small_64D.nii")[..., 1:]  # the first has no direction
     slices = np.indices(volume.shape[:3])[2].ravel()
     return Table(volume.reshape(-1, volume.shape[3]), slices)
+
+
+def ocean_oxygen(root: Path) -> Table:
+    """Read the oxygen of sea water by depth, every second place on the grid. Groups: squares of 20 degrees.
+
+    A cell is missing where the sea is not that deep; places on land have none.
+    """
+    x = np.asarray(r_object(root, "Oxsat")["val"], dtype=float)[::2, ::2]
+    east, north = np.indices(x.shape[:2]).reshape(2, -1) // 10
+    return Table(x.reshape(-1, x.shape[2]), east * (north.max() + 1) + north)
+
+
+def ozone_stations(root: Path) -> Table:
+    """Read ozone at stations in the American Midwest, a row a day. Groups: calendar weeks."""
+    found = r_object(root, "ozone2", "ozone2.rda")
+    days = pd.to_datetime(np.asarray(found["dates"]), format="%y%m%d").to_numpy("datetime64[D]")
+    return Table(np.asarray(found["y"], dtype=float), week(days.astype(int)))

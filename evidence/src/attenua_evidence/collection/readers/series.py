@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..formats import averaged, numeric, r_object, ts
+from ..formats import averaged, numbers, numeric, r_object, ts
 from ..table import Table, codes
 
 
@@ -56,3 +56,23 @@ def cortex(root: Path) -> Table:
     """Read outlines of brains: the distance from the centre in 500 directions, averaged over four."""
     found = r_object(root, "cortical", "cortical.rda")
     return Table(averaged(np.asarray(found["r"]).T, 4), labels=codes(found["group"]))
+
+
+def incomes(root: Path) -> Table:
+    """Read logarithms of output per head in 2011 US dollars. Rows are countries, columns are years."""
+    frame = r_object(root, "pwt9.1")
+    frame = frame.assign(income=np.log(frame["rgdpo"] / frame["pop"]))
+    return Table(numbers(frame.pivot(index="isocode", columns="year", values="income")))
+
+
+def pulse(root: Path) -> Table:
+    """Read stretches of 100 values of a pulse sensor, about a second each. Groups: 60 stretches."""
+    values = pd.read_csv(root / "heartpy/data/data3.csv").iloc[:, 1].to_numpy(float)
+    x = values[: len(values) // 100 * 100].reshape(-1, 100)
+    return Table(x, np.arange(len(x)) // 60)
+
+
+def ozone_maps(root: Path) -> Table:
+    """Read ozone over Central America on a grid. Rows are months. Groups: years."""
+    x = np.asarray(r_object(root, "ozone"), dtype=float)
+    return Table(x.reshape(-1, x.shape[2]).T, np.arange(x.shape[2]) // 12)
