@@ -72,7 +72,7 @@ def test_what_becomes_of_a_fit():
     outcome = attempt(broken, 2)
     assert (outcome.status, outcome.note, outcome.fit) == ("failed", "ValueError: first line", None)
     outcome = attempt(lambda: Fit(np.zeros(3), np.full((1, 3), np.nan)), 1)
-    assert (outcome.status, outcome.note, outcome.fit) == ("failed", "the subspace is not finite", None)
+    assert (outcome.status, outcome.note, outcome.fit) == ("failed", "not finite", None)
     # Fewer components are noted.
     assert attempt(lambda: Fit(np.zeros(3), np.eye(3)[:1]), 2).note == "1 of 2 components"
 

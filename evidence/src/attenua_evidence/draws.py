@@ -26,6 +26,8 @@ class Draw(NamedTuple):
         Group of each fitted row; none of them has a row in the test.
     labels, labels_test : ndarray or None
         Class of each row; -1 where it is not known.
+    target, target_test : ndarray or None
+        Number to predict for each row; nan where it is not known.
     """
 
     X: Array
@@ -33,6 +35,8 @@ class Draw(NamedTuple):
     groups: NDArray[Any] | None
     labels: NDArray[Any] | None
     labels_test: NDArray[Any] | None
+    target: Array | None = None
+    target_test: Array | None = None
 
 
 def rows_allowed(n_rows: int) -> list[int]:
@@ -80,15 +84,25 @@ def draw(table: Any, name: str, unit: str, rows: int, number: int) -> Draw | Non
     if unit == "mixed":
         X, X_test = scaled_by_first(X, X_test)
     groups = None if table.groups is None else table.groups[fitted]
-    labels = (None, None) if table.labels is None else (table.labels[fitted], table.labels[tested])
-    return Draw(X, X_test, groups, *labels)
+    about = []
+    for values in (table.labels, getattr(table, "target", None)):
+        about += [None, None] if values is None else [values[fitted], values[tested]]
+    return Draw(X, X_test, groups, *about)
 
 
 def scaled_by_first(X: Array, X_test: Array) -> tuple[Array, Array]:
-    """Divide columns by their standard deviations in the first rows; those that do not vary there go."""
-    varies = np.ptp(X, axis=0) > 0
-    scale = X[:, varies].std(axis=0)
+    """Divide columns by their standard deviations in the first rows; those that do not vary there go.
+
+    Missing cells stay missing, and a column without a seen cell does not vary.
+    """
+    varies = varying_columns(X)
+    scale = np.nanstd(X[:, varies], axis=0)
     return X[:, varies] / scale, X_test[:, varies] / scale
+
+
+def varying_columns(X: Array) -> NDArray[np.bool_]:
+    """Return which columns have two seen cells that differ."""
+    return np.fmax.reduce(X) > np.fmin.reduce(X)
 
 
 def _sides_of_groups(

@@ -7,11 +7,9 @@ python -m attenua_evidence.missing DATA [--draws 2] [--store FILE.csv] [--write 
 """
 
 import argparse
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -31,6 +29,7 @@ from attenua_evidence.draws import SEED, draw, ranks_allowed, rows_allowed
 from attenua_evidence.methods import Rows
 from attenua_evidence.missing_rivals import METHODS, OURS, PLAIN, RIVALS, Fitted
 from attenua_evidence.missing_tables import BY_VALUE, FILLING, PATTERNS, SUBSPACE, page
+from attenua_evidence.outcome import call
 from attenua_paper.studies.hindsight import HeldMoments
 
 Array = NDArray[np.float64]
@@ -131,7 +130,7 @@ def _lines_of_method(
                 yield line | {"value": float(np.mean((filled - few)[tested] ** 2))}
 
 
-def attempt(name: str, call: Callable[[], Any]) -> tuple[Any, Line]:
+def attempt(name: str, function: Callable[[], Any]) -> tuple[Any, Line]:
     """Return what a call of a method returns and how it went.
 
     A rival that raises an error or returns numbers that are not finite has failed. One that stops at its own
@@ -143,23 +142,18 @@ def attempt(name: str, call: Callable[[], Any]) -> tuple[Any, Line]:
     ImportError, FileNotFoundError
         If the method's package is not installed, which does not count as a result.
     """
-    start, note = perf_counter(), ""
-    with warnings.catch_warnings(record=True) as given, np.errstate(all="ignore"):
-        warnings.simplefilter("always")
-        try:
-            found = call()
-            parts = [part for part in found[:2] if part is not None] if isinstance(found, Fitted) else [found]
-            note = "" if all(np.isfinite(part).all() for part in parts) else "not finite"
-        except (ImportError, FileNotFoundError):
-            raise
-        except Exception as error:  # whatever a package raises is its answer
-            if name in OURS:
-                raise
-            note = f"{type(error).__name__}: {str(error).strip()}".split("\n")[0][:80]
-    stopped = any(issubclass(warning.category, ConvergenceWarning) for warning in given)
-    status = "failed" if note else "stopped" if stopped else "fitted"
-    result = {"status": status, "seconds": round(perf_counter() - start, 3), "note": note}
-    return (None if note else found), result
+    with np.errstate(all="ignore"):
+        called = call(function, _is_finite)
+    if called.error is not None and name in OURS:
+        raise called.error
+    stopped = any(issubclass(warning.category, ConvergenceWarning) for warning in called.warnings)
+    status = "failed" if called.failure else "stopped" if stopped else "fitted"
+    return called.found, {"status": status, "seconds": round(called.seconds, 3), "note": called.failure[:80]}
+
+
+def _is_finite(found: Any) -> bool:
+    parts = [part for part in found[:2] if part is not None] if isinstance(found, Fitted) else [found]
+    return all(np.isfinite(part).all() for part in parts)
 
 
 def measure(

@@ -28,13 +28,18 @@ def own_versions() -> dict[str, str]:
     return versions | {"attenua": f"{attenua.__version__} {code.hexdigest()[:12]}"}
 
 
-def rival_versions() -> dict[str, str]:
-    """Return the versions of the rivals' packages, or raise an error that says how to install them."""
-    found = {
+def installed_versions() -> dict[str, str]:
+    """Return the versions of the rivals' packages; nothing where one is not installed."""
+    return {
         "scikit-fda": _version_of("scikit-fda", "skfda"),
         "robustcov": _version_of("robustcov", "robustcov"),
         "rrcov": version_in_r("rrcov"),
     }
+
+
+def rival_versions() -> dict[str, str]:
+    """Return the versions of the rivals' packages, or raise an error that says how to install them."""
+    found = installed_versions()
     missing = [name for name, known in found.items() if not known]
     if missing:
         commands = " && ".join(INSTALL[name] for name in missing)

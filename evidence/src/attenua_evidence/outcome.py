@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,26 +67,75 @@ def attempt(fit: Callable[[], Fit], rank: int) -> Outcome:
     ImportError, FileNotFoundError
         If the method's package is not installed, which does not count as a result.
     """
-    start = perf_counter()
+    called = call(fit, is_finite)
+    if called.failure:
+        return Outcome("failed", called.failure, seconds=called.seconds)
+    said = called.said
+    if len(called.found.components) < rank:
+        said.append(f"{len(called.found.components)} of {rank} components")
+    return Outcome("fitted", "; ".join(dict.fromkeys(said)), called.found, called.seconds)
+
+
+class Called(NamedTuple):
+    """What came of one call.
+
+    Attributes
+    ----------
+    found : object
+        What it returned; None where it failed.
+    failure : str
+        Why it failed, empty where it did not.
+    error : Exception or None
+        What it raised.
+    warnings : list
+        What it warned of.
+    seconds : float
+        How long it took.
+    """
+
+    found: Any
+    failure: str
+    error: Exception | None
+    warnings: list[warnings.WarningMessage]
+    seconds: float
+
+    @property
+    def said(self) -> list[str]:
+        """First lines of warnings that are for users."""
+        mine = [warning for warning in self.warnings if not _is_for_developers(warning)]
+        return list(dict.fromkeys(_first_line(str(warning.message)) for warning in mine))
+
+
+def call(function: Callable[[], Any], finite: Callable[[Any], bool]) -> Called:
+    """Call a function of a package, whose errors are its answer.
+
+    Parameters
+    ----------
+    function : callable
+        What to call.
+    finite : callable
+        Says whether what it returns is finite; otherwise it failed.
+
+    Raises
+    ------
+    ImportError, FileNotFoundError
+        If the method's package is not installed, which does not count as a result.
+    """
+    start, found, raised = perf_counter(), None, None
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         try:
-            found = fit()
-            failure = "" if _is_finite(found) else "the subspace is not finite"
+            found = function()
+            failure = "" if finite(found) else "not finite"
         except (ImportError, FileNotFoundError):
             raise
         except Exception as error:  # whatever a package raises is its answer
-            failure = f"{type(error).__name__}: {_first_line(str(error))}"
-    seconds = perf_counter() - start
-    if failure:
-        return Outcome("failed", failure, seconds=seconds)
-    said = [_first_line(str(warning.message)) for warning in given if not _is_for_developers(warning)]
-    if len(found.components) < rank:
-        said.append(f"{len(found.components)} of {rank} components")
-    return Outcome("fitted", "; ".join(dict.fromkeys(said)), found, seconds)
+            failure, raised = f"{type(error).__name__}: {_first_line(str(error))}", error
+    return Called(None if failure else found, failure, raised, given, perf_counter() - start)
 
 
-def _is_finite(found: Fit) -> bool:
+def is_finite(found: Fit) -> bool:
+    """Say whether a subspace is finite."""
     return bool(np.isfinite(found.mean).all() and np.isfinite(found.components).all())
 
 

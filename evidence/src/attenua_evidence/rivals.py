@@ -8,7 +8,7 @@ drops rows and with them directions. Only functional PCA looks at the order of t
 Left out because they take too long on hundreds of cells: scikit-learn's SparsePCA (its mini-batch version
 stands in for it), and of robustcov MRCD, DPDRobustPCA and CellwiseRobustPCA.
 
-:mod:`evidence.needs` says how to install the packages.
+:mod:`attenua_evidence.needs` says how to install the packages.
 """
 
 import warnings
@@ -179,11 +179,14 @@ class Rival(NamedTuple):
         ``(X, rank, order) -> Fit``.
     unsuited : callable
         ``(n_rows, n_columns, order) -> reason`` why it does not apply, empty where it does.
+    package : str
+        What it needs besides scikit-learn, as :mod:`attenua_evidence.needs` names it.
     """
 
     what: str
     fit: Callable[[Array, int, Order], Fit]
     unsuited: Callable[[int, int, Order], str] = _anything
+    package: str = ""
 
 
 _AS_PCA = "shrinks to a multiple of the identity, so its eigenvectors are PCA's and its gain is 0"
@@ -210,30 +213,43 @@ RIVALS: dict[str, Rival] = {
     "HeteroPCA": Rival(
         "attenua HeteroPCA: tol 1e-7, max_iter 200", partial(attenua_rival, estimator=HeteroPCA)
     ),
-    "robustcov": Rival("robustcov RobustPCA of its default, RegularizedCauchy: alpha 0.1", robust_scatter),
+    "robustcov": Rival(
+        "robustcov RobustPCA of its default, RegularizedCauchy: alpha 0.1",
+        robust_scatter,
+        package="robustcov",
+    ),
     "spatial Kendall": Rival(
-        "robustcov RobustFactorModel: at most 20,000 pairs; max_factors is the rank, not 10", spatial_kendall
+        "robustcov RobustFactorModel: at most 20,000 pairs; max_factors is the rank, not 10",
+        spatial_kendall,
+        package="robustcov",
     ),
     "functional PCA": Rival(
-        "scikit-fda FPCA: grid on [0, 1], Simpson weights, no regularisation", functional_pca, _on_a_line
+        "scikit-fda FPCA: grid on [0, 1], Simpson weights, no regularisation",
+        functional_pca,
+        _on_a_line,
+        "scikit-fda",
     ),
     "functional PCA, penalised": Rival(
         "scikit-fda FPCA: second derivative, factor 1 (its default is the identity, which smooths nothing)",
         partial(functional_pca, penalised=True),
         _on_a_line,
+        "scikit-fda",
     ),
     "functional PCA, smoothed": Rival(
         "scikit-fda FPCA of kernel averages, bandwidth of 1 to 11 columns by its cross-validation",
         partial(functional_pca, smoothed=True),
         _on_a_line,
+        "scikit-fda",
     ),
     "ROBPCA": Rival(
         "rrcov PcaHubert: alpha 0.75, 250 directions; kmax is 10, or the rank where that is more",
         partial(rrcov_pca, method="PcaHubert"),
+        package="rrcov",
     ),
     "spherical PCA": Rival(
         "rrcov PcaLocantore: components ranked by the MAD of their scores",
         partial(rrcov_pca, method="PcaLocantore"),
+        package="rrcov",
     ),
 }
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, delayed, effective_n_jobs, parallel_config
-from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
+from joblib import delayed, effective_n_jobs
 
 from attenua_evidence.cell import Cell, lines_of
+from attenua_evidence.cores import on_all_cores
 from attenua_evidence.draws import RANKS, ROWS, SEED, rows_allowed
 from attenua_evidence.methods import CORE, METHODS
 from attenua_evidence.needs import own_versions, rival_versions
@@ -60,19 +60,17 @@ def run(
     work = [(cell, entry) for entry in entries for cell in cells_of(entry, draws) if not store.has(cell)]
     work.sort(key=lambda pair: _cost(*pair), reverse=True)
     tables = {name: entry.read(data) for name, entry in {entry.name: entry for _, entry in work}.items()}
-    tasks = (delayed(_compute)(store, cell, tables[cell.data], CHOICES[methods]) for cell, _ in work)
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
+    calls = (delayed(_compute)(store, cell, tables[cell.data], CHOICES[methods]) for cell, _ in work)
     try:
-        with (
-            parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1),
-            Progress(*columns) as progress,
-        ):
-            done = Parallel(return_as="generator_unordered")(tasks)
-            for cell, n_lines in progress.track(done, total=len(work), description="Cells"):
-                if not n_lines:
-                    progress.print(f"{cell.data}: groups too large to fit {cell.rows} rows, left out")
+        on_all_cores(calls, len(work), jobs=jobs, remark=left_out)
     finally:
         store.note_run(time.perf_counter() - start, processes)
+
+
+def left_out(done: tuple[Cell, int]) -> str:
+    """Say that a cell has no lines."""
+    cell, n_lines = done
+    return "" if n_lines else f"{cell.data}: groups too large to fit {cell.rows} rows, left out"
 
 
 def cells_of(entry: Any, draws: int) -> list[Cell]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -33,6 +33,8 @@ class OtherSettings(ValueError):
 class Store:
     """A folder of results that is added to one finished cell at a time.
 
+    A study with other lines says in a subclass which columns they have, and when a cell is whole.
+
     Parameters
     ----------
     folder : Path
@@ -45,6 +47,9 @@ class Store:
     OtherSettings
         If the folder holds results made with other settings, or its settings cannot be read.
     """
+
+    columns: ClassVar[tuple[str, ...]] = COLUMNS
+    required: ClassVar[tuple[str, ...]] = MEASURED
 
     def __init__(self, folder: Path, settings: Mapping[str, Any]):
         self.folder = folder
@@ -66,23 +71,27 @@ class Store:
         write_whole(self.folder / "settings.json", (json.dumps(content, indent=2) + "\n").encode())
 
     def has(self, cell: Cell) -> bool:
-        """Say whether a cell is stored whole: all methods at every rank, up to the end of the last line."""
+        """Say whether a cell is stored whole, up to the end of the last line."""
         try:
             text = self._file(cell).read_text(encoding="utf-8")
         except (FileNotFoundError, UnicodeDecodeError):
             return False
         reader = csv.DictReader(io.StringIO(text))
-        if not set(MEASURED) <= set(reader.fieldnames or ()) or not text.endswith("\n"):
+        if not set(self.required) <= set(reader.fieldnames or ()) or not text.endswith("\n"):
             return False
+        return self.is_whole(reader)
+
+    def is_whole(self, lines: Iterable[Mapping[str, str]]) -> bool:
+        """Say whether the lines of a cell have all methods at every rank."""
         methods: dict[str, list[str]] = {}
-        for line in reader:
+        for line in lines:
             methods.setdefault(line["rank"], []).append(line["method"])
         return all(found == list(self.settings["methods"]) for found in methods.values())
 
     def add(self, cell: Cell, lines: Iterable[Line]) -> None:
         """Store the lines of a cell, all of them or none."""
         text = io.StringIO()
-        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(text, self.columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(lines)
         write_whole(self._file(cell), text.getvalue().encode())
