@@ -5,6 +5,8 @@ python -m attenua_evidence run DATA STORE --parts develop choose
 python -m attenua_evidence run DATA STORE --parts final
 python -m attenua_evidence report STORE
 python -m attenua_evidence when DATA STORE
+python -m attenua_evidence tasks DATA STORE --parts develop choose
+python -m attenua_evidence tasks-report STORE
 """
 
 import argparse
@@ -13,7 +15,7 @@ from pathlib import Path
 
 from attenua_evidence.collection.command import fetch_all
 from attenua_evidence.collection.entries import ENTRIES
-from attenua_evidence.collection.entry import PARTS
+from attenua_evidence.collection.entry import PARTS, Entry
 from attenua_evidence.run import CHOICES, run
 
 
@@ -31,9 +33,15 @@ def main(arguments: list[str] | None = None) -> int:
             from attenua_evidence.when import main as when
 
             when(ENTRIES, options.data, options.store, options.docs)
+        elif options.command == "tasks-report":
+            from attenua_evidence.tasks.report import main as tasks_report
+
+            tasks_report(options.store, options.docs)
+        elif options.command == "tasks":
+            return _run_tasks(options)
         else:
             run(
-                [entry for entry in ENTRIES if entry.part in options.parts],
+                _entries(options),
                 options.data,
                 options.store,
                 draws=options.draws,
@@ -46,6 +54,21 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+def _entries(options: argparse.Namespace) -> list[Entry]:
+    return [entry for entry in ENTRIES if entry.part in options.parts]
+
+
+def _run_tasks(options: argparse.Namespace) -> int:
+    """Run the study of tasks, and say what is left to do."""
+    from attenua_evidence.tasks.study import run as run_tasks
+
+    chosen = {name: getattr(options, name) for name in ("draws", "jobs", "minutes")}
+    n_left = run_tasks(_entries(options), options.data, options.store, **chosen)
+    if n_left:
+        print(f"{n_left} cells are left; the same command goes on")
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="attenua_evidence", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
@@ -53,16 +76,24 @@ def _parser() -> argparse.ArgumentParser:
     running = commands.add_parser("run", help="compute the missing results of a store")
     reporting = commands.add_parser("report", help="write tables and pictures of a store")
     foretelling = commands.add_parser("when", help="write what attenua.expected_gain looks up, and test it")
-    for command in (fetching, running, foretelling):
+    tasking = commands.add_parser("tasks", help="compute the missing results of the study of tasks")
+    telling = commands.add_parser("tasks-report", help="write tables and the picture of the study of tasks")
+    for command in (fetching, running, foretelling, tasking):
         command.add_argument("data", type=Path, help="folder of the packages")
-    for command in (running, reporting, foretelling):
+    for command in (running, reporting, foretelling, tasking, telling):
         command.add_argument("store", type=Path, help="folder of the results")
-    for command in (reporting, foretelling):
+    for command in (reporting, foretelling, telling):
         command.add_argument("--docs", type=Path, default=Path("docs"), help="folder of the documentation")
     fetching.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="only these parts")
-    running.add_argument("--parts", nargs="+", choices=PARTS, required=True, help="parts of the collection")
-    running.add_argument("--draws", type=int, default=2, help="draws of every data set and number of rows")
-    running.add_argument("--jobs", type=int, default=-1, help="processes; -1 is one for each core")
+    for command, draws in ((running, 2), (tasking, 6)):
+        command.add_argument(
+            "--parts", nargs="+", choices=PARTS, required=True, help="parts of the collection"
+        )
+        command.add_argument(
+            "--draws", type=int, default=draws, help="draws of every data set and number of rows"
+        )
+        command.add_argument("--jobs", type=int, default=-1, help="processes; -1 is one for each core")
+    tasking.add_argument("--minutes", type=float, help="no cell begins after so many minutes")
     running.add_argument("--methods", choices=tuple(CHOICES), default="all")
     return parser
 

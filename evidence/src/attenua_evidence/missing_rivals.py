@@ -150,20 +150,23 @@ class Method(NamedTuple):
         ``(rows, rank) -> Fitted``.
     by_rank : bool
         Whether the fit depends on the rank; others are fitted once for all ranks.
+    package : str
+        What it needs besides scikit-learn, as :mod:`attenua_evidence.needs` names it.
     """
 
     fit: Callable[[Rows, int], Fitted]
     by_rank: bool = True
+    package: str = ""
 
 
 METHODS: dict[str, Method] = {
     MEANS: Method(partial(imputed, imputer=SimpleImputer), by_rank=False),
-    "statsmodels fill-em": Method(statsmodels_em),
+    "statsmodels fill-em": Method(statsmodels_em, package="statsmodels"),
     ITERATIVE: Method(partial(imputed, imputer=lambda: IterativeImputer(random_state=SEED)), by_rank=False),
     "KNNImputer + PCA": Method(partial(imputed, imputer=KNNImputer), by_rank=False),
-    "pcaMethods ppca": Method(partial(pca_methods, method="ppca")),
-    "pcaMethods bpca": Method(partial(pca_methods, method="bpca"), by_rank=False),
-    "pcaMethods nipals": Method(partial(pca_methods, method="nipals")),
+    "pcaMethods ppca": Method(partial(pca_methods, method="ppca"), package="pcaMethods"),
+    "pcaMethods bpca": Method(partial(pca_methods, method="bpca"), by_rank=False, package="pcaMethods"),
+    "pcaMethods nipals": Method(partial(pca_methods, method="nipals"), package="pcaMethods"),
     "missMDA": Method(miss_mda),
     "softImpute + PCA": Method(soft_impute, by_rank=False),
     LEDOIT_WOLF: Method(ledoit_wolf_em, by_rank=False),

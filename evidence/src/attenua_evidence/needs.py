@@ -3,6 +3,7 @@
 import hashlib
 import subprocess
 import warnings
+from collections.abc import Iterable
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -13,7 +14,11 @@ INSTALL = {
     "scikit-fda": 'pip install scikit-fda "multimethod<2"',  # it does not import with multimethod 2
     "robustcov": "pip install --ignore-requires-python robustcov",  # builds from source before Python 3.12
     "rrcov": "apt-get install --no-install-recommends r-cran-rrcov",
+    "statsmodels": "pip install statsmodels",
+    "pcaMethods": "apt-get install --no-install-recommends r-bioc-pcamethods",
 }
+# What rivals of subspaces need, and those that fill cells.
+OF_SUBSPACES, OF_FILLING = ("scikit-fda", "robustcov", "rrcov"), ("statsmodels", "pcaMethods")
 
 
 class MissingPackages(RuntimeError):
@@ -28,18 +33,17 @@ def own_versions() -> dict[str, str]:
     return versions | {"attenua": f"{attenua.__version__} {code.hexdigest()[:12]}"}
 
 
-def installed_versions() -> dict[str, str]:
-    """Return the versions of the rivals' packages; nothing where one is not installed."""
+def installed_versions(packages: Iterable[str]) -> dict[str, str]:
+    """Return the versions of packages of the rivals; nothing where one is not installed."""
+    modules = {"scikit-fda": "skfda", "robustcov": "robustcov", "statsmodels": "statsmodels"}
     return {
-        "scikit-fda": _version_of("scikit-fda", "skfda"),
-        "robustcov": _version_of("robustcov", "robustcov"),
-        "rrcov": version_in_r("rrcov"),
+        name: _version_of(name, modules[name]) if name in modules else version_in_r(name) for name in packages
     }
 
 
 def rival_versions() -> dict[str, str]:
     """Return the versions of the rivals' packages, or raise an error that says how to install them."""
-    found = installed_versions()
+    found = installed_versions(OF_SUBSPACES)
     missing = [name for name, known in found.items() if not known]
     if missing:
         commands = " && ".join(INSTALL[name] for name in missing)
