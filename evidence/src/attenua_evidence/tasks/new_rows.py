@@ -6,7 +6,6 @@ One fit of each method and rank serves all four.
 from collections.abc import Iterator
 
 import numpy as np
-from sklearn.linear_model import LinearRegression
 
 from attenua_evidence.downstream import accuracies
 from attenua_evidence.outcome import Outcome
@@ -81,10 +80,14 @@ def _values(problem: Problem, outcome: Outcome, noise: Array) -> dict[str, float
 
 
 def error_of_regression(train: Array, target: Array, new: Array, truth: Array) -> float:
-    """Return the squared error of least squares on scores, in parts of the variance of the new targets."""
+    """Return the squared error of least squares on scores, in parts of the variance of the new targets.
+
+    Where a method found no component, the mean of the targets is what is left.
+    """
     known, asked = np.isfinite(target), np.isfinite(truth)
-    model = LinearRegression().fit(train[known], target[known])
-    return float(np.mean((model.predict(new[asked]) - truth[asked]) ** 2) / np.var(truth[asked]))
+    design, design_new = (np.column_stack([np.ones(len(rows)), rows]) for rows in (train[known], new[asked]))
+    found = design_new @ np.linalg.lstsq(design, target[known])[0]
+    return float(np.mean((found - truth[asked]) ** 2) / np.var(truth[asked]))
 
 
 def _mean_error(found: Array, true: Array) -> float:

@@ -37,8 +37,9 @@ DISTANCES = {
     BOTH: "T2 and Q, each in parts of its mean over the fitted rows",
     LIKELIHOOD: "T2 + Q / noise variance, the Gaussian log-likelihood of probabilistic PCA",
 }
+OF_SUBSPACES = {f"{name}, {distance}": what for name in (PCA, OURS) for distance, what in DISTANCES.items()}
 WHAT = {
-    **{f"{name}, {distance}": what for name in (PCA, OURS) for distance, what in DISTANCES.items()},
+    **OF_SUBSPACES,
     LEDOIT_WOLF: "scikit-learn LedoitWolf",
     CORRECTED: "CorrectedCovariance, neighbours where columns have an order",
     FOREST: "scikit-learn IsolationForest, its defaults",

@@ -1,0 +1,223 @@
+"""The tables, sentences and the picture of the tasks, from the store of results."""
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from attenua._files import write_all_whole
+from attenua.display.common import ACCENT, SHADES
+from attenua_evidence.averages import Mean, decimals, mean_of
+from attenua_evidence.report import joined
+from attenua_evidence.results import judged_part, parts_of
+from attenua_evidence.tables import seconds
+from attenua_evidence.tasks.forecast_tables import (
+    calibration_table,
+    forecast_table,
+    forecast_words,
+    forecasts,
+)
+from attenua_evidence.tasks.results import (
+    Summary,
+    Task,
+    best_rival,
+    cell_frame,
+    compared,
+    method_frame,
+    read_lines,
+    set_gains,
+    summary,
+    tasks_of,
+)
+from attenua_evidence.words import counted, listed
+from attenua_paper.studies.simulations.figures import STYLE, save_figure
+from attenua_paper.studies.tables import Table
+
+# A picture of gains of several hundred percent shows nothing else.
+_MOST_SHOWN = 40
+
+
+def main(store: Path, docs: Path) -> None:
+    """Read the store of results and write all files of the study, or none."""
+    lines = read_lines(store)
+    settings = json.loads((store / "settings.json").read_text(encoding="utf-8"))
+    files = {docs / "guide" / f"_tasks{name}.md": text for name, text in pieces(lines, settings).items()}
+    frames = {"cells": cell_frame(lines), "methods": method_frame(lines)}
+    files |= {docs / "evidence" / f"tasks-{name}.csv": of.to_csv(index=False) for name, of in frames.items()}
+    contents = {path: text.encode() for path, text in files.items()}
+    contents[docs / "images" / "evidence-tasks.png"] = save_figure(picture(judged_lines(lines)))["png"]
+    write_all_whole(contents, force=True, make_folders=True)
+
+
+def judged_lines(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines that sentences and pictures speak of: the final part, or all until that is run."""
+    return parts_of(lines)[judged_part(lines)]
+
+
+def pieces(lines: pd.DataFrame, settings: dict[str, object]) -> dict[str, str]:
+    """Return the generated pieces of the page, by the end of their names."""
+    judged = judged_lines(lines)
+    found = {task: compared(judged, task) for task in tasks_of(judged)}
+    sentences = [f"- {task_words(judged, task, methods)}\n" for task, methods in found.items()]
+    foretold = forecasts(judged)
+    return {
+        "": joined(extent_words(lines, settings), "".join(sentences), parts_table(lines)),
+        **{
+            f"_{slug(task.name)}": joined(
+                f"{task_words(judged, task, methods)}\n", methods_table(task, methods)
+            )
+            for task, methods in found.items()
+        },
+        "_forecasts": joined(forecast_words(foretold), forecast_table(foretold), calibration_table(judged)),
+        "_what": joined(what_table(settings)),
+    }
+
+
+def slug(name: str) -> str:
+    """Return a name as a part of a file name."""
+    return re.sub(r"[^a-z]+", "_", name.lower())
+
+
+# --- sentences --------------------------------------------------------------------------------------------
+
+
+def extent_words(lines: pd.DataFrame, settings: dict[str, object]) -> str:
+    """Say how much was run, and without which packages."""
+    parts = [
+        f"{part['data'].nunique()} in the part `{name}`"
+        for name, part in parts_of(lines).items()
+        if name != "all"
+    ]
+    missing = settings.get("missing") or []
+    without = f" Methods of {listed(missing)} were not compared: not installed." if missing else ""
+    return (
+        f"{counted(lines['data'].nunique(), 'data set')}: {listed(parts)}; "
+        f"{counted(lines['draw'].nunique(), 'draw')} of each number of rows.{without}\n"
+    )
+
+
+def task_words(lines: pd.DataFrame, task: Task, methods: dict[str, Summary]) -> str:
+    """Say in one sentence or two what ours gains in a task, and against the best rival."""
+    of = methods[task.ours]
+    title = task.name[0].upper() + task.name[1:]
+    if task.is_error:
+        gains = f"`{task.ours}` removes {_percent(of.gain)} of the whole error of {task.base}"
+        if of.excess.count:
+            gains += f" ({decimals(of.excess.value)}% of its excess)"
+    else:
+        gains = f"`{task.ours}` changes the value of {task.base} by {of.gain} {task.unit}"
+    words = (
+        f"{title}: on {counted(of.gain.count, 'data set')}, {gains}; it is better on "
+        f"{decimals(of.better, 0)}% of them, and {decimals(of.losing, 0)}% of the cells lose more than "
+        f"{task.loss:g}{_loss_unit(task)}."
+    )
+    rival = best_rival(methods, task)
+    if rival is None:
+        return words
+    ahead = (set_gains(lines, task, task.ours) - set_gains(lines, task, rival)).dropna()
+    lead = mean_of(ahead)
+    return (
+        f"{words} The best rival, {rival}, comes to {decimals(methods[rival].gain.value)}; ours is better on "
+        f"{(ahead > 0).sum()} of {lead.count} data sets, by {lead} on average."
+    )
+
+
+def _loss_unit(task: Task) -> str:
+    return "%" if task.is_error else " nats" if task.factor == 1 else " points"
+
+
+def _percent(mean: Mean) -> str:
+    ends = "" if pd.isna(mean.low) else f" [{decimals(mean.low)}, {decimals(mean.high)}]"
+    return f"{decimals(mean.value)}%{ends}"
+
+
+# --- tables -----------------------------------------------------------------------------------------------
+
+
+def parts_table(lines: pd.DataFrame) -> Table:
+    """Return what ours gains in every task, by part."""
+    parts = parts_of(lines)
+    rows = []
+    for task in tasks_of(lines):
+        of_parts = [summary(part, task, task.ours) for part in parts.values()]
+        rows.append(
+            (task.name, task.ours, task.base, task.unit, *(f"{of.gain} ({of.gain.count})" for of in of_parts))
+        )
+    title = "What ours gains over the base: mean over data sets [95% interval] (data sets)"
+    return Table(title, ("Task", "ours", "base", "unit", *parts), rows)
+
+
+def methods_table(task: Task, methods: dict[str, Summary]) -> Table:
+    """Return what all methods gain in a task, the best first after ours and our other ways."""
+    own = [name for name in methods if name in (*task.own, task.base)]
+    rivals = sorted((name for name in methods if name not in own), key=lambda name: -methods[name].gain.value)
+    rows = []
+    for name in (*own, *rivals):
+        of = methods[name]
+        rows.append(
+            (
+                f"**{name}**" if name == task.ours else name,
+                str(of.gain.count),
+                str(of.gain),
+                decimals(of.median),
+                f"{decimals(of.better, 0)}%",
+                f"{decimals(of.losing, 0)}% of {of.cells}",
+                *([str(of.excess)] if task.is_error else []),
+                decimals(of.same.value),
+                seconds(of.seconds),
+                str(of.failed),
+            )
+        )
+    heading = (
+        *("Method", "data sets", "mean gain [95%]", "median data set", "data sets better"),
+        f"cells that lose over {task.loss:g}",
+        *(["share of the excess [95%]"] if task.is_error else []),
+        *("ours, same cells", "seconds", "failed"),
+    )
+    unit = f"{task.unit} of {task.base}" if task.is_error else f"{task.unit} more than {task.base}"
+    return Table(f"{task.name[0].upper()}{task.name[1:]}: gains in {unit}", heading, rows)
+
+
+def what_table(settings: dict[str, object]) -> Table:
+    """Return what each method is."""
+    rows = [
+        (group, name, what)
+        for group, methods in dict(settings["methods"]).items()
+        for name, what in methods.items()
+    ]
+    return Table("What each method is", ("Where", "method", "what was called"), rows)
+
+
+# --- the picture ------------------------------------------------------------------------------------------
+
+
+def picture(lines: pd.DataFrame) -> Figure:
+    """Draw the gain of ours and of the best rival in each task where errors are compared."""
+    tasks = [task for task in tasks_of(lines) if task.is_error]
+    with rc_context(STYLE | {"font.size": 9}):
+        figure = Figure(figsize=(7.2, 0.8 + 0.55 * len(tasks)), layout="constrained")
+        ax = figure.subplots()
+        for place, task in enumerate(reversed(tasks)):
+            methods = compared(lines, task)
+            shown = [(task.ours, ACCENT, 0.12), (best_rival(methods, task), SHADES[1], -0.16)]
+            for name, colour, shift in shown:
+                if name is not None:
+                    _draw(ax, methods[name].gain, place + shift, colour, name)
+        ax.axvline(0, color="0.4", lw=0.8)
+        ax.set_yticks(range(len(tasks)), [task.name for task in reversed(tasks)])
+        ax.set_ylim(-0.6, len(tasks) - 0.4)
+        ax.set_xlabel("percent of the whole error removed, mean over data sets and 95% interval")
+    return figure
+
+
+def _draw(ax: object, gain: Mean, place: float, colour: str, name: str) -> None:
+    value = min(max(gain.value, -_MOST_SHOWN), _MOST_SHOWN)
+    ends = [value, value] if pd.isna(gain.low) else [gain.low, gain.high]
+    ax.plot(ends, [place, place], color=colour, lw=1.5, solid_capstyle="butt")
+    ax.plot(value, place, "o", ms=5, color=colour)
+    ax.annotate(
+        name, (max(ends), place), xytext=(4, -2.5), textcoords="offset points", fontsize=7, color=colour
+    )
