@@ -118,15 +118,21 @@ def calibration_table(lines: pd.DataFrame) -> Table:
     return Table("Calibration: observed gains by what was forecast", heading, rows)
 
 
-def forecast_words(found: dict[str, Forecast]) -> str:
-    """Say how well each way foretells."""
+def forecast_words(found: dict[str, Forecast], lines: pd.DataFrame) -> str:
+    """Say how well each way foretells, and where the look-up has seen the data."""
     sentences = [
         f"`{way}` forecasts {decimals(of.expected)}% of PCA's {WAYS[way]} error on average where new rows "
         f"gain {decimals(of.observed)}%; over {of.draws} draws its rank correlation with the gain is "
         f"{decimals(of.correlation)} and its mean absolute error {decimals(of.error)} points."
         for way, of in found.items()
     ]
-    return " ".join(sentences) + "\n" if sentences else "No gain was forecast.\n"
+    if not sentences:
+        return "No gain was forecast.\n"
+    if (lines["part"] != "final").any():
+        sentences.append(
+            f"The table of `{LOOK_UP}` holds cells of the parts develop and choose, which flatters it there."
+        )
+    return " ".join(sentences) + "\n"
 
 
 def _over_sets(values: pd.Series) -> float:

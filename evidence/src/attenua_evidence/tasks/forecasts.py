@@ -31,10 +31,12 @@ def of_forecasts(problem: Problem) -> Iterator[Result]:
 
     for rank in problem.ranks:
         for names, ask in (((LOOK_UP,), look_up), ((PILOT, OPTIMISTIC), pilot)):
-            called = call(lambda ask=ask, rank=rank: ask(rank), lambda found: bool(np.isfinite(found).all()))
+            called = call(lambda ask=ask, rank=rank: ask(rank), lambda found: True)
             for number, name in enumerate(names):
                 result = Result(FORECAST, name, rank, seconds=called.seconds)
                 if called.failure:
                     yield result._replace(status="failed", note=called.failure)
-                else:
+                elif np.isfinite(called.found[number]):
                     yield result._replace(value=float(called.found[number]))
+                else:
+                    yield result._replace(status="unsuited", note="too few rows or groups")

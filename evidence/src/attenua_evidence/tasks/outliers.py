@@ -1,4 +1,8 @@
-"""Tell rows of a class that was left out of the fit from new rows of the others, by several distances."""
+"""Tell rows of a class that was left out of the fit from new rows of the others, by several distances.
+
+A better subspace rebuilds foreign rows better, too, so its residual need not tell them better. Nor need a
+covariance that weakens differences between columns, since outliers differ in ways that fitted rows do not.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -31,6 +35,7 @@ LEAST_OUTLIERS = 5
 RESIDUAL, BOTH, LIKELIHOOD = "Q", "T2 + Q", "likelihood"
 BASE = f"{PCA}, {RESIDUAL}"
 LEDOIT_WOLF, CORRECTED = "Ledoit-Wolf, Mahalanobis", "CorrectedCovariance, Mahalanobis"
+SHRUNK = "CorrectedCovariance, only shrinkage, Mahalanobis"
 FOREST, FACTOR = "isolation forest", "local outlier factor"
 DISTANCES = {
     RESIDUAL: "squared distance from the subspace",
@@ -42,6 +47,7 @@ WHAT = {
     **OF_SUBSPACES,
     LEDOIT_WOLF: "scikit-learn LedoitWolf",
     CORRECTED: "CorrectedCovariance, neighbours where columns have an order",
+    SHRUNK: 'CorrectedCovariance(corrections=["shrinkage"]): its amount by held-out likelihood',
     FOREST: "scikit-learn IsolationForest, its defaults",
     FACTOR: "scikit-learn LocalOutlierFactor, its defaults",
 }
@@ -74,7 +80,7 @@ def of_outliers(cell: Cell, table: Any) -> Iterator[Result]:
                     status=outcome.status,
                     note=said,
                 )
-    for name in (LEDOIT_WOLF, CORRECTED, FOREST, FACTOR):
+    for name in (LEDOIT_WOLF, CORRECTED, SHRUNK, FOREST, FACTOR):
         result = Result(OUTLIERS, name, problem.ranks[0], nothing=0.5, note=note)
         if rows.X.shape[1] > MOST_COLUMNS:
             result = result._replace(status="unsuited", note=f"more than {MOST_COLUMNS} columns")
@@ -150,8 +156,9 @@ def _distances(outcome: Outcome, centre: Array, fitted: Array, judged: Array) ->
 
 def _foreignness(name: str, rows: Rows, whole: Array, judged: Array) -> Array:
     """Return the distance of rows by a method without components."""
-    if name == CORRECTED:
-        model = CorrectedCovariance(neighbours=rows.order, cv=rows.n_folds)
+    if name in (CORRECTED, SHRUNK):
+        tried = {"neighbours": rows.order} if name == CORRECTED else {"corrections": ["shrinkage"]}
+        model = CorrectedCovariance(cv=rows.n_folds, **tried)
         return model.fit(rows.X, groups=rows.groups).mahalanobis(judged)
     if name == LEDOIT_WOLF:
         return LedoitWolf().fit(whole).mahalanobis(judged)

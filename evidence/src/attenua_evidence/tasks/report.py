@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from matplotlib import rc_context
@@ -10,7 +11,7 @@ from matplotlib.figure import Figure
 
 from attenua._files import write_all_whole
 from attenua.display.common import ACCENT, SHADES
-from attenua_evidence.averages import Mean, decimals, mean_of
+from attenua_evidence.averages import Mean, decimals
 from attenua_evidence.report import joined
 from attenua_evidence.results import judged_part, parts_of
 from attenua_evidence.tables import seconds
@@ -23,6 +24,7 @@ from attenua_evidence.tasks.forecast_tables import (
 from attenua_evidence.tasks.results import (
     Summary,
     Task,
+    ahead,
     best_rival,
     cell_frame,
     compared,
@@ -38,6 +40,7 @@ from attenua_paper.studies.tables import Table
 
 # A picture of gains of several hundred percent shows nothing else.
 _MOST_SHOWN = 40
+_LEAST_SHOWN = -1000.0
 
 
 def main(store: Path, docs: Path) -> None:
@@ -71,7 +74,9 @@ def pieces(lines: pd.DataFrame, settings: dict[str, object]) -> dict[str, str]:
             )
             for task, methods in found.items()
         },
-        "_forecasts": joined(forecast_words(foretold), forecast_table(foretold), calibration_table(judged)),
+        "_forecasts": joined(
+            forecast_words(foretold, judged), forecast_table(foretold), calibration_table(judged)
+        ),
         "_what": joined(what_table(settings)),
     }
 
@@ -108,21 +113,37 @@ def task_words(lines: pd.DataFrame, task: Task, methods: dict[str, Summary]) -> 
         if of.excess.count:
             gains += f" ({decimals(of.excess.value)}% of its excess)"
     else:
-        gains = f"`{task.ours}` changes the value of {task.base} by {of.gain} {task.unit}"
+        gains = f"`{task.ours}` comes to {of.gain} {task.unit} more than {task.base}"
     words = (
         f"{title}: on {counted(of.gain.count, 'data set')}, {gains}; it is better on "
         f"{decimals(of.better, 0)}% of them, and {decimals(of.losing, 0)}% of the cells lose more than "
         f"{task.loss:g}{_loss_unit(task)}."
     )
+    if task.other in methods:
+        words += f" With `{task.other}` it is {methods[task.other].gain}."
     rival = best_rival(methods, task)
     if rival is None:
         return words
-    ahead = (set_gains(lines, task, task.ours) - set_gains(lines, task, rival)).dropna()
-    lead = mean_of(ahead)
-    return (
-        f"{words} The best rival, {rival}, comes to {decimals(methods[rival].gain.value)}; ours is better on "
-        f"{(ahead > 0).sum()} of {lead.count} data sets, by {lead} on average."
+    lead = (set_gains(lines, task, task.ours) - set_gains(lines, task, rival)).dropna()
+    of_rival = methods[rival]
+    words += (
+        f" Of the rivals that suit most data, {rival} has the best median data set, {_gain(of_rival.median)} "
+        f"where ours has {decimals(of_rival.same_median)}; ours is better on {(lead > 0).sum()} of "
+        f"{len(lead)}."
     )
+    better = [f"{name} ({methods[name].gain.count})" for name in ahead(methods, task)]
+    return words + (
+        f" On the same cells a mean or median above ours have: {listed(better)}." if better else ""
+    )
+
+
+def _gain(value: float) -> str:
+    """Return a gain; a loss of a hundred thousand percent is not worth its digits."""
+    return "below -1000" if value < _LEAST_SHOWN else decimals(value)
+
+
+def _mean(mean: Mean) -> str:
+    return _gain(mean.value) if mean.value < _LEAST_SHOWN else str(mean)
 
 
 def _loss_unit(task: Task) -> str:
@@ -153,7 +174,7 @@ def parts_table(lines: pd.DataFrame) -> Table:
 def methods_table(task: Task, methods: dict[str, Summary]) -> Table:
     """Return what all methods gain in a task, the best first after ours and our other ways."""
     own = [name for name in methods if name in (*task.own, task.base)]
-    rivals = sorted((name for name in methods if name not in own), key=lambda name: -methods[name].gain.value)
+    rivals = sorted((name for name in methods if name not in own), key=lambda name: -methods[name].median)
     rows = []
     for name in (*own, *rivals):
         of = methods[name]
@@ -161,12 +182,12 @@ def methods_table(task: Task, methods: dict[str, Summary]) -> Table:
             (
                 f"**{name}**" if name == task.ours else name,
                 str(of.gain.count),
-                str(of.gain),
-                decimals(of.median),
+                _mean(of.gain),
+                _gain(of.median),
                 f"{decimals(of.better, 0)}%",
                 f"{decimals(of.losing, 0)}% of {of.cells}",
-                *([str(of.excess)] if task.is_error else []),
-                decimals(of.same.value),
+                *([_mean(of.excess)] if task.is_error else []),
+                f"{decimals(of.same.value)} / {decimals(of.same_median)}",
                 seconds(of.seconds),
                 str(of.failed),
             )
@@ -175,7 +196,7 @@ def methods_table(task: Task, methods: dict[str, Summary]) -> Table:
         *("Method", "data sets", "mean gain [95%]", "median data set", "data sets better"),
         f"cells that lose over {task.loss:g}",
         *(["share of the excess [95%]"] if task.is_error else []),
-        *("ours, same cells", "seconds", "failed"),
+        *("ours, same cells: mean / median", "seconds", "failed"),
     )
     unit = f"{task.unit} of {task.base}" if task.is_error else f"{task.unit} more than {task.base}"
     return Table(f"{task.name[0].upper()}{task.name[1:]}: gains in {unit}", heading, rows)
@@ -195,29 +216,26 @@ def what_table(settings: dict[str, object]) -> Table:
 
 
 def picture(lines: pd.DataFrame) -> Figure:
-    """Draw the gain of ours and of the best rival in each task where errors are compared."""
+    """Draw the gains of ours and of the best rival in each task where errors are compared."""
     tasks = [task for task in tasks_of(lines) if task.is_error]
     with rc_context(STYLE | {"font.size": 9}):
         figure = Figure(figsize=(7.2, 0.8 + 0.55 * len(tasks)), layout="constrained")
         ax = figure.subplots()
         for place, task in enumerate(reversed(tasks)):
-            methods = compared(lines, task)
-            shown = [(task.ours, ACCENT, 0.12), (best_rival(methods, task), SHADES[1], -0.16)]
-            for name, colour, shift in shown:
+            rival = best_rival(compared(lines, task), task)
+            for name, colour, shift in ((task.ours, ACCENT, 0.14), (rival, SHADES[1], -0.16)):
                 if name is not None:
-                    _draw(ax, methods[name].gain, place + shift, colour, name)
+                    _draw(ax, set_gains(lines, task, name), place + shift, colour, name)
         ax.axvline(0, color="0.4", lw=0.8)
         ax.set_yticks(range(len(tasks)), [task.name for task in reversed(tasks)])
-        ax.set_ylim(-0.6, len(tasks) - 0.4)
-        ax.set_xlabel("percent of the whole error removed, mean over data sets and 95% interval")
+        ax.set(ylim=(-0.6, len(tasks) - 0.4), xlim=(-_MOST_SHOWN, 1.6 * _MOST_SHOWN))
+        ax.set_xlabel("percent of the whole error removed: the median data set and the middle half of them")
     return figure
 
 
-def _draw(ax: object, gain: Mean, place: float, colour: str, name: str) -> None:
-    value = min(max(gain.value, -_MOST_SHOWN), _MOST_SHOWN)
-    ends = [value, value] if pd.isna(gain.low) else [gain.low, gain.high]
-    ax.plot(ends, [place, place], color=colour, lw=1.5, solid_capstyle="butt")
-    ax.plot(value, place, "o", ms=5, color=colour)
-    ax.annotate(
-        name, (max(ends), place), xytext=(4, -2.5), textcoords="offset points", fontsize=7, color=colour
-    )
+def _draw(ax: Any, sets: pd.Series, place: float, colour: str, name: str) -> None:
+    """Draw a median with its quartiles, up to the edges."""
+    low, median, high = sets.quantile([0.25, 0.5, 0.75]).clip(-_MOST_SHOWN, _MOST_SHOWN)
+    ax.plot([low, high], [place, place], color=colour, lw=1.5, solid_capstyle="butt")
+    ax.plot(median, place, "o", ms=5, color=colour)
+    ax.annotate(name, (high, place), xytext=(5, -2.5), textcoords="offset points", fontsize=7, color=colour)

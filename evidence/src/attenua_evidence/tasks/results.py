@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from attenua_evidence.averages import Mean, mean_of
+from attenua_evidence.covariance_rivals import BASE as LEDOIT_WOLF
 from attenua_evidence.results import parts_of
 from attenua_evidence.tasks import columns, densities, filling, new_rows, outliers, subspaces, transfer
 from attenua_evidence.tasks.study import COLUMNS
@@ -38,6 +39,8 @@ class Task(NamedTuple):
         What we recommend for it.
     own : tuple of str
         Our other ways, and ways of PCA: no rivals.
+    other : str
+        Another way of ours that the sentence names, because people may try it first.
     unit : str
         Of a gain.
     factor : float
@@ -50,6 +53,7 @@ class Task(NamedTuple):
     base: str = subspaces.PCA
     ours: str = subspaces.OURS
     own: tuple[str, ...] = subspaces.OWN
+    other: str = ""
     unit: str = "% of the whole error"
     factor: float = 0.0
     loss: float = 1.0
@@ -60,9 +64,9 @@ class Task(NamedTuple):
         return self.factor == 0
 
 
-_POINTS = {"unit": "percentage points", "factor": 100.0}
+_POINTS = {"unit": "points of accuracy", "factor": 100.0}
 _OF_COVARIANCES = {
-    "base": densities.LEDOIT_WOLF,
+    "base": LEDOIT_WOLF,
     "ours": densities.OURS,
     "own": (densities.OURS, densities.PLAIN),
 }
@@ -83,9 +87,11 @@ TASKS = {
         Task(
             outliers.OUTLIERS,
             outliers.BASE,
-            outliers.CORRECTED,
-            own=(*outliers.OF_SUBSPACES, outliers.CORRECTED),
-            **_POINTS,
+            outliers.SHRUNK,
+            own=(*outliers.OF_SUBSPACES, outliers.CORRECTED, outliers.SHRUNK),
+            other=f"{subspaces.OURS}, {outliers.RESIDUAL}",
+            unit="points of the area under the ROC curve",
+            factor=100.0,
         ),
         Task(densities.DENSITY, unit="nats per cell", factor=1.0, loss=0.01, **_OF_COVARIANCES),
         Task(densities.PORTFOLIO, **_OF_COVARIANCES),
@@ -93,6 +99,7 @@ TASKS = {
             transfer.TRANSFER,
             ours=transfer.BORROWING,
             own=(subspaces.PCA, subspaces.OURS, transfer.BORROWING),
+            other=subspaces.OURS,
         ),
     )
 }
@@ -108,8 +115,8 @@ class Summary(NamedTuple):
         rank could avoid.
     same : Mean
         Gain of ours in the draws in which the method fitted.
-    median : float
-        Gain of the median data set.
+    median, same_median : float
+        Gain of the median data set, and that of ours in the same draws.
     better : float
         Part of the data sets with a gain above 0, in percent.
     cells : int
@@ -126,6 +133,7 @@ class Summary(NamedTuple):
     excess: Mean
     same: Mean
     median: float
+    same_median: float
     better: float
     cells: int
     losing: float
@@ -194,13 +202,14 @@ def summary(lines: pd.DataFrame, task: Task, method: str) -> Summary:
     cells = cell_gains(draws, task)
     sets = _over_sets(cells["gain"])
     ours = by_draw(lines, task, task.ours)
-    same = cell_gains(ours.loc[ours.index.intersection(draws.index)], task)
+    same = _over_sets(cell_gains(ours.loc[ours.index.intersection(draws.index)], task)["gain"])
     mine = lines[(lines["task"] == task.name) & (lines["method"] == method)]
     return Summary(
         gain=mean_of(sets),
         excess=mean_of(_over_sets(cells["excess"])),
-        same=mean_of(_over_sets(same["gain"])),
+        same=mean_of(same),
         median=float(sets.median()),
+        same_median=float(same.median()),
         better=100 * float((sets > 0).mean()),
         cells=len(cells),
         losing=100 * float((cells["gain"] < -task.loss).mean()),
@@ -218,14 +227,26 @@ def compared(lines: pd.DataFrame, task: Task) -> dict[str, Summary]:
 
 
 def best_rival(methods: dict[str, Summary], task: Task) -> str | None:
-    """Return the rival with the largest mean gain, of those that fit half of our data sets and more."""
+    """Return the rival with the largest median gain, of those that fit half of our data sets and more.
+
+    Not the mean: where PCA leaves hardly an error, a rival may have thousands of times as much.
+    """
     least = _MANY * methods[task.ours].gain.count
     rivals = {
-        name: of.gain.value
+        name: of.median
         for name, of in methods.items()
         if name not in (*task.own, task.base) and of.gain.count >= least
     }
     return max(rivals, key=rivals.__getitem__) if rivals else None
+
+
+def ahead(methods: dict[str, Summary], task: Task) -> list[str]:
+    """Return the rivals with a mean or a median gain above ours on the same cells."""
+    return [
+        name
+        for name, of in methods.items()
+        if name not in task.own and (of.gain.value > of.same.value or of.median > of.same_median)
+    ]
 
 
 def tasks_of(lines: pd.DataFrame) -> list[Task]:
