@@ -17,7 +17,7 @@ from ..sets import Entry, spiked
 
 FEW = {
     "subspaces": {"PCA": "", "default": "", "recommended": ""},
-    "columns": {},
+    "regression": {},
     "filling": {"PCA": "", filling.OURS: "", "column means + PCA": ""},
 }
 ENTRIES = [

@@ -10,6 +10,7 @@ import numpy as np
 from attenua_evidence.downstream import accuracies
 from attenua_evidence.outcome import Outcome
 from attenua_evidence.tasks.problem import Array, Problem, Result, rebuilt, scores, squared_errors
+from attenua_evidence.tasks.regression import error_by_scores, without_components
 from attenua_evidence.tasks.subspaces import fit_subspaces
 from attenua_paper.studies.hindsight import HeldMoments
 
@@ -37,6 +38,9 @@ def of_new_rows(problem: Problem, names: list[str]) -> Iterator[Result]:
             for task, value in _values(problem, outcome, noise).items():
                 result = Result(task, name, rank, value, references.get(task, np.nan))
                 yield result._replace(nothing=nothing.get(task, np.nan), **how_it_went(outcome))
+        if has_target(problem):
+            drawn = problem.drawn
+            yield from without_components(TARGET, problem, drawn.target, drawn.target_test, rank)
 
 
 def how_it_went(outcome: Outcome) -> dict[str, object]:
@@ -58,11 +62,9 @@ def _values(problem: Problem, outcome: Outcome, noise: Array) -> dict[str, float
     """Return the value of each task that the data have; nan where there is no subspace."""
     drawn, test, centre = problem.drawn, problem.test, problem.centre
     tasks = [REBUILD, DENOISE]
-    has_target = drawn.target is not None and all(
-        np.isfinite(values).sum() >= LEAST_KNOWN for values in (drawn.target, drawn.target_test)
-    )
     has_classes = drawn.labels is not None and len(np.unique(drawn.labels[drawn.labels >= 0])) > 1
-    tasks += [TARGET] * has_target + [CENTROID, LOGISTIC] * has_classes
+    asks = has_target(problem)
+    tasks += [TARGET] * asks + [CENTROID, LOGISTIC] * has_classes
     if outcome.fit is None:
         return dict.fromkeys(tasks, np.nan)
     components = outcome.fit.components
@@ -71,23 +73,21 @@ def _values(problem: Problem, outcome: Outcome, noise: Array) -> dict[str, float
         DENOISE: _mean_error(rebuilt(test + noise, centre, components), test),
     }
     train, new = (scores(X, centre, components) for X in (problem.rows.X, test))
-    if has_target:
-        found[TARGET] = error_of_regression(train, drawn.target, new, drawn.target_test)
+    if asks:
+        found[TARGET] = error_by_scores(train, drawn.target, new, drawn.target_test)
     if has_classes:
         called = accuracies(train, drawn.labels, new, drawn.labels_test)
         found |= {CENTROID: called["centroid"], LOGISTIC: called["logistic"]} if called else {}
     return found
 
 
-def error_of_regression(train: Array, target: Array, new: Array, truth: Array) -> float:
-    """Return the squared error of least squares on scores, in parts of the variance of the new targets.
-
-    Where a method found no component, the mean of the targets is what is left.
-    """
-    known, asked = np.isfinite(target), np.isfinite(truth)
-    design, design_new = (np.column_stack([np.ones(len(rows)), rows]) for rows in (train[known], new[asked]))
-    found = design_new @ np.linalg.lstsq(design, target[known])[0]
-    return float(np.mean((found - truth[asked]) ** 2) / np.var(truth[asked]))
+def has_target(problem: Problem) -> bool:
+    """Say whether enough targets are known on both sides, and differ there."""
+    sides = (problem.drawn.target, problem.drawn.target_test)
+    return all(
+        values is not None and np.isfinite(values).sum() >= LEAST_KNOWN and np.nanvar(values) > 0
+        for values in sides
+    )
 
 
 def _mean_error(found: Array, true: Array) -> float:

@@ -14,7 +14,16 @@ from attenua_evidence.draws import SEED
 from attenua_evidence.needs import OF_FILLING, OF_SUBSPACES, installed_versions, own_versions
 from attenua_evidence.run import left_out
 from attenua_evidence.store import Store
-from attenua_evidence.tasks import columns, densities, filling, forecasts, outliers, subspaces, transfer
+from attenua_evidence.tasks import (
+    columns,
+    densities,
+    filling,
+    forecasts,
+    outliers,
+    regression,
+    subspaces,
+    transfer,
+)
 from attenua_evidence.tasks.new_rows import of_new_rows
 from attenua_evidence.tasks.problem import RANKS, SIZES, Result, problem_of, sizes_allowed
 
@@ -107,7 +116,7 @@ def settings_of() -> dict[str, Any]:
         "ranks": list(RANKS),
         "methods": {
             "subspaces": subspaces.methods(versions),
-            "columns": columns.DIRECT,
+            "regression": regression.DIRECT,
             "filling": filling.methods(versions),
             "outliers": outliers.WHAT,
             "densities": densities.WHAT,
