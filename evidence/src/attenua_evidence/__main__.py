@@ -65,7 +65,7 @@ def _run_tasks(options: argparse.Namespace) -> int:
     chosen = {name: getattr(options, name) for name in ("draws", "jobs", "minutes")}
     n_left = run_tasks(_entries(options), options.data, options.store, **chosen)
     if n_left:
-        print(f"{n_left} cells are left; the same command goes on")
+        print(f"Cells left: {n_left}. The same command goes on.")
     return 0
 
 

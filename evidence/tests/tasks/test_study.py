@@ -114,7 +114,7 @@ def test_a_store_of_other_settings_is_refused(store, monkeypatch):
 
 
 def test_first_draws_of_all_sets_come_first():
-    cells = cells_of(ENTRIES[0], 70, 2)
+    cells = cells_of(ENTRIES[0], 2)
     assert [(cell.rows, cell.draw) for cell in cells] == [(16, 0), (16, 1), (32, 0), (32, 1)]
     with pytest.raises(ValueError, match="at least 1"):
         run(ENTRIES, None, None, draws=0)
@@ -134,7 +134,7 @@ def test_the_shell_says_what_is_left(tmp_path, monkeypatch, capsys):
         "1",
     ]
     assert shell.main([*words, "--minutes", "0"]) == 0
-    assert "1 cells are left" in capsys.readouterr().out
+    assert "Cells left: 1" in capsys.readouterr().out
     assert shell.main(words) == 0
-    assert "left" not in capsys.readouterr().out
+    assert "Cells left" not in capsys.readouterr().out
     assert [file.name for file in (tmp_path / "store").glob("*.csv")] == ["curves-16-0.csv"]

@@ -85,13 +85,8 @@ def run(
     store = TaskStore(folder, settings)
     start, processes = time.perf_counter(), effective_n_jobs(jobs)
     store.note_run(0.0, processes)
-    tables = {entry.name: entry.read(data) for entry in entries}
-    work = [
-        (cell, entry)
-        for entry in entries
-        for cell in cells_of(entry, len(tables[entry.name].X), draws)
-        if not store.has(cell)
-    ]
+    work = [(cell, entry) for entry in entries for cell in cells_of(entry, draws) if not store.has(cell)]
+    tables = {name: entry.read(data) for name, entry in {entry.name: entry for _, entry in work}.items()}
     work.sort(key=lambda pair: (pair[0].draw, -pair[0].rows * pair[1].shape[1] ** 2))
     calls = (delayed(_compute)(store, cell, tables[cell.data], settings["methods"]) for cell, _ in work)
     try:
@@ -101,10 +96,10 @@ def run(
     return len(work) - n_made
 
 
-def cells_of(entry: Any, n_rows: int, draws: int) -> list[Cell]:
+def cells_of(entry: Any, draws: int) -> list[Cell]:
     """Return the cells of a data set."""
     described = (entry.part, entry.name, entry.kind, entry.unit, entry.order)
-    return [Cell(*described, rows, draw) for rows in sizes_allowed(n_rows) for draw in range(draws)]
+    return [Cell(*described, rows, draw) for rows in sizes_allowed(entry.shape[0]) for draw in range(draws)]
 
 
 def settings_of() -> dict[str, Any]:
