@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from attenua import AttenuatedPCACV, attenuation_path, expected_gain, paired_gain
+from attenua import AttenuatedPCACV, ExpectedGain, attenuation_path, paired_gain
 from attenua._estimate.html import result_html
 from attenua.holdout import select_on_validation
 from attenua.theory import Population, plug_in_report
@@ -66,14 +66,11 @@ def test_a_paired_gain_shows_how_sure_it_is():
     assert list(facts(paired_gain(AttenuatedPCACV(1).fit(X), 0.0)._repr_html_())) == ["held-out parts"]
 
 
-def test_an_expected_gain_shows_what_it_rests_on():
-    expected = expected_gain(X, 2)
-    html = expected._repr_html_()
-    assert f"removed {expected.gain:.0f}% of PCA" in parsed(html).find(".//strong").text
-    shown = facts(html)
-    assert shown["lost more than 1%"] == f"{expected.n_losses} of {expected.n_cells}"
-    assert ("do not rely on this" in shown) == bool(expected.beyond)
-    assert shown["your rows"].startswith("rows 60, columns 5, rank 2")
+def test_an_expected_gain_shows_its_standard_error():
+    html = ExpectedGain(0.123, 0.045, "Expect <b>.")._repr_html_()
+    assert "Expect &lt;b&gt;." in html
+    assert facts(html) == {"to expect of new rows": "12.3% less error than PCA's", "standard error": "4.5%"}
+    assert "error" not in ExpectedGain(np.nan, np.nan, "Too few rows.")._repr_html_()
 
 
 def test_a_population_says_its_size():

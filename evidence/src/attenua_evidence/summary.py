@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from attenua.expected import LOSS
 from attenua_evidence.averages import Mean, mean_of
 from attenua_evidence.results import (
     CELL,
@@ -22,6 +21,9 @@ from attenua_evidence.results import (
     rivals_of,
     settings_of,
 )
+
+# A cell has lost if it adds more than this to PCA's excess risk, in percent.
+LOSS = 1.0
 
 
 class Extreme(NamedTuple):

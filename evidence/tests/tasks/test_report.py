@@ -8,7 +8,7 @@ import pytest
 
 from attenua_evidence import __main__ as shell
 from attenua_evidence.tasks import filling, forecasts, new_rows, outliers
-from attenua_evidence.tasks.forecast_tables import forecast_table, forecast_words, judged, pairs
+from attenua_evidence.tasks.forecast_tables import LOOK_UP, forecast_table, forecast_words, judged, pairs
 from attenua_evidence.tasks.report import methods_table, parts_table, slug, task_words
 from attenua_evidence.tasks.results import (
     TASKS,
@@ -151,8 +151,9 @@ def test_forecasts(lines, final):
     assert (of.losing, of.losing_if_more) == (50, 0)
     assert of.slope == pytest.approx(np.polyfit(found["expected"], found["observed"], 1)[0])
     assert "whole error" in forecast_table({forecasts.PILOT: of}).rows[0]
-    assert "flatters" in forecast_words({forecasts.PILOT: of}, lines)
-    assert "flatters" not in forecast_words({forecasts.PILOT: of}, final)
+    assert "flatters" in forecast_words({LOOK_UP: of}, lines)
+    assert "flatters" not in forecast_words({LOOK_UP: of}, final)
+    assert "flatters" not in forecast_words({forecasts.PILOT: of}, lines)
     assert forecast_words({}, final) == "No gain was forecast.\n"
 
 

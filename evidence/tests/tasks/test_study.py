@@ -32,7 +32,7 @@ def few_methods():
     """Compare a few methods, whatever is installed."""
     settings = study.settings_of() | {"methods": FEW, "missing": ["rrcov"], "versions": {}}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(study, "settings_of", lambda: settings)
+        patch.setattr(study, "settings_of", lambda methods: settings)
         yield
 
 
@@ -108,7 +108,7 @@ def test_the_clock_stops_a_run_between_cells(tmp_path):
 
 
 def test_a_store_of_other_settings_is_refused(store, monkeypatch):
-    monkeypatch.setattr(study, "settings_of", lambda: {"methods": {}})
+    monkeypatch.setattr(study, "settings_of", lambda methods: {"methods": {}})
     with pytest.raises(OtherSettings, match="other settings"):
         run(ENTRIES, store.parent, store, draws=1, jobs=1)
 

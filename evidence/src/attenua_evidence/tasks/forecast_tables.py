@@ -1,4 +1,4 @@
-"""Whether a look-up in a table or a pilot on the rows at hand says what new rows will gain."""
+"""Whether a pilot on the rows at hand says what new rows will gain."""
 
 from typing import NamedTuple
 
@@ -7,13 +7,16 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from attenua_evidence.averages import decimals
-from attenua_evidence.tasks.forecasts import FORECAST, LOOK_UP, OPTIMISTIC, PILOT
+from attenua_evidence.tasks.forecasts import FORECAST, OPTIMISTIC, PILOT
 from attenua_evidence.tasks.new_rows import REBUILD
 from attenua_evidence.tasks.results import DRAW, TASKS, by_draw
 from attenua_paper.studies.tables import Table
 
-# What each way forecasts: a part of PCA's excess error, or of its whole error.
+# What each way forecasts: a part of PCA's excess error, or of its whole error. The first is of older stores:
+# a look-up of cells of other data sets that were alike in rows, columns, rank, tails, spread and gap.
+LOOK_UP = "expected_gain"
 WAYS = {LOOK_UP: "excess", PILOT: "whole", OPTIMISTIC: "whole"}
+WORDS = {LOOK_UP: "a look-up of similar data", PILOT: "`left_out_gain_`", OPTIMISTIC: "`gain_`"}
 LOSS = 1.0  # percent
 
 
@@ -90,7 +93,7 @@ def forecast_table(found: dict[str, Forecast]) -> Table:
     )
     rows = [
         (
-            f"`{way}`",
+            WORDS[way],
             f"{WAYS[way]} error",
             str(of.draws),
             *(decimals(value) for value in (of.expected, of.observed, of.error, of.correlation, of.slope)),
@@ -113,7 +116,7 @@ def calibration_table(lines: pd.DataFrame) -> Table:
             part = found[third == number]
             if len(part):
                 means = (part["expected"].mean(), part["observed"].mean(), part["observed"].median())
-                rows.append((f"`{way}`", words, str(len(part)), *map(decimals, means)))
+                rows.append((WORDS[way], words, str(len(part)), *map(decimals, means)))
     heading = ("forecast", "draws by forecast", "draws", "mean forecast", "mean observed", "median observed")
     return Table("Calibration: observed gains by what was forecast", heading, rows)
 
@@ -121,18 +124,20 @@ def calibration_table(lines: pd.DataFrame) -> Table:
 def forecast_words(found: dict[str, Forecast], lines: pd.DataFrame) -> str:
     """Say how well each way foretells, and where the look-up has seen the data."""
     sentences = [
-        f"`{way}` forecasts {decimals(of.expected)}% of PCA's {WAYS[way]} error on average where new rows "
-        f"gain {decimals(of.observed)}%; over {of.draws} draws its rank correlation with the gain is "
-        f"{decimals(of.correlation)} and its mean absolute error {decimals(of.error)} points."
+        f"{_sentence(WORDS[way])} forecasts {decimals(of.expected)}% of PCA's {WAYS[way]} error on average "
+        f"where new rows gain {decimals(of.observed)}%; over {of.draws} draws its rank correlation with the "
+        f"gain is {decimals(of.correlation)} and its mean absolute error {decimals(of.error)} points."
         for way, of in found.items()
     ]
     if not sentences:
         return "No gain was forecast.\n"
-    if (lines["part"] != "final").any():
-        sentences.append(
-            f"The table of `{LOOK_UP}` holds cells of the parts develop and choose, which flatters it there."
-        )
+    if LOOK_UP in found and (lines["part"] != "final").any():
+        sentences.append("It looked at cells of the parts develop and choose, which flatters it there.")
     return " ".join(sentences) + "\n"
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def _over_sets(values: pd.Series) -> float:

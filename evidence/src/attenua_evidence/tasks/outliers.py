@@ -125,9 +125,9 @@ def without_a_class(cell: Cell, table: Any) -> tuple[Problem, Array] | None:
     if cell.unit == "mixed":
         X, judged = scaled_by_first(X, judged)
     # Outliers go through the same choice of columns as new rows.
-    problem = problem_of_draw(
-        cell, drawn._replace(X=X, X_test=judged, labels=None, labels_test=np.arange(len(judged)) >= n_new)
-    ).with_varying_columns()
+    drawn = drawn._replace(X=X, X_test=judged, labels=None, target=None, target_test=None)
+    drawn = drawn._replace(labels_test=np.arange(len(judged)) >= n_new)
+    problem = problem_of_draw(cell, drawn).with_varying_columns()
     is_outlier = problem.drawn.labels_test
     return problem._replace(test=problem.test[~is_outlier]), problem.test[is_outlier]
 

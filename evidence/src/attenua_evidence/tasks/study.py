@@ -56,6 +56,7 @@ def run(
     draws: int = 6,
     jobs: int = -1,
     minutes: float | None = None,
+    methods: str = "all",
 ) -> int:
     """Compute the cells that are not in the store yet, and return how many are still missing.
 
@@ -73,6 +74,8 @@ def run(
         Processes; -1 is one for each core.
     minutes : float, optional
         No cell begins after so many minutes. The first draws of all data sets come first.
+    methods : {"all", "ours"}, default="all"
+        With the rivals or without; without, the subspaces and fillings of others are left out.
 
     Raises
     ------
@@ -81,7 +84,7 @@ def run(
     """
     if draws < 1:
         raise ValueError(f"draws must be at least 1; got {draws}.")
-    settings = settings_of()
+    settings = settings_of(methods)
     store = TaskStore(folder, settings)
     start, processes = time.perf_counter(), effective_n_jobs(jobs)
     store.note_run(0.0, processes)
@@ -102,17 +105,21 @@ def cells_of(entry: Any, draws: int) -> list[Cell]:
     return [Cell(*described, rows, draw) for rows in sizes_allowed(entry.shape[0]) for draw in range(draws)]
 
 
-def settings_of() -> dict[str, Any]:
+def settings_of(methods: str = "all") -> dict[str, Any]:
     """Return what decides the results: seed, sizes, versions, each method in words, and what is missing."""
     versions = installed_versions((*OF_SUBSPACES, *OF_FILLING))
+    of_subspaces, of_filling = subspaces.methods(versions), filling.methods(versions)
+    if methods == "ours":
+        of_subspaces = {name: of_subspaces[name] for name in subspaces.OWN}
+        of_filling = {name: of_filling[name] for name in filling.WHAT}
     return {
         "seed": SEED,
         "rows": [list(sizes) for sizes in SIZES],
         "ranks": list(RANKS),
         "methods": {
-            "subspaces": subspaces.methods(versions),
+            "subspaces": of_subspaces,
             "regression": regression.DIRECT,
-            "filling": filling.methods(versions),
+            "filling": of_filling,
             "outliers": outliers.WHAT,
             "densities": densities.WHAT,
             "transfer": transfer.WHAT,
