@@ -66,5 +66,5 @@ ax.set_xticks(range(2), methods)
 ax.set(xlim=(-0.5, 1.5), ylabel="PCA's excess error on\nunseen images removed, %")
 
 # %%
-# ``attenua demo`` draws twenty samples of digits and of four other data sets, from few rows and from more.
-# It shows where the corrections help and where they lose.
+# ``attenua demo`` reconstructs, fills and denoises new rows of digits and of four other data sets. It says
+# where the corrections clearly help and where they clearly lose.

@@ -1,4 +1,4 @@
-"""``attenua demo``: PCA, the paper's correction and all corrections on data of scikit-learn."""
+"""``attenua demo``: three tasks on new rows, by `CorrectedPCACV` and by PCA, on data of scikit-learn."""
 
 import io
 from collections.abc import Sequence
@@ -6,114 +6,111 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.table import Table
 
 from attenua._extras import how_to_install
 from attenua._files import write_whole
 from attenua.cli.base import EXIT_CODES, app, console, fail, progress_bar
-from attenua.cli.demo_runs import ALL, N_ROWS, PAPER, DemoLine, demo_data, run_demo, what_was_seen
+from attenua.cli.demo_runs import (
+    HIDDEN,
+    MOST_NEW,
+    NOISE,
+    TASKS,
+    DemoData,
+    DemoResult,
+    demo_data,
+    run_demo,
+    what_was_seen,
+)
 from attenua.cli.writing import check_targets, writing
 from attenua.display.common import ACCENT, SHADES
 
-_STYLES = {PAPER: ("o", SHADES[1], -0.17), ALL: ("D", ACCENT, 0.17)}
-# Losses have no bound. The largest one beyond the edge is written out there.
-_EDGE = -80.0
+_TITLES = {"reconstruct": "Reconstruct", "fill": "Fill gaps", "denoise": "Denoise"}
 
 
 @app.command(epilog=EXIT_CODES)
 def demo(
     out: Annotated[Path, typer.Option(help="Where to save the picture.")] = Path("attenua-demo.png"),
-    subsamples: Annotated[int, typer.Option(min=2, help="Subsamples per data set.")] = 20,
+    rows: Annotated[int, typer.Option(min=16, max=128, help="Rows to fit.")] = 32,
+    subsamples: Annotated[int, typer.Option(min=2, help="Subsamples per data set.")] = 40,
     seed: Annotated[int, typer.Option(min=0, help="Seed for drawing the subsamples.")] = 0,
 ) -> None:
-    """Compare PCA, the paper's correction and all corrections on data that come with scikit-learn."""
+    """Reconstruct, fill and denoise new rows, and compare with PCA, on data that come with scikit-learn."""
     if find_spec("matplotlib") is None:
         fail(f"the picture needs matplotlib: {how_to_install('cli')}.")
     check_targets([out], force=True)
     data = demo_data()
     with progress_bar() as progress:
         task = progress.add_task("Fitting subsamples", total=len(data) * subsamples)
-        lines = run_demo(data, subsamples, seed=seed, advance=lambda: progress.advance(task))
+        results = run_demo(data, rows, subsamples, seed=seed, advance=lambda: progress.advance(task))
     # Save first: printing fails if the reader of a pipe stops early.
     with writing(out):
-        save_demo_figure(lines, out)
-    console.print(_table(lines))
+        save_demo_figure(results, rows, out)
+    console.print(_table(data, results, rows))
     console.print(
-        f"\nMeans over {subsamples} subsamples, judged on the other rows, ± a 95% interval; a difference is "
-        "clear if the interval excludes 0. Excess: the share of PCA's error that the best possible subspace "
-        "for those rows would avoid. Worse: subsamples in which all corrections lost to PCA, and the largest "
-        "loss. Taken: the correction with the largest mean weight in the fits, and that weight.\n",
+        f"\nMeans over {subsamples} subsamples, ± a 95% interval; a difference is clear if the interval "
+        "excludes 0. Both methods have the same number of components and are judged on up to "
+        f"{MOST_NEW} new rows.\n"
+        f"Fill: {HIDDEN:.0%} of the cells of each new row are hidden. PCA fills them by probabilistic PCA, "
+        "CorrectedPCACV.impute by a whole covariance and not by its components alone.\n"
+        f"Denoise: new rows get noise of {NOISE:g} standard deviations of each column. The error is against "
+        "the rows without it.\n",
         highlight=False,
     )
-    console.print(what_was_seen(lines), highlight=False)
+    console.print(what_was_seen(results), highlight=False)
     console.print(f"Picture saved to {out}", highlight=False, soft_wrap=True)
 
 
-def _table(lines: Sequence[DemoLine]) -> Table:
-    table = Table(title="Share of PCA's excess error that is removed, %", box=None, padding=(0, 1, 0, 0))
+def _table(data: Sequence[DemoData], results: Sequence[DemoResult], n_rows: int) -> Table:
+    """Return a line for each data set; what is not clear is dim."""
+    title = f"Part of PCA's error on new rows that is removed, % ({n_rows} rows fitted)"
+    table = Table(title=title, box=None, padding=(0, 2, 0, 0))
     table.add_column("data")
-    for heading in ("rank", "rows", "PCA's\nexcess", "paper's\nstrength", "all cor-\nrections", "worse"):
+    for heading in ("columns", "components", *TASKS):
         table.add_column(heading, justify="right")
-    table.add_column("largest\nweight")
-    for line in lines:
-        table.add_row(
-            line.data,
-            f"{line.n_components}",
-            f"{line.n_rows}",
-            f"{line.excess.mean():.0f}%",
-            _with_interval(line, PAPER),
-            _with_interval(line, ALL),
-            f"{line.n_worse(ALL)} ({line.removed[ALL].min():+.0f})" if line.n_worse(ALL) else "0",
-            line.most_taken(),
-        )
+    for one in data:
+        cells = [
+            f"[{'bold' if found.clear else 'dim'}]{found.mean:+.1f} ± {found.half_width:.1f}[/]"
+            for found in results
+            if found.data == one.name
+        ]
+        table.add_row(one.name, f"{one.X.shape[1]}", f"{one.n_components}", *cells)
     return table
 
 
-def _with_interval(line: DemoLine, method: str) -> str:
-    mean, low, _ = line.mean_and_interval(method)
-    return f"{round(mean, 1) + 0.0:+.1f} ± {mean - low:.1f}"
-
-
-def save_demo_figure(lines: Sequence[DemoLine], path: Path) -> None:
-    """Draw the lines of the demo, a panel for each number of rows, and save the picture as PNG."""
+def save_demo_figure(results: Sequence[DemoResult], n_rows: int, path: Path) -> None:
+    """Draw a panel for each task with a bar for each data set, and save the picture as PNG."""
     from matplotlib.figure import Figure  # not pyplot, whose backend is the user's
 
-    names = list(dict.fromkeys((line.data, line.n_components) for line in lines))
-    figure = Figure(figsize=(7.1, 0.38 * len(names) + 1.6), layout="constrained")
-    panels = figure.subplots(1, len(N_ROWS), sharex=True, sharey=True)
-    for ax, n_rows in zip(panels, N_ROWS, strict=True):
-        _draw_panel(ax, [line for line in lines if line.n_rows == n_rows])
-        ax.set_title(f"fitted to {n_rows} rows")
-    panels[0].set_yticks(range(len(names)), [f"{data}, {rank} components" for data, rank in names])
-    panels[0].set(xlim=(_EDGE, 102), ylim=(len(names) - 0.5, -1.1))
-    figure.supxlabel(
-        "PCA's excess error on new rows that is removed, %\n(mean and 95% interval; each dot is one sample)",
-        fontsize="medium",
-    )
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
+    names = list(dict.fromkeys(result.data for result in results))
+    figure = Figure(figsize=(7.2, 0.42 * len(names) + 1.2), layout="constrained")
+    panels = figure.subplots(1, len(TASKS), sharex=True, sharey=True)
+    for ax, task in zip(panels, TASKS, strict=True):
+        _draw_panel(ax, [result for result in results if result.task == task])
+        ax.set_title(_TITLES[task], fontsize=14)
+    panels[0].set_yticks(range(len(names)), names, fontsize=14)
+    panels[0].set_ylim(len(names) - 0.4, -0.6)
+    # Room for a number beside the longest bar.
+    panels[0].set_xmargin(0.2)
+    figure.supxlabel(f"less error than PCA on new rows, % →   ({n_rows} rows fitted)", fontsize=12)
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=120)
     write_whole(path, picture.getvalue())
 
 
-def _draw_panel(ax: Any, lines: Sequence[DemoLine]) -> None:
-    """Draw a mean with its interval for each method and line, and every subsample as a faint dot."""
-    ax.axvspan(_EDGE, 0, color="0.93", lw=0)
+def _draw_panel(ax: Any, results: Sequence[DemoResult]) -> None:
+    """Draw the means as bars with their intervals and numbers; what is not clear is pale."""
+    for place, result in enumerate(results):
+        colour = ACCENT if result.mean < 0 else SHADES[1]
+        alpha = 1 if result.clear else 0.3
+        ax.barh(place, result.mean, height=0.62, color=colour, alpha=alpha)
+        low, high = result.mean - result.half_width, result.mean + result.half_width
+        ax.plot([low, high], [place, place], color="0.2", lw=1, alpha=alpha)
+        label = f"{result.mean:+.0f}" if result.clear else "not clear"
+        ax.text(
+            max(high, 0) + 1, place, label, va="center", fontsize=12, color=colour if result.clear else "0.5"
+        )
     ax.axvline(0, color="0.2", lw=1.2)
-    ax.text(-3, -0.75, "worse than PCA", ha="right", va="center", fontsize="small", color="0.3")
-    ax.text(3, -0.75, "better", ha="left", va="center", fontsize="small", color="0.3")
-    for method, (marker, colour, shift) in _STYLES.items():
-        for place, line in enumerate(lines):
-            values, height = line.removed[method], place + shift
-            mean, low, high = line.mean_and_interval(method)
-            ax.plot(values, np.full(len(values), height), ".", color=colour, alpha=0.25, ms=5)
-            ax.plot([low, high], [height, height], color=colour, lw=2.2)
-            label = method if place == 0 else None
-            ax.plot(mean, height, marker, color=colour, mec="white", ms=7.5, ls="", label=label)
-            if values.min() < _EDGE:
-                ax.text(_EDGE, height, f"◂ {values.min():.0f}", color=colour, va="center", fontsize="small")
-    for side in ("top", "right", "left"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)

@@ -1,7 +1,7 @@
-"""A first look: PCA, the paper's strength and all corrections on the data that come with scikit-learn.
+"""A first look: three tasks on new rows, by `CorrectedPCACV` and by PCA, on the data of scikit-learn.
 
 Rules choose what is shown, not results: every real data set inside scikit-learn that has ten columns or more,
-with five components and, where there are more than twenty columns, also with twenty.
+with as many components as the square root of the number of columns.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,19 +12,21 @@ import numpy as np
 from joblib import Parallel, delayed, parallel_config
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
+from scipy.stats import t
 from sklearn import datasets
+from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from attenua._correct.registry import CORRECTIONS
-from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.corrected import CorrectedPCACV
 
 Array = NDArray[np.float64]
 
-N_ROWS = (32, 128)
-RANKS = (5, 20)
-PAPER, ALL = "paper's strength", "all corrections"
-# Two fits of the same subspace differ by rounding; that is not a loss.
+TASKS = ("reconstruct", "fill", "denoise")
+_DOING = {"reconstruct": "reconstructing", "fill": "filling", "denoise": "denoising"}
+MOST_NEW = 500
+HIDDEN = 0.3
+NOISE = 0.5
+# Two fits of the same subspace differ by rounding; that is neither a gain nor a loss.
 _ROUNDING = 1e-6
 
 
@@ -36,33 +38,35 @@ class DemoData(NamedTuple):
     neighbours: tuple[int, int] | None = None
     mixed_units: bool = False
 
+    @property
+    def n_components(self) -> int:
+        """The square root of the number of columns, rounded."""
+        return round(np.sqrt(self.X.shape[1]))
+
 
 @dataclass(frozen=True)
-class DemoLine:
-    """Results of the subsamples of one data set, at one number of rows and of components."""
+class DemoResult:
+    """How much of PCA's error disappears in one task on one data set, in percent, in each subsample."""
 
     data: str
-    n_rows: int
-    n_components: int
-    excess: Array  # PCA's excess risk in percent of its risk: what the best subspace of the test rows saves
-    removed: dict[str, Array]  # percent of PCA's excess risk that each method removes; below 0 is worse
-    weights: list[dict[str, float]]  # of each correction in each fit of CorrectedPCACV; all 0 is PCA
+    task: str
+    gains: Array
 
-    def mean_and_interval(self, method: str) -> tuple[float, float, float]:
-        """Return the mean that a method removes, and its 95% normal interval."""
-        values = self.removed[method]
-        mean, half = values.mean(), 1.96 * values.std(ddof=1) / np.sqrt(len(values))
-        return mean, mean - half, mean + half
+    @property
+    def mean(self) -> float:
+        """The mean over subsamples."""
+        return float(self.gains.mean())
 
-    def n_worse(self, method: str) -> int:
-        """Return in how many subsamples a method was worse than PCA."""
-        return int(np.sum(self.removed[method] < -_ROUNDING))
+    @property
+    def half_width(self) -> float:
+        """Half the width of the 95% interval of the mean, by Student's t."""
+        n = len(self.gains)
+        return float(t.ppf(0.975, n - 1) * self.gains.std(ddof=1) / np.sqrt(n))
 
-    def most_taken(self) -> str:
-        """Return the correction of the largest weight, in the mean over subsamples."""
-        means = {name: float(np.mean([each[name] for each in self.weights])) for name in CORRECTIONS}
-        name = max(means, key=lambda name: means[name])
-        return f"{CORRECTIONS[name].label} ({means[name]:.0%})" if means[name] else "none"
+    @property
+    def clear(self) -> int:
+        """1 if the interval lies above zero, -1 if it lies below, else 0."""
+        return int(np.sign(self.mean)) if abs(self.mean) - self.half_width > _ROUNDING else 0
 
 
 def demo_data() -> list[DemoData]:
@@ -82,75 +86,85 @@ def demo_data() -> list[DemoData]:
 
 
 def run_demo(
-    data: Iterable[DemoData], n_subsamples: int, *, seed: int = 0, advance: Callable[[], Any] = lambda: None
-) -> list[DemoLine]:
-    """Fit three methods to small subsamples of every data set and judge them on the other rows.
+    data: Iterable[DemoData],
+    n_rows: int,
+    n_subsamples: int,
+    *,
+    seed: int = 0,
+    advance: Callable[[], Any] = lambda: None,
+) -> list[DemoResult]:
+    """Fit both methods to `n_rows` rows of each data set, again and again, and judge them on other rows.
 
-    Each data set must have more than ``max(N_ROWS)`` rows. `advance` is called after every subsample.
+    `advance` is called after every subsample.
     """
-    tasks = [(one, [seed, number]) for one in data for number in range(n_subsamples)]
-    found: dict[tuple[str, int, int], list[_Gains]] = {}
+    runs = [(one, n_rows, [seed, number]) for one in data for number in range(n_subsamples)]
+    gains: dict[tuple[str, str], list[float]] = {}
     with parallel_config("loky", inner_max_num_threads=1):
         parallel = Parallel(n_jobs=-1, return_as="generator")
-        for cells in parallel(delayed(_one_subsample)(*task) for task in tasks):
-            for key, gains in cells.items():
-                found.setdefault(key, []).append(gains)
+        for run, found in zip(runs, parallel(delayed(_one_subsample)(*run) for run in runs), strict=True):
+            for task in TASKS:
+                gains.setdefault((run[0].name, task), []).append(found[task])
             advance()
-    return [_line(*key, gains) for key, gains in found.items()]
+    return [DemoResult(*key, np.array(values)) for key, values in gains.items()]
 
 
-class _Gains(NamedTuple):
-    excess: float
-    paper: float
-    corrected: float
-    weights: dict[str, float]
+def _one_subsample(data: DemoData, n_rows: int, seed: Sequence[int]) -> dict[str, float]:
+    """Fit to the first rows of a random order, and return the gain in each task on the rows after them."""
+    rng = np.random.default_rng(seed)
+    X = rng.permutation(data.X)
+    rows, new = X[:n_rows], X[n_rows : n_rows + MOST_NEW]
+    if data.mixed_units:
+        scaler = StandardScaler().fit(rows)
+        rows, new = scaler.transform(rows), scaler.transform(new)
+    # The same number of cells is hidden in each row, so that none loses all.
+    hidden = rng.random(new.shape).argsort(axis=1) < round(HIDDEN * new.shape[1])
+    holes = np.where(hidden, np.nan, new)
+    noisy = new + NOISE * new.std(axis=0) * rng.standard_normal(new.shape)
+
+    pca = PCA(data.n_components, svd_solver="full").fit(rows)
+    ours = CorrectedPCACV(data.n_components, neighbours=data.neighbours).fit(rows)
+    answers = {
+        "reconstruct": (_projected(pca, new), _projected(ours, new)),
+        "fill": (filled_by_pca(pca, holes), ours.impute(holes)),
+        "denoise": (_projected(pca, noisy), _projected(ours, noisy)),
+    }
+    errors = {task: [np.sum((found - new) ** 2) for found in both] for task, both in answers.items()}
+    return {task: float(100 * (1 - error / of_pca)) for task, (of_pca, error) in errors.items()}
 
 
-def _one_subsample(data: DemoData, seed: Sequence[int]) -> dict[tuple[str, int, int], _Gains]:
-    """Fit to the first rows of a random order, at every size and rank; judge on the rows after them."""
-    X = np.random.default_rng(seed).permutation(data.X)
-    cells = {}
-    for rank in (rank for rank in RANKS if rank < X.shape[1]):
-        for n_rows in N_ROWS:
-            rows, test = X[:n_rows], X[max(N_ROWS) :]
-            if data.mixed_units:
-                scaler = StandardScaler().fit(rows)
-                rows, test = scaler.transform(rows), scaler.transform(test)
-            cells[data.name, n_rows, rank] = _gains(rows, test, rank, data.neighbours)
-    return cells
+def _projected(model: Any, X: Array) -> Array:
+    return model.inverse_transform(model.transform(X))
 
 
-def _gains(rows: Array, test: Array, rank: int, neighbours: tuple[int, int] | None) -> _Gains:
-    pca = AttenuatedPCA(rank).fit(rows)
-    paper = AttenuatedPCACV(rank).fit(rows)
-    corrected = CorrectedPCACV(rank, neighbours=neighbours).fit(rows)
-    pca_risk, best = -pca.score(test), -AttenuatedPCA(rank).fit(test).score(test)
-    removed = (100 * (pca_risk + model.score(test)) / (pca_risk - best) for model in (paper, corrected))
-    weights = {step.correction: step.weight for step in corrected.steps_}
-    return _Gains(100 * (1 - best / pca_risk), *removed, weights)
+def filled_by_pca(pca: PCA, X: Array) -> Array:
+    """Return rows with missing cells filled by probabilistic PCA.
+
+    They get their mean given the seen cells of their row, under the Gaussian law with the covariance
+    ``pca.get_covariance()``: the variances along the components, and one noise variance along all other
+    directions.
+    """
+    C, filled = pca.get_covariance(), X.copy()
+    for row in filled:
+        gone = np.isnan(row)
+        seen = ~gone
+        deviations = np.linalg.solve(C[np.ix_(seen, seen)], row[seen] - pca.mean_[seen])
+        row[gone] = pca.mean_[gone] + C[np.ix_(gone, seen)] @ deviations
+    return filled
 
 
-def _line(data: str, n_rows: int, n_components: int, gains: list[_Gains]) -> DemoLine:
-    excess, paper, corrected, weights = zip(*gains, strict=True)
-    removed = {PAPER: np.array(paper), ALL: np.array(corrected)}
-    return DemoLine(data, n_rows, n_components, np.array(excess), removed, list(weights))
-
-
-def what_was_seen(lines: Sequence[DemoLine]) -> str:
-    """Say in a sentence in how many lines each method was better than PCA and worse, and which was worst."""
-    (better, worse, neither), papers = _verdicts(lines, ALL), _verdicts(lines, PAPER)
-    worst = min(lines, key=lambda line: line.removed[ALL].mean())
-    return (
-        f"All corrections were clearly better than PCA in {better} of {len(lines)} lines, clearly worse in "
-        f"{worse} and not clearly different in {neither} (worst line: {worst.data}, {worst.n_components} "
-        f"components, {worst.n_rows} rows, {worst.removed[ALL].mean():+.1f}%); the paper's strength in "
-        f"{papers[0]}, {papers[1]} and {papers[2]}."
+def what_was_seen(results: Sequence[DemoResult]) -> str:
+    """Say in two sentences which gains are clear, and which losses."""
+    better, worse = (
+        "; ".join(f"{_DOING[task]} {names}" for task in TASKS if (names := _named(results, task, sign)))
+        for sign in (1, -1)
     )
+    return f"Clearly less error than PCA: {better or 'none'}. Clearly more error: {worse or 'none'}."
 
 
-def _verdicts(lines: Sequence[DemoLine], method: str) -> tuple[int, int, int]:
-    """Count the lines whose interval is above 0, below 0, and neither."""
-    intervals = [line.mean_and_interval(method) for line in lines]
-    better = sum(low > _ROUNDING for _, low, _ in intervals)
-    worse = sum(high < -_ROUNDING for _, _, high in intervals)
-    return better, worse, len(lines) - better - worse
+def _named(results: Sequence[DemoResult], task: str, sign: int) -> str:
+    """Name the data sets on which a task has clear gains, or losses."""
+    of_task = [result for result in results if result.task == task]
+    names = [result.data for result in of_task if result.clear == sign]
+    if len(names) == len(of_task) > 1:
+        return f"all {len(names)}"
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
