@@ -4,8 +4,9 @@ python -m attenua_evidence collection DATA
 python -m attenua_evidence run DATA STORE --parts develop choose
 python -m attenua_evidence run DATA STORE --parts final
 python -m attenua_evidence report STORE
-python -m attenua_evidence tasks DATA STORE --parts develop choose
-python -m attenua_evidence tasks-report STORE
+python -m attenua_evidence tasks DATA STORE --parts final
+python -m attenua_evidence tasks DATA KNOWN --parts develop choose known --methods ours
+python -m attenua_evidence tasks-report STORE KNOWN
 """
 
 import argparse
@@ -31,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.command == "tasks-report":
             from attenua_evidence.tasks.report import main as tasks_report
 
-            tasks_report(options.store, options.docs)
+            tasks_report(options.stores, options.docs)
         elif options.command == "tasks":
             return _run_tasks(options)
         else:
@@ -74,8 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     telling = commands.add_parser("tasks-report", help="write tables and the picture of the study of tasks")
     for command in (fetching, running, tasking):
         command.add_argument("data", type=Path, help="folder of the packages")
-    for command in (running, reporting, tasking, telling):
+    for command in (running, reporting, tasking):
         command.add_argument("store", type=Path, help="folder of the results")
+    telling.add_argument("stores", type=Path, nargs="+", help="folders of the results, of different parts")
     for command in (reporting, telling):
         command.add_argument("--docs", type=Path, default=Path("docs"), help="folder of the documentation")
     fetching.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="only these parts")

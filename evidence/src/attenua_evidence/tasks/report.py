@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +44,13 @@ _MOST_SHOWN = 40
 _LEAST_SHOWN = -1000.0
 
 
-def main(store: Path, docs: Path) -> None:
-    """Read the store of results and write all files of the study, or none."""
-    lines = read_lines(store)
-    settings = json.loads((store / "settings.json").read_text(encoding="utf-8"))
+def main(stores: Sequence[Path], docs: Path) -> None:
+    """Read stores of different parts and write all files of the study, or none.
+
+    What the methods are is read from the first.
+    """
+    lines = pd.concat([read_lines(store) for store in stores], ignore_index=True)
+    settings = json.loads((stores[0] / "settings.json").read_text(encoding="utf-8"))
     files = {docs / "guide" / f"_tasks{name}.md": text for name, text in pieces(lines, settings).items()}
     frames = {"cells": cell_frame(lines), "methods": method_frame(lines)}
     files |= {docs / "evidence" / f"tasks-{name}.csv": of.to_csv(index=False) for name, of in frames.items()}
