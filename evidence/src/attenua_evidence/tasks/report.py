@@ -232,7 +232,7 @@ def picture(lines: pd.DataFrame) -> Figure:
                     _draw(ax, set_gains(lines, task, name), place + shift, colour, name)
         ax.axvline(0, color="0.4", lw=0.8)
         ax.set_yticks(range(len(tasks)), [task.name for task in reversed(tasks)])
-        ax.set(ylim=(-0.6, len(tasks) - 0.4), xlim=(-_MOST_SHOWN, 1.6 * _MOST_SHOWN))
+        ax.set(ylim=(-0.6, len(tasks) - 0.4), xlim=(-_MOST_SHOWN / 2, 1.6 * _MOST_SHOWN))
         ax.set_xlabel("percent of the whole error removed: the median data set and the middle half of them")
     return figure
 
