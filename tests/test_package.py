@@ -11,7 +11,8 @@ import pytest
 import attenua
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = SETTINGS["project"]
 
 # Where people are sent, in three spellings of one owner and one repository.
 _PLACES = re.compile(
@@ -49,7 +50,7 @@ def test_the_project_has_one_address():
 
 
 def test_the_version_is_in_one_place_and_its_copies_agree():
-    assert PROJECT["dynamic"] == ["version"]
+    assert "version" in PROJECT["dynamic"]
     assert "version = release = attenua.__version__" in (ROOT / "docs/conf.py").read_text(encoding="utf-8")
     assert read_yaml("CITATION.cff")["version"] == attenua.__version__
     assert read_yaml("recipe/recipe.yaml")["context"]["version"] == attenua.__version__
@@ -61,9 +62,31 @@ def test_the_recipe_needs_what_the_package_needs():
     # On conda-forge, matplotlib-base is matplotlib without a window toolkit.
     run_needs = {need.replace(" ", "").replace("-base", "") for need in recipe["requirements"]["run"]}
     assert run_needs == {"python>=${{python_min}}", *needed}
+    host_needs = {need.replace(" ", "") for need in recipe["requirements"]["host"]}
+    assert host_needs >= set(SETTINGS["build-system"]["requires"])
     assert PROJECT["requires-python"] == f">={recipe['context']['python_min']}"
     (entry,) = PROJECT["scripts"].items()
     assert recipe["build"]["python"]["entry_points"] == [" = ".join(entry)]
+
+
+def test_links_of_the_readme_are_absolute_on_the_index_page():
+    hook = SETTINGS["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    assert [fragment["path"] for fragment in hook["fragments"]] == ["README.md"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    relative = re.findall(r"\]\((.*?)\)", text)
+    for rule in hook["substitutions"]:
+        text = re.sub(rule["pattern"], rule["replacement"], text)
+    source = PROJECT["urls"]["Source"]
+    places = [
+        (r"(docs/images/.*)", rf"{source.replace('github.com', 'raw.githubusercontent.com')}/main/\1"),
+        (r"docs/(.*)\.(?:md|rst)(#.*)?", rf"{PROJECT['urls']['Documentation']}\1.html\2"),
+        (r"([A-Z]+\.md)", rf"{source}/blob/main/\1"),
+    ]
+    absolute = []
+    for link in relative:
+        (place,) = ((pattern, place) for pattern, place in places if re.fullmatch(pattern, link))
+        absolute.append(re.sub(*place, link))
+    assert re.findall(r"\]\((.*?)\)", text) == absolute
 
 
 def test_every_supported_python_is_tested():
