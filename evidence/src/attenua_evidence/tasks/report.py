@@ -68,10 +68,9 @@ def pieces(lines: pd.DataFrame, settings: dict[str, object]) -> dict[str, str]:
     """Return the generated pieces of the page, by the end of their names."""
     judged = judged_lines(lines)
     found = {task: compared(judged, task) for task in tasks_of(judged)}
-    sentences = [f"- {task_words(judged, task, methods)}\n" for task, methods in found.items()]
     foretold = forecasts(judged)
     return {
-        "": joined(extent_words(lines, settings), "".join(sentences), parts_table(lines)),
+        "": joined(extent_words(lines, settings), parts_table(lines)),
         **{
             f"_{slug(task.name)}": joined(
                 f"{task_words(judged, task, methods)}\n", methods_table(task, methods)
