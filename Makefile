@@ -35,7 +35,7 @@ lint: .venv/lint  ## ruff and mypy on the code, zizmor and their schema on the w
 # passes there, with nothing looked up.
 audit: .venv/audit  ## Known weaknesses of all that a user installs; needs the network.
 	$(PYTHON) -m venv --clear .venv-audit
-	.venv-audit/bin/python -m pip install -q -e '.[cli,excel,dask,array-api]' -e ./paper
+	.venv-audit/bin/python -m pip install -q -e '.[all]' -e ./paper
 	.venv-audit/bin/python -m pip freeze --exclude-editable > .venv-audit/requirements.txt
 	$(BIN)/pip-audit --strict --vulnerability-service osv --timeout 15 --progress-spinner off \
 		--no-deps --disable-pip --requirement .venv-audit/requirements.txt
@@ -55,8 +55,8 @@ FLOORS := numpy==2.0.0 scipy==1.14.0 scikit-learn==1.6.0 dask==2024.6.0 pandas==
 test-floors: .venv-floors/test  ## All tests on the oldest supported versions.
 	SCIPY_ARRAY_API=1 .venv-floors/bin/python -m pytest -q -n auto
 
-# anndata holds pandas below the version that everything else is tested with, so it has its own environment,
-# with scanpy, whose results and next steps ours are compared with.
+# anndata holds pandas below the version that everything else is tested with, so the extra h5ad is not in test
+# and has its own environment, with scanpy, whose results and next steps ours are compared with.
 test-h5ad: .venv-h5ad/test  ## Annotated data: h5ad files and scanpy.
 	.venv-h5ad/bin/python -m pytest -q tests/cli/readers/test_h5ad.py tests/test_anndata.py \
 		tests/test_security.py::test_objects_of_h5ad_are_not_opened \

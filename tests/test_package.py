@@ -69,6 +69,26 @@ def test_the_recipe_needs_what_the_package_needs():
     assert recipe["build"]["python"]["entry_points"] == [" = ".join(entry)]
 
 
+def extras_in(name):
+    """Return the extras that an extra consists of, and the packages that it names itself."""
+    needs = PROJECT["optional-dependencies"][name]
+    own = [re.fullmatch(r"attenua\[(.*)\]", need) for need in needs]
+    return {extra for found in own if found for extra in found[1].split(",")}, needs
+
+
+def test_all_is_what_a_user_may_want_and_dev_what_a_developer_needs():
+    extras = set(PROJECT["optional-dependencies"])
+    assert extras_in("dev")[0] == {"test", "docs"}
+    of_a_user = extras - {"all", "dev", "test", "docs"}
+    assert extras_in("all")[0] == of_a_user >= {"cli", "h5ad"}
+    packages = " ".join(need for extra in of_a_user for need in extras_in(extra)[1])
+    assert not re.search("sphinx|pytest", packages)
+    # One extra brings the whole command: report, pictures and Excel sheets.
+    of_cli = set(PROJECT["optional-dependencies"]["cli"])
+    assert of_cli >= {*PROJECT["optional-dependencies"]["report"], *PROJECT["optional-dependencies"]["plot"]}
+    assert any(need.startswith("openpyxl") for need in of_cli)
+
+
 def test_links_of_the_readme_are_absolute_on_the_index_page():
     hook = SETTINGS["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
     assert [fragment["path"] for fragment in hook["fragments"]] == ["README.md"]

@@ -154,7 +154,7 @@ ONLY_CLI = """
 import sys
 class Blocked:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"pandas", "pooch", "openpyxl", "anndata", "dask", "polars", "torch"}:
+        if name.split(".")[0] in {"pandas", "pooch", "anndata", "dask", "polars", "torch"}:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Blocked())
 from attenua.__main__ import main

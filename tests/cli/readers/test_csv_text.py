@@ -5,6 +5,7 @@ import gzip
 import lzma
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -137,7 +138,6 @@ def test_options_that_the_kind_of_file_does_not_have(frame, tmp_path):
 
 @pytest.fixture
 def book(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl", reason="no openpyxl, which the extra excel brings")
     book = openpyxl.Workbook()
     book.active.title = "measured"
     for row in (["name", "a", "b"], ["u", 1.25, 2], [], ["v", 3, True], ["w", 4, None]):

@@ -238,7 +238,7 @@ UNPACKERS: dict[str, Callable[[Path], Any]] = {
 
 def sheet_as_csv(path: Path, source: str, sheet: str | None) -> bytes:
     """Return a sheet of an Excel file as CSV, line by line; by default the first sheet."""
-    with needing(source, "Excel files", "openpyxl", "excel"):
+    with needing(source, "Excel files", "openpyxl", "cli"):
         import openpyxl
     with refusing(source, "an Excel file"), warnings.catch_warnings():
         # openpyxl warns about everything it ignores: styles, pictures, menus.
