@@ -1,15 +1,20 @@
 """Matplotlib displays, in the manner of scikit-learn: computed by a `from_...` method, drawn by `plot`."""
 
 from attenua.display.expected_risk import ExpectationsDisplay, RiskCurveDisplay
+from attenua.display.scores import BiplotDisplay, ScoresBesidePCADisplay
+from attenua.display.scree import ScreeDisplay
 from attenua.display.selection import RankDisplay, StepsDisplay, ValidationCurveDisplay
 from attenua.display.strength_path import AnglesToPCADisplay, AttenuationPathDisplay
 
 __all__ = [
     "AnglesToPCADisplay",
     "AttenuationPathDisplay",
+    "BiplotDisplay",
     "ExpectationsDisplay",
     "RankDisplay",
     "RiskCurveDisplay",
+    "ScoresBesidePCADisplay",
+    "ScreeDisplay",
     "StepsDisplay",
     "ValidationCurveDisplay",
 ]

@@ -3,10 +3,13 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from attenua._data.namespace import to_host
+from attenua._data.opening import checked_rows
+from attenua._estimate.transformer import SubspaceTransformer
 from attenua._extras import how_to_install
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.path import AttenuationPath, attenuation_path
@@ -83,6 +86,22 @@ def checked_kind(estimator: Any, *kinds: type) -> None:
         hint = "; StepsDisplay draws it" if type(estimator).__name__ == "CorrectedPCACV" else ""
         raise ValueError(f"estimator must be a fitted {names}; got {type(estimator).__name__}{hint}.")
     check_is_fitted(estimator)
+
+
+def checked_model(estimator: Any) -> None:
+    """Raise an error unless this is a fitted estimator of components."""
+    if not isinstance(estimator, SubspaceTransformer):
+        raise ValueError(
+            "estimator must be a fitted estimator of attenua with components_, such as CorrectedPCACV; got "
+            f"{type(estimator).__name__}."
+        )
+    check_is_fitted(estimator)
+
+
+def host_rows(estimator: Any, X: Any) -> Any:
+    """Return rows as a fitted estimator reads them, in the memory of the host."""
+    rows = checked_rows(estimator, X)
+    return rows if sp.issparse(rows) else to_host(rows)
 
 
 def strength_of(estimator: Any) -> float:
