@@ -1,6 +1,8 @@
 """Groups of columns, and kernels of neighbours against matrix exponentials of dense Laplacians."""
 
+import re
 import tracemalloc
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -8,7 +10,9 @@ import scipy.sparse as sp
 from scipy.linalg import expm
 from sklearn.feature_extraction.image import grid_to_graph
 
-from attenua._correct.columns import column_labels, column_smoother
+from attenua import CorrectedPCA, CorrectedPCACV
+from attenua._correct import columns
+from attenua._correct.columns import GraphSmoother, column_labels, column_smoother
 from tests.helpers import in_turn
 
 P = 24
@@ -99,6 +103,103 @@ def test_large_weights_are_as_accurate():
     np.testing.assert_allclose(found, kernel(adjacency, 1e-3), atol=1e-11)
 
 
+def exact_kernel(adjacency, h):
+    """exp(-h² L / 2) in 90 decimals, by squaring; the sizes of the weights are the degrees."""
+    with localcontext() as context:
+        context.prec = 90
+        one = np.array([[Decimal(int(i == j)) for j in range(len(adjacency))] for i in range(len(adjacency))])
+        weights = np.array([[Decimal(weight) for weight in row] for row in adjacency.tolist()])
+        exponent = Decimal(h) ** 2 / 2 * (weights - one * np.abs(weights).sum(axis=1))
+        halvings = int(np.abs(exponent).max() * len(one)).bit_length() + 8
+        exponent = exponent / 2**halvings
+        K = one
+        for k in range(24, 0, -1):
+            K = one + exponent @ K / k
+        for _ in range(halvings):
+            K = K @ K
+        return K.astype(float)
+
+
+def uneven_graph(large, *, signed=False):
+    """Six nodes with weights of about 1, of the root of a large one, and the large one."""
+    upper = np.triu(random_graph(1)[:6, :6] + 1.0, 1) * (np.random.default_rng(3).uniform(size=(6, 6)) < 0.5)
+    upper[0, 1], upper[2, 4] = large, np.sqrt(large)
+    if signed:
+        upper[0, 1], upper[1, 3] = -upper[0, 1], -1.0
+    return upper + upper.T
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("large", [1.0, 1e4, 1e8, 1e12, 1e16, 1e29])
+@pytest.mark.parametrize("h", [1e-3, 1.0])
+def test_huge_weights_leave_the_others_exact(large, h, signed):
+    """Here scipy's expm is off by 1e-9 at weights of 1e8, and by 0.1 at 1e16."""
+    adjacency = uneven_graph(large, signed=signed)
+    found = GraphSmoother(sp.coo_array(adjacency)).smooth(np.eye(6), h)
+    np.testing.assert_allclose(found, exact_kernel(adjacency, h), atol=2e-14)
+
+
+@pytest.mark.parametrize("large", [10.0, 1e3, 1e5, 1e6])
+def test_kernels_are_those_of_scipy_as_far_as_it_is_accurate(large):
+    for h in (0.1, 1.0, 3.0):
+        adjacency = large * random_graph()
+        found = column_smoother(adjacency, P).smooth(np.eye(P), h)
+        np.testing.assert_allclose(found, kernel(adjacency, h), atol=1e-15 * large * h**2 * P + 1e-13)
+
+
+def test_the_polynomial_and_the_matrix_agree_where_one_takes_over(monkeypatch):
+    adjacency, V = 300 * random_graph(), np.random.default_rng(0).standard_normal((P, 3))
+    found = []
+    for few in (0, 5_000):
+        monkeypatch.setattr(columns, "_FEW_PRODUCTS", few)
+        found.append(column_smoother(adjacency, P).smooth(V, 4.0))
+    np.testing.assert_allclose(*found, atol=1e-11)
+
+
+def test_near_duplicates_on_a_graph_are_fitted_soon():
+    """One weight of 1e8, as 1/d² of near-duplicates gives, took half a minute and more."""
+    X = np.random.default_rng(0).standard_normal((40, 20))
+    adjacency = np.eye(20, k=1) + np.eye(20, k=-1)
+    for large in (1e8, 1e12, 1e20):
+        adjacency[0, 1] = adjacency[1, 0] = large
+        model = CorrectedPCA(2, smoothing=1.0, neighbours=adjacency).fit(X)
+        np.testing.assert_allclose(*model.components_[:, :2].T, atol=1e-6)  # the two became one
+    CorrectedPCACV(2, corrections=["smoothing"], neighbours=adjacency, cv=3).fit(X)
+    np.testing.assert_allclose(
+        CorrectedPCA(2, smoothing=1e6, neighbours=random_graph()[:20, :20]).fit(X).components_ ** 2 >= 0, True
+    )
+
+
+@pytest.mark.parametrize(
+    ("p", "weight", "strength"),
+    [
+        (20, 1e40, 1.0),
+        (20, 1e300, 1.0),
+        (20, 1.0, 1e30),
+        (20, 1.0, 1e200),
+        (600, 1e9, 1.0),
+        (600, 1.0, 1e6),
+    ],
+)
+def test_too_much_smoothing_names_the_largest_sensible_weight(p, weight, strength):
+    X = np.random.default_rng(0).standard_normal((30, p))
+    adjacency = weight * sp.diags_array([np.ones(p - 1)] * 2, offsets=[-1, 1], shape=(p, p))
+    with pytest.raises(ValueError, match=r"neighbours has weights up to .* Use weights up to") as error:
+        CorrectedPCA(1, smoothing=strength, neighbours=adjacency).fit(X)
+    sensible = [float(number) for number in re.findall(r"up to (\S+?)(?:,|\.$)", str(error.value))]
+    weights, strengths = sensible[-2:]
+    assert weights < weight
+    CorrectedPCA(1, smoothing=strengths, neighbours=adjacency).fit(X)
+    CorrectedPCA(1, smoothing=strength, neighbours=weights / weight * adjacency).fit(X)
+
+
+@pytest.mark.parametrize("strength", [1e6, 1e150, 1e200, 1e308])
+def test_endless_smoothing_of_a_line_leaves_the_mean(strength):
+    V = np.random.default_rng(0).standard_normal((P, 2))
+    found = column_smoother("line", P).smooth(V, strength)
+    np.testing.assert_allclose(found, np.broadcast_to(V.mean(axis=0), V.shape), atol=1e-14)
+
+
 @pytest.mark.parametrize("case", ["grid", "weights"])
 def test_every_array_library(case, backend):
     smoother = column_smoother(CASES[case][0], P)
@@ -141,6 +242,10 @@ REFUSED = {
     "fractions": ((4.5, 6.0), r"shape"),
     "other size": (np.eye(5), r"of the 24 columns, of shape \(24, 24\); got shape \(5, 5\)"),
     "not symmetric": (ONE_WAY, "symmetric adjacency matrix; columns 3 and 4 have the weights 0 and 1"),
+    "too large": (
+        1.5e308 * LINE,
+        r"weights up to 1.5e\+308, whose sums may overflow. Use weights up to 1e\+300",
+    ),
     "negative": (-LINE, "without negative weights; got -1"),
     "NaN": (np.where(LINE > 0, np.nan, 0), "finite"),
     "infinity": (np.where(LINE > 0, np.inf, 0), "finite"),

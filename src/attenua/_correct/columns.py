@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.fft import dctn, idctn
 from scipy.special import ive
 
+from attenua._correct.dense_kernel import heat_kernel
 from attenua._data.checks import encode_labels, real_numbers
 from attenua._data.namespace import asarray_like, spans, to_host
 
@@ -25,10 +26,17 @@ Array = NDArray[np.float64]
 
 # Columns are smoothed in blocks that stay in cache, with their transforms; a few at least.
 _BLOCK_BYTES, _LEAST_COLUMNS = 2**20, 8
+# More smoothing than this leaves nothing but means, and its square may overflow.
+_STRONGEST = 1e150
 # Terms of the expansion of a kernel that are left out.
 _NEGLIGIBLE = 1e-16
+# So many products with a Laplacian are too many for a large graph. The kernel of a small graph is formed if
+# it takes more than a few of them; its time is at most this, since squaring takes a step for each bit of it.
+_MOST_PRODUCTS, _FEW_PRODUCTS = 5_000, 300
+_FEW_NODES, _LONGEST = 512, 1e30
 # Weights of an adjacency matrix may differ by this part of the largest from those of its transpose.
 _ASYMMETRY = 1e-10
+_LARGEST_WEIGHT = 1e300
 _EXPECTED = (
     "neighbours must be None, 'line', the shape of a grid such as (28, 28), or an adjacency matrix of the "
     "columns"
@@ -45,8 +53,9 @@ class Smoother(ABC):
         host = to_host(V)
         columns = host.reshape(len(host), -1)
         smoothed = np.empty_like(columns, dtype=np.float64)
+        time = min(strength, _STRONGEST) ** 2 / 2
         for block in spans(columns.shape[1], max(_BLOCK_BYTES // (8 * len(host)), _LEAST_COLUMNS)):
-            smoothed[:, block] = self._smoothed(columns[:, block], strength**2 / 2)
+            smoothed[:, block] = self._smoothed(columns[:, block], time)
         return asarray_like(V, smoothed.reshape(host.shape))
 
     @abstractmethod
@@ -58,13 +67,13 @@ class GridSmoother(Smoother):
     r"""Smooths over a line, or a grid of any number of axes, with the columns in C order.
 
     The cosine transform (type 2) of an axis of length m diagonalises the Laplacian of its line, with the
-    eigenvalues :math:`2 - 2 \cos(\pi j / m)`; those of several axes add up.
+    eigenvalues :math:`4 \sin^2(\pi j / 2m)`; those of several axes add up.
     """
 
     def __init__(self, shape: tuple[int, ...]):
         self._shape = shape
         self._axes = tuple(range(len(shape)))
-        of_axes = [2 - 2 * np.cos(np.pi * np.arange(m) / m) for m in shape]
+        of_axes = [4 * np.sin(np.pi * np.arange(m) / (2 * m)) ** 2 for m in shape]
         self._eigenvalues = sum(np.ix_(*of_axes))
 
     def _smoothed(self, V: Array, time: float) -> Array:
@@ -83,26 +92,34 @@ class GraphSmoother(Smoother):
         e^{-t L} = e^{-z} \Bigl\{ I_0(z) + 2 \sum_{k \ge 1} I_k(z) T_k(I - 2 L / \rho) \Bigr\}.
 
     All coefficients are positive and sum to one, so nothing cancels. About :math:`4 h \rho^{1/2}`
-    products with L are needed. Weights may be negative: degrees are sums of their sizes, so that L has no
-    negative eigenvalues, and the two ends of such an edge are smoothed towards opposite numbers.
+    products with L are needed. Where those are many, the kernel of a small graph is formed as a matrix, and
+    one of a large graph is refused. Weights may be negative: degrees are sums of their sizes, so that L has
+    no negative eigenvalues, and the two ends of such an edge are smoothed towards opposite numbers.
     """
 
     def __init__(self, adjacency: Any):
         ends, p = adjacency.tocoo(), adjacency.shape[0]
-        degrees = np.bincount(ends.row, np.abs(ends.data), minlength=p)
+        degrees: Array = np.bincount(ends.row, np.abs(ends.data), minlength=p).astype(float)
         # Anderson and Morley (1985): no eigenvalue is above the largest sum of the degrees of two neighbours,
         # whatever the signs of the weights.
         self._bound = float(np.max(degrees[ends.row] + degrees[ends.col], initial=0.0))
+        self._ends, self._degrees = ends, degrees
+        self._kernels: dict[float, Array] = {}
         if self._bound:
-            every, factor = np.arange(p), 4 / self._bound
-            weights = np.concatenate([factor * ends.data, 2 - factor * degrees])
+            every = np.arange(p)
+            weights = np.concatenate([4 * (ends.data / self._bound), 2 - 4 * (degrees / self._bound)])
             places = np.concatenate([ends.row, every]), np.concatenate([ends.col, every])
             self._twice = sp.csr_array((weights, places), shape=(p, p))  # 2 (I - 2 L / rho)
 
     def _smoothed(self, V: Array, time: float) -> Array:
         if not self._bound:
             return V
-        first, *others = _coefficients(time * self._bound / 2)
+        z, is_small = time * self._bound / 2, len(self._degrees) <= _FEW_NODES
+        if is_small and _most_products(z) > _FEW_PRODUCTS:
+            return self._kernel(time) @ V
+        if _most_products(z) > _MOST_PRODUCTS:
+            raise self._too_strong(time, ((_MOST_PRODUCTS - 40) / 9) ** 2)
+        first, *others = _coefficients(z)
         total = first * V
         before, last = V, self._twice @ V / 2
         for coefficient in others:
@@ -112,10 +129,34 @@ class GraphSmoother(Smoother):
             before, last = last, following
         return total
 
+    def _kernel(self, time: float) -> Array:
+        """Return the kernel as a matrix, made once."""
+        if time * self._bound > _LONGEST:
+            raise self._too_strong(time, _LONGEST / 2)
+        if time not in self._kernels:
+            self._kernels[time] = heat_kernel(self._ends, self._degrees, self._bound, time)
+        return self._kernels[time]
+
+    def _too_strong(self, time: float, most: float) -> ValueError:
+        """Return the error for a time that makes z larger than it may be."""
+        # A quarter, since a kernel may be applied twice at once, and the numbers are rounded.
+        part = most / (time / 2) / self._bound / 4
+        largest = float(np.abs(self._ends.data).max())
+        return ValueError(
+            f"neighbours has weights up to {largest:.3g}, which take too long to smooth over "
+            f"{len(self._degrees):,} columns at this strength. Use weights up to {part * largest:.1g}, or a "
+            f"strength up to {np.sqrt(2 * part * time):.1g}."
+        )
+
+
+def _most_products(z: float) -> float:
+    """Return a bound of the number of coefficients that count."""
+    return 40 + 9 * np.sqrt(z)
+
 
 def _coefficients(z: float) -> Array:
     """Return the coefficients of the Chebyshev polynomials, up to the last that counts."""
-    coefficients = ive(np.arange(40 + int(9 * np.sqrt(z))), z)
+    coefficients = ive(np.arange(int(_most_products(z))), z)
     coefficients[1:] *= 2
     return coefficients[: np.flatnonzero(coefficients > _NEGLIGIBLE)[-1] + 1]
 
@@ -170,6 +211,11 @@ def _checked_adjacency(neighbours: Any, n_features: int) -> Any:
     if weights.nnz and weights.data.min() < 0:
         raise ValueError(
             f"neighbours must be an adjacency matrix without negative weights; got {weights.data.min():g}."
+        )
+    if weights.nnz and weights.data.max() > _LARGEST_WEIGHT:
+        raise ValueError(
+            f"neighbours has weights up to {weights.data.max():.3g}, whose sums may overflow. "
+            f"Use weights up to {_LARGEST_WEIGHT:g}."
         )
     differences = abs(weights - weights.T).tocoo()
     if differences.nnz and differences.data.max() > _ASYMMETRY * weights.data.max():
