@@ -20,6 +20,29 @@ def test_validation_risk_of_centred_rows():
     np.testing.assert_array_equal(chosen.components, path.components[int(np.argmin(expected))])
 
 
+def test_the_centre_and_the_divisor_by_hand():
+    """About the validation rows' own mean, divided by their number less one.
+
+    The rows (10, 0), (14, 2) and (12, 4) have the mean (12, 2), and squares about it of 8 and 8. PCA of the
+    training rows keeps the first column, so that 8 / 2 is lost. The mean of the training rows, 0, is not
+    used: about it, 20 / 2 would be lost.
+    """
+    train = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    path = attenuation_path(train, 1, alphas=[0.0])
+    np.testing.assert_array_equal(path.mean, [0.0, 0.0])
+    np.testing.assert_array_equal(path.components[0], [[1.0, 0.0]])
+    chosen = select_on_validation(path, [[10.0, 0.0], [14.0, 2.0], [12.0, 4.0]])
+    np.testing.assert_allclose(chosen.risk, [4.0], rtol=1e-15)
+    assert (chosen.alpha, chosen.n_validation) == (0.0, 3)
+
+
+def test_the_mean_of_the_training_rows_does_not_count():
+    X, V = spiked_rows(50, 8), spiked_rows(70, 8, seed=1)
+    path = attenuation_path(X, 2)
+    far = select_on_validation(path, V + 100)
+    np.testing.assert_allclose(far.risk, select_on_validation(path, V).risk, rtol=1e-9)
+
+
 def test_validation_rows_with_other_columns():
     with pytest.raises(ValueError, match="X has 5 columns, but the path was fitted to 8"):
         select_on_validation(attenuation_path(spiked_rows(20, 8), 2), spiked_rows(20, 5))

@@ -31,7 +31,8 @@ class ValidationSelection:
     alpha : float
         Chosen strength.
     risk : ndarray of shape (n_alphas,)
-        Validation risk of every strength of the path; the first is that of PCA.
+        Validation risk of every strength of the path, about the validation rows' own mean and divided by
+        their number less one; the first is that of PCA.
     components : ndarray of shape (n_components, n_features)
         Orthonormal rows of the chosen subspace, fitted on the training rows only.
     mean : ndarray of shape (n_features,)
@@ -66,9 +67,18 @@ class ValidationSelection:
 def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
     r"""Choose a strength of a fitted path, PCA among them, by its risk on independent rows.
 
-    The validation risk is :math:`\operatorname{tr}\{(I - P_\alpha) S_v\}`, where :math:`S_v` is the
-    covariance of the validation rows about their own mean, divided by :math:`n_v - 1`. For Gaussian rows it
-    has exactly the law of the paper's :math:`\hat R_v` with :math:`n_v - 1` rows of known mean.
+    The validation risk is
+
+    .. math::
+
+        \operatorname{tr}\{(I - P_\alpha) S_v\}, \qquad
+        S_v = \frac{1}{n_v - 1} \sum_i (v_i - \bar v)(v_i - \bar v)^\top .
+
+    The centre is the mean of the validation rows, and not that of the training rows, so a shift between the
+    two sets does not count. The divisor is the number of validation rows less one. For Gaussian rows the risk
+    has exactly the law of the paper's :math:`\hat R_v` with :math:`n_v - 1` rows of known mean. The choice
+    itself does not depend on the divisor. Cross-validation differs in both: :class:`attenua.AttenuatedPCACV`
+    centres held-out rows on the mean of the training rows, and divides by their number.
 
     Parameters
     ----------
