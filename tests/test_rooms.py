@@ -24,6 +24,7 @@ DOORS = {
     "imputing",
     "masks",
     "model_files",
+    "monitoring",
     "paired",
     "anndata",
     "rank",

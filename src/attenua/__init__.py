@@ -7,6 +7,7 @@ from attenua.expected import ExpectedGain, expected_gain
 from attenua.holdout import ValidationSelection, select_on_validation
 from attenua.masks import alpha_from_mask_rate, mask_rate_from_alpha
 from attenua.model_files import load_model, save_model
+from attenua.monitoring import ControlLimits
 from attenua.paired import PairedGain, paired_gain
 from attenua.path import AttenuationPath, attenuation_path
 from attenua.rank import RankChoice, choose_rank
@@ -17,6 +18,7 @@ __all__ = [
     "AttenuatedPCA",
     "AttenuatedPCACV",
     "AttenuationPath",
+    "ControlLimits",
     "CorrectedCovariance",
     "CorrectedPCA",
     "CorrectedPCACV",

@@ -24,12 +24,13 @@ from attenua._estimate.words import (
 from attenua._select.comparison import CrossValidation, chosen_elsewhere, crossed_gain
 from attenua._select.rule import CorrectedRule, attenuation_rule
 from attenua.imputing import ImputesByCovariance
+from attenua.monitoring import MonitorsRows
 from attenua.paired import paired_gain
 
 Array = NDArray[np.float64]
 
 
-class AttenuatedPCA(ImputesByCovariance, RuleTransformer):
+class AttenuatedPCA(ImputesByCovariance, MonitorsRows, RuleTransformer):
     r"""PCA with the sample variances weakened by a given strength.
 
     The components span the leading eigenvectors (algebraically largest) of
@@ -121,7 +122,7 @@ class AttenuatedPCA(ImputesByCovariance, RuleTransformer):
         return attenuation_rule([self.alpha], n_features, self.feature_groups)
 
 
-class AttenuatedPCACV(ImputesByCovariance, CrossValidated):
+class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
     r"""PCA with the sample variances weakened by a strength that cross-validation chooses.
 
     This is the paper's method. With the covariance :math:`S` of the training rows of a split, the leading

@@ -45,9 +45,10 @@ from attenua._select.election import Expected, SubspaceChooser
 from attenua._select.rule import PCA, CorrectedRule, same_subspace
 from attenua._select.steps import Steps
 from attenua.imputing import ImputesByCovariance
+from attenua.monitoring import MonitorsRows
 
 
-class CorrectedPCA(ImputesByCovariance, WithReference, RuleTransformer):
+class CorrectedPCA(ImputesByCovariance, MonitorsRows, WithReference, RuleTransformer):
     r"""PCA of few rows, with corrections at strengths you give.
 
     The components span the leading eigenvectors (algebraically largest) of a corrected covariance
@@ -227,7 +228,7 @@ class CorrectedPCA(ImputesByCovariance, WithReference, RuleTransformer):
         return moments
 
 
-class CorrectedPCACV(ImputesByCovariance, WithReference, CrossValidated):
+class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossValidated):
     r"""PCA of few rows, with corrections whose strengths held-out rows choose.
 
     PCA of few rows is noisy in several ways. Each correction weakens one of them by a strength; see
