@@ -27,13 +27,14 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "class_members",
+    "gains",
     "paper_map",
 ]
 exclude_patterns = ["_build", "guide/_*.md", "auto_examples/*.ipynb", "auto_examples/*.py"]
 templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]  # the gallery's settings cannot be stored between builds
 
-myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist", "attrs_inline"]
 myst_heading_anchors = 3
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -96,7 +97,7 @@ html_theme_options = {
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
 # Pages that stand alone have no sidebar.
-alone = ("index", "install", "faq", "paper_map", "rivals", "results", "changelog", "cite")
+alone = ("index", "faq", "changelog")
 html_sidebars = {page: [] for page in alone}
 
 # One file draws all formulas, without fonts or anything else from the net.
@@ -114,15 +115,6 @@ def copy_mathjax(app: Any) -> None:
     copyfile(Path(spec.origin).parent / "static" / mathjax_path, target)
 
 
-def list_results(app: Any, page: str, source: list[str]) -> None:
-    """Put the page of results into the contents, if there is one."""
-    if page == "index" and (HERE / "results.md").exists():
-        source[0] = source[0].replace("\nauto_examples/index\n", "\nauto_examples/index\nresults\n")
-
-
 def setup(app: Any) -> None:
-    """Register the hooks of a build."""
+    """Register the hook of a build."""
     app.connect("builder-inited", copy_mathjax)
-    app.connect("source-read", list_results)
-    # The first page is read in every build, since its contents depend on which pages there are.
-    app.connect("env-get-outdated", lambda *_: ["index"])

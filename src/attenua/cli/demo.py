@@ -79,21 +79,28 @@ def _table(data: Sequence[DemoData], results: Sequence[DemoResult], n_rows: int)
     return table
 
 
-def save_demo_figure(results: Sequence[DemoResult], n_rows: int, path: Path) -> None:
-    """Draw a panel for each task with a bar for each data set, and save the picture as PNG."""
+def save_demo_figure(results: Sequence[DemoResult], n_rows: int, path: Path, *, narrow: bool = False) -> None:
+    """Draw a panel for each task with a bar for each data set, and save the picture as PNG.
+
+    The panels are side by side, or below each other where the picture is for a narrow screen.
+    """
     from matplotlib.figure import Figure  # not pyplot, whose backend is the user's
 
     names = list(dict.fromkeys(result.data for result in results))
-    figure = Figure(figsize=(7.2, 0.42 * len(names) + 1.2), layout="constrained")
-    panels = figure.subplots(1, len(TASKS), sharex=True, sharey=True)
+    height = 0.42 * len(names) + 1.2
+    figure = Figure(figsize=(4.2, 2.4 * height) if narrow else (7.2, height), layout="constrained")
+    places = (len(TASKS), 1) if narrow else (1, len(TASKS))
+    panels = figure.subplots(*places, sharex=True, sharey=True)
     for ax, task in zip(panels, TASKS, strict=True):
         _draw_panel(ax, [result for result in results if result.task == task])
         ax.set_title(_TITLES[task], fontsize=14)
-    panels[0].set_yticks(range(len(names)), names, fontsize=14)
+        ax.tick_params(axis="y", labelsize=14)
+    panels[0].set_yticks(range(len(names)), names)
     panels[0].set_ylim(len(names) - 0.4, -0.6)
     # Room for a number beside the longest bar.
     panels[0].set_xmargin(0.2)
-    figure.supxlabel(f"less error than PCA on new rows, % →   ({n_rows} rows fitted)", fontsize=12)
+    gap = "\n" if narrow else "   "
+    figure.supxlabel(f"less error than PCA on new rows, % →{gap}({n_rows} rows fitted)", fontsize=12)
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=120)
     write_whole(path, picture.getvalue())
