@@ -49,9 +49,10 @@ methods = {
 removed = np.empty((10, 2))
 for seed in range(10):
     fitting, test = divided(seed)
-    pca_error, best = (-AttenuatedPCA(20).fit(rows).score(test) for rows in (fitting, test))
-    errors = np.array([-model.fit(fitting).score(test) for model in methods.values()])
-    removed[seed] = 100 * (pca_error - errors) / (pca_error - best)
+    models = {"PCA": AttenuatedPCA(20), **methods}
+    pca_error, *errors = (model.fit(fitting).reconstruction_error(test).mean() for model in models.values())
+    best = AttenuatedPCA(20).fit(test).reconstruction_error(test).mean()
+    removed[seed] = 100 * (pca_error - np.array(errors)) / (pca_error - best)
 
 figure, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")
 for place, (name, found) in enumerate(zip(methods, removed.T, strict=True)):

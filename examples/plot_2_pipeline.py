@@ -63,6 +63,13 @@ print(f"strength chosen for all training rows: {best.alpha_:g} (0 is PCA), gain 
 
 alphas = np.linspace(0, 1, 11)
 folds = KFold(5)
-slow = GridSearchCV(AttenuatedPCA(6), {"alpha": alphas}, cv=folds).fit(X_train)
+
+
+def score(model, rows, y=None):
+    """Return minus the mean squared reconstruction error of a row."""
+    return -model.reconstruction_error(rows).mean()
+
+
+slow = GridSearchCV(AttenuatedPCA(6), {"alpha": alphas}, scoring=score, cv=folds).fit(X_train)
 quick = AttenuatedPCACV(6, alphas=alphas, cv=folds).fit(X_train)
 print(f"grid search {slow.best_params_['alpha']:g}, AttenuatedPCACV {quick.alpha_:g}")

@@ -60,9 +60,8 @@ for seed in range(20):
     whole = AttenuatedPCACV(4).fit(X, groups=person)
     curves["people split"].append(split.cv_risk_)
     curves["people whole"].append(whole.cv_risk_)
-    curves["new people"].append(
-        [-AttenuatedPCA(4, alpha=alpha).fit(X).score(new_people) for alpha in whole.alphas_]
-    )
+    models = (AttenuatedPCA(4, alpha=alpha).fit(X) for alpha in whole.alphas_)
+    curves["new people"].append([model.reconstruction_error(new_people).mean() for model in models])
 
 labels = {"people split": "cross-validation, people split"}
 labels |= {"people whole": "cross-validation, people whole", "new people": "error on new people"}

@@ -29,7 +29,8 @@ def error_removed(counts, model, pca):
     """Return the percentage of PCA's excess error on new cells that a model removes."""
     dense = counts.toarray()
     floor = np.linalg.eigvalsh(np.cov(dense.T, bias=True))[: -model.n_components_].sum()
-    return 100 * (model.score(counts) - pca.score(counts)) / (-pca.score(counts) - floor)
+    of_pca, of_model = (each.reconstruction_error(counts).mean() for each in (pca, model))
+    return 100 * (of_pca - of_model) / (of_pca - floor)
 
 
 panels = {"equal abundance": lambda random: np.full(300, 0.15)}

@@ -222,13 +222,13 @@ def check_methods(found, problem, folder):
     at_most(scores * scale - exact, off, "transform")
     back = np.asarray(to_host(model.inverse_transform(model.transform(X))), dtype=float) / problem.scale
     at_most(back - (exact @ W + mean), 4 * off, "inverse_transform")
-    errors = -np.asarray(to_host(model.score_samples(X))) / problem.scale**2
+    errors = np.asarray(to_host(model.reconstruction_error(X))) / problem.scale**2
     centred = rows - mean
     expected = np.sum((centred - exact @ W) ** 2, axis=1)
     # Of sparse rows it is a difference of squared lengths.
     lengths = np.linalg.norm(sizes) if kind.is_sparse else np.linalg.norm(centred, axis=1)
     allowed = 16 * len(mean) * EPS * np.linalg.norm(sizes) * (lengths + EPS * np.linalg.norm(sizes))
-    at_most(errors - expected, allowed, "score_samples")
+    at_most(errors - expected, allowed, "reconstruction_error")
 
 
 def scale_of(found, problem):

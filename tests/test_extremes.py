@@ -46,11 +46,12 @@ def with_column(number, factor):
 @pytest.mark.parametrize(("model", "size"), in_turn(MODELS, [1e150, 1e-150]), ids=str)
 def test_large_and_small_numbers_are_fitted_as_others_are(model, size, tmp_path):
     plain = model.fit(X)
-    scores, errors, risks = plain.transform(X), plain.score_samples(X), getattr(plain, "cv_risk_", None)
+    scores, errors = plain.transform(X), plain.reconstruction_error(X)
+    risks = getattr(plain, "cv_risk_", None)
     model.fit(X * size)
     scale = 1.0 if model.whiten else size
     np.testing.assert_allclose(model.transform(X * size) / scale, scores, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(model.score_samples(X * size) / size / size, errors, rtol=1e-6)
+    np.testing.assert_allclose(model.reconstruction_error(X * size) / size / size, errors, rtol=1e-6)
     assert np.isfinite(model.get_covariance()).all()
     if risks is not None:
         np.testing.assert_allclose(model.cv_risk_ / size / size, risks, rtol=1e-6)
@@ -188,9 +189,10 @@ def test_the_path_is_refused_too():
 def test_new_rows_that_are_far_too_large(model, form):
     model.fit(X)
     huge = X[:3] * np.array([[1e160], [1e300], [1.0]])
-    scores = model.score_samples(form(huge))
-    np.testing.assert_array_equal(scores[:2], -np.inf)
-    np.testing.assert_allclose(scores[2], model.score_samples(X[2:3])[0], rtol=1e-6)
+    for method, far in ((model.reconstruction_error, np.inf), (model.score_samples, -np.inf)):
+        found = method(form(huge))
+        np.testing.assert_array_equal(found[:2], far)
+        np.testing.assert_allclose(found[2], method(X[2:3])[0], rtol=1e-6)
     assert model.score(form(huge)) == -np.inf
     assert np.isfinite(model.transform(form(huge))).all()
 
@@ -199,8 +201,8 @@ def test_squares_that_overflow_on_the_way_but_not_in_the_end():
     """A row in the fitted subspace is at no distance from it, however far out it is."""
     model = AttenuatedPCA(1).fit(np.outer(X[:, 0], [3.0, 4.0]))
     far = model.mean_ + 1e160 * model.components_
-    assert model.score_samples(far)[0] > -1e291  # the rounding of 1e160, squared
-    assert np.isfinite(model.score_samples(sp.csr_matrix(far))).all()
+    assert model.reconstruction_error(far)[0] < 1e291  # the rounding of 1e160, squared
+    assert np.isfinite(model.reconstruction_error(sp.csr_matrix(far))).all()
 
 
 def test_scores_and_rows_that_no_double_holds():

@@ -134,14 +134,14 @@ def test_a_wrong_choice_is_found(monkeypatch, tmp_path):
 
 
 def test_a_failure_is_shrunk_and_told(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(attenua.AttenuatedPCA, "score_samples", lambda self, X: np.zeros(len(X)))
+    monkeypatch.setattr(attenua.AttenuatedPCA, "reconstruction_error", lambda self, X: np.zeros(len(X)))
     seed = next(
         s for s in range(1000) if draw(s).estimator == "AttenuatedPCA" and draw(s).container == "pandas"
     )
     assert estimators.main(["--seed", str(seed), "--count", "1"]) == 1
     told = capsys.readouterr().out
     assert f"--seed {seed} --count 1" in told
-    assert "score_samples is off by" in told
+    assert "reconstruction_error is off by" in told
     assert "* 1.0  # in a container: C array" in told
     assert "sample_weight" not in told.split("the simplest that fails")[1]
 

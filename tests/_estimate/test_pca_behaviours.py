@@ -1,7 +1,7 @@
 """Behaviours that scikit-learn tests of its PCA, asked of ``AttenuatedPCA(alpha=0)`` in its place.
 
-Left out are the behaviours of parameters that we do not have: solvers and their agreement, Minka's choice of
-the dimension, and the log-likelihood score.
+Left out are the behaviours of parameters that we do not have: solvers and their agreement, and Minka's choice
+of the dimension.
 """
 
 import warnings

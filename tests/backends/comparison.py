@@ -64,13 +64,14 @@ def agree(backend, theirs, ours, X, *, close=None, rough=ITERATED, skip=()):
             theirs.inverse_transform(backend.array(scores)),
             ours.inverse_transform(scores),
         ),
+        "reconstruction_error": (theirs.reconstruction_error(A), ours.reconstruction_error(X)),
         "score_samples": (theirs.score_samples(A), ours.score_samples(X)),
         "get_covariance": (theirs.get_covariance(), ours.get_covariance()),
         "get_precision": (theirs.get_precision(), ours.get_precision()),
     }
     for name, (array, expected) in found.items():
         if name not in skip:
-            least = _rounding(X) if name == "score_samples" else 0.0
+            least = _rounding(X) if name == "reconstruction_error" else 0.0
             same_array(backend, array, expected, name, close, least)
     if "score" not in skip:
         assert type(theirs.score(A)) is float

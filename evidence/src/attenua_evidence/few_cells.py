@@ -37,7 +37,7 @@ def judge(X, types, n_fitted, seed):
     errors, agreements = [], []
     for estimator in (CorrectedPCA(N_COMPS), CorrectedPCACV(N_COMPS)):
         scores = estimator.fit(X[fitted]).transform(X[unseen])
-        errors.append(-estimator.score(X[unseen]))
+        errors.append(estimator.reconstruction_error(X[unseen]).mean())
         told = cross_val_score(KNeighborsClassifier(15), scores, types[unseen], cv=3)
         agreements.append(told.mean())
     return 1 - errors[1] / errors[0], agreements[1] - agreements[0]

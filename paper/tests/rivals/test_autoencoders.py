@@ -196,15 +196,16 @@ def test_tied_map_of_a_balanced_population_is_the_asymmetric_one(m):
 
 
 @each("model", [AsymmetricAutoencoder(3, mask_rate=0.3), TiedAutoencoder(3, mask_rate=0.3)])
-def test_encode_decode_predict_and_score(model):
+def test_encode_decode_predict_and_errors(model):
     X, held = spiked_rows(50, 8), spiked_rows(20, 8, seed=1)
     model.fit(X)
     expected = model.mean_ + (held - model.mean_) @ model.map_.T
     np.testing.assert_allclose(model.predict(held), expected, atol=1e-10)
     np.testing.assert_allclose(model.inverse_transform(model.transform(held)), expected, atol=1e-10)
-    assert model.score(held) == pytest.approx(-np.mean(np.sum((held - expected) ** 2, axis=1)))
-    # On the fitting rows the score is minus the clean map risk of their covariance.
-    assert model.score(X) == pytest.approx(-model.map_risk(covariance(X)), rel=1e-10)
+    errors = model.reconstruction_error(held)
+    np.testing.assert_allclose(errors, np.sum((held - expected) ** 2, axis=1), rtol=1e-9)
+    # On the fitting rows the mean error is the clean map risk of their covariance.
+    assert model.reconstruction_error(X).mean() == pytest.approx(model.map_risk(covariance(X)), rel=1e-10)
     assert np.linalg.matrix_rank(model.map_) == 3
     # No projector: reconstructing twice is not reconstructing once.
     assert np.linalg.norm(model.map_ @ model.map_ - model.map_) > 1e-3

@@ -215,7 +215,7 @@ def test_cv_risk_against_fits_from_scratch(groups):
     for train, held in interleaved_splits(40, 5):
         for i, m in enumerate(model.mask_rates_):
             fold = MaskedTargetPCA(2, mask_rate=m, feature_groups=groups).fit(X[train])
-            risk[i] -= fold.score(X[held]) * len(held) / len(X)
+            risk[i] += fold.reconstruction_error(X[held]).sum() / len(X)
     np.testing.assert_allclose(model.cv_risk_, risk, rtol=1e-6)
     assert model.mask_rate_ == model.mask_rates_[np.argmin(risk)]
     refit = MaskedTargetPCA(2, mask_rate=model.mask_rate_, feature_groups=groups).fit(X)

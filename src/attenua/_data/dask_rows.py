@@ -229,17 +229,27 @@ def _light(estimator: Any) -> Any:
     return light.set_output(transform="default")
 
 
-def lazy_rows(estimator: Any, X: Any, method: str, n_columns: int) -> Any:
-    """Return a lazy dask array of what a method makes of every block of rows."""
+def lazy_rows(estimator: Any, X: Any, method: str, n_columns: int | None = None) -> Any:
+    """Return a lazy dask array of what a method makes of every block of rows: so many columns, or numbers."""
     if method == "inverse_transform":
         _check_kind(X)
     else:
         _note_columns(estimator, X, reset=False)
     X = _whole_rows(_as_dask_array(X) if hasattr(X, "columns") else X)
-    dtype = np.float32 if X.dtype == estimator.components_.dtype == np.float32 else np.float64
-    nothing = np.empty((0, n_columns), dtype=dtype)
-    chunks = (X.chunks[0], (n_columns,))
-    return X.map_blocks(_apply, _light(estimator), method, nothing, dtype=dtype, chunks=chunks, meta=nothing)
+    is_single = X.dtype == estimator.components_.dtype == np.float32 and n_columns is not None
+    dtype = np.float32 if is_single else np.float64
+    columns = () if n_columns is None else (n_columns,)
+    nothing = np.empty((0, *columns), dtype=dtype)
+    return X.map_blocks(
+        _apply,
+        _light(estimator),
+        method,
+        nothing,
+        dtype=dtype,
+        chunks=(X.chunks[0], *((number,) for number in columns)),
+        drop_axis=() if columns else 1,
+        meta=nothing,
+    )
 
 
 def _as_dask_array(X: Any) -> Any:
@@ -255,22 +265,3 @@ def _frame_of_numbers(frame: Any, dtype: type) -> Any:
 
 def _apply(rows: Any, estimator: Any, method: str, nothing: Any) -> Any:
     return getattr(estimator, method)(rows) if rows.shape[0] else nothing
-
-
-def dask_mean_score(estimator: Any, X: Any) -> float:
-    """Return the mean over all rows of the score of a row, computed block by block on the workers."""
-    import dask
-
-    _note_columns(estimator, X, reset=False)
-    X = _whole_rows(X)
-    partitions = X.to_delayed().ravel().tolist() if hasattr(X, "chunks") else X.to_delayed()
-    score = dask.delayed(_score)
-    light = dask.delayed(_light(estimator))
-    found = dask.compute(*(score(rows, light) for rows in partitions))
-    return sum(total for total, _ in found) / sum(n for _, n in found)
-
-
-def _score(rows: Any, estimator: Any) -> tuple[float, int]:
-    rows = _checked(rows)
-    n = rows.shape[0]
-    return (n * estimator.score(rows) if n else 0.0), n

@@ -13,22 +13,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from attenua._data.blas import limit_for_fit
 from attenua._data.checks import caller_level, naming_text_columns
-from attenua._data.dask_rows import dask_mean_score, lazy_rows
-from attenua._data.missing import has_missing, warn_of_empty_rows
-from attenua._data.moments import Moments, in_data_units
+from attenua._data.dask_rows import lazy_rows
+from attenua._data.moments import Moments
 from attenua._data.namespace import (
     array_namespace,
     asarray_like,
     check_same_place,
-    clipped,
     is_dask,
-    is_foreign,
     namespace_of,
 )
 from attenua._data.opening import FitData, checked_magnitude, checked_rows, stream_data, with_batch
 from attenua._data.range import check_scores
 from attenua._data.streams import from_arrow, one_batch, refuse_batches
-from attenua._data.sums import partly_centred, row_blocks, sparse_squared_lengths, unit_for
+from attenua._data.sums import partly_centred, row_blocks
 from attenua._estimate.fitted import (
     SUBSPACE,
     Kind,
@@ -38,12 +35,9 @@ from attenua._estimate.fitted import (
     subspace_values,
     warn_of_tie,
 )
+from attenua._estimate.gaussian_model import GaussianModel, quiet_overflow
 from attenua._estimate.html import ShowsAnswer
-from attenua._solve.gaussian import Factored
 from attenua._solve.subspace import Convergence, Subspace
-
-# Noise that a model without any is taken to have, as a part of its largest variance, where cells are missing.
-_LEAST_NOISE = 1e-9
 
 
 class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -122,7 +116,7 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return tags
 
 
-class SubspaceTransformer(ShowsAnswer, RowsTransformer):
+class SubspaceTransformer(GaussianModel, ShowsAnswer, RowsTransformer):
     """Project on an estimated subspace and back, in the manner of scikit-learn's PCA.
 
     A subclass has the parameters ``n_components`` and ``whiten``. Its ``fit`` opens the rows and calls
@@ -256,7 +250,7 @@ class SubspaceTransformer(ShowsAnswer, RowsTransformer):
             return lazy_rows(self, X, "transform", self.n_components_)
         check_same_place(self, X, "transform")
         X = checked_rows(self, X)
-        with _quiet_overflow():
+        with quiet_overflow():
             scores = self._centred_product(X, self.components_.T)
             if self._misses_cells(X, scores):
                 scores = self._centred_product(self._filled(X)[0], self.components_.T)
@@ -284,152 +278,6 @@ class SubspaceTransformer(ShowsAnswer, RowsTransformer):
         xp = array_namespace(scores)
         dtype = xp.float32 if scores.dtype == self.components_.dtype == xp.float32 else xp.float64
         scores, W, mean = (xp.astype(a, dtype) for a in (scores, self.components_, self.mean_))
-        with _quiet_overflow():
+        with quiet_overflow():
             rows = (scores * xp.astype(self._scale(), dtype) if self.whiten else scores) @ W + mean
         return check_scores(rows, "inverse_transform")
-
-    def score_samples(self, X: Any) -> Any:
-        r"""Return minus the squared reconstruction error of every row; larger is better.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows, usually held out.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            :math:`-\|(I - P)(x_i - \bar x)\|^2`; minus infinity where that is too large for a double. Of a
-            row with missing cells, the error in the seen ones, after filling as in :meth:`transform`.
-        """
-        check_is_fitted(self)
-        if is_dask(X):
-            raise TypeError("score_samples takes rows in memory; score takes a dask collection.")
-        return self._row_scores(X, "score_samples")
-
-    @staticmethod
-    def _misses_cells(X: Any, results: Any) -> bool:
-        """Whether rows have missing cells, which make what is computed of them NaN."""
-        return not is_foreign(X) and bool(np.isnan(results).any()) and has_missing(X)
-
-    def _filled(self, X: Any) -> tuple[Any, Any]:
-        """Return rows with missing cells filled by the model, and which cells were seen."""
-        X = X.toarray() if sp.issparse(X) else X
-        W, variances = (np.asarray(a, dtype=float) for a in (self.components_, self.explained_variance_))
-        noise = max(float(self.noise_variance_), _LEAST_NOISE * float(variances.max()), np.finfo(float).tiny)
-        law = Factored(W * np.sqrt(clipped(variances - noise))[:, None], np.full(W.shape[1], noise))
-        seen = ~np.isnan(X)
-        warn_of_empty_rows(seen)
-        mean = np.asarray(self.mean_, dtype=float)
-        filled, _ = law.fill(np.where(seen, X - mean, 0.0), seen)
-        return np.where(seen, X, filled + mean).astype(X.dtype), seen
-
-    def _row_scores(self, X: Any, method: str) -> Any:
-        """Return the score of every row; an error names the method that was called."""
-        check_same_place(self, X, method)
-        X = checked_rows(self, X)
-        with _quiet_overflow():
-            errors, seen = self._squared_errors(X), None
-            if self._misses_cells(X, errors):
-                X, seen = self._filled(X)
-                errors = self._squared_errors(X, seen=seen)
-        xp = array_namespace(errors)
-        held = xp.isfinite(errors)
-        if bool(xp.all(held)):
-            return -errors
-        # Rows too large to square: once more, in a unit in which they are not.
-        unit = unit_for(max(checked_magnitude(X), checked_magnitude(self.mean_[None, :])))
-        return -xp.where(held, errors, in_data_units(self._squared_errors(X, unit, seen), unit))
-
-    def _squared_errors(self, X: Any, unit: float = 1.0, seen: Any = None) -> Any:
-        """Return the squared reconstruction error of every row, in a unit; over the seen cells if given."""
-        xp = array_namespace(self.components_)
-        W, mean = (xp.astype(a, xp.float64) for a in (self.components_, self.mean_))
-        mean, errors = mean / unit, []
-        for block in row_blocks(*X.shape):
-            if sp.issparse(X):
-                rows, rest = partly_centred(X[block].astype(float) / unit, mean)
-                scores = rows @ W.T - W @ rest
-                # |c - W's|^2 with s = Wc. Components that are rounded to float32 are not quite orthonormal.
-                explained = np.sum(scores * (2 * scores - scores @ (W @ W.T)), axis=1)
-                errors.append(np.maximum(sparse_squared_lengths(rows, rest) - explained, 0.0))
-            else:
-                centred = xp.astype(X[block, :], xp.float64) / unit - mean
-                squares = (centred - (centred @ W.T) @ W) ** 2
-                errors.append(xp.sum(squares if seen is None else squares * seen[block], axis=1))
-        return xp.concat(errors)
-
-    def reconstruction_error(self, X: Any) -> Any:
-        r"""Return the squared reconstruction error of every row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows, usually held out.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            :math:`\|(I - P)(x_i - \bar x)\|^2`; of a row with missing cells, the error in the seen ones.
-        """
-        return -self.score_samples(X)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        r"""Return minus the mean squared reconstruction error of a row; larger is better.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
-            Rows, usually held out.
-        y : ignored
-            Here for scikit-learn.
-
-        Returns
-        -------
-        float
-            :math:`-\frac1n \sum_i \|(I - P)(x_i - \bar x)\|^2`. It grows with the number of components,
-            so compare it at a fixed ``n_components``.
-        """
-        check_is_fitted(self)
-        if is_dask(X):
-            return dask_mean_score(self, X)
-        scores = self._row_scores(X, "score")
-        with _quiet_overflow():
-            return float(array_namespace(scores).mean(scores))
-
-    def get_covariance(self) -> Any:
-        r"""Return the covariance of the probabilistic model on this subspace.
-
-        Returns
-        -------
-        array of shape (n_features, n_features)
-            :math:`W^\top (\Lambda - \sigma^2 I) W + \sigma^2 I` with the components :math:`W`, explained
-            variances :math:`\Lambda` and noise variance :math:`\sigma^2`.
-        """
-        check_is_fitted(self)
-        W, noise = self.components_, float(self.noise_variance_)
-        return (W.T * clipped(self.explained_variance_ - noise)) @ W + noise * self._identity()
-
-    def get_precision(self) -> Any:
-        """Return the inverse of ``get_covariance()``.
-
-        Returns
-        -------
-        array of shape (n_features, n_features)
-            The inverse, or the pseudo-inverse where the model has no noise.
-        """
-        check_is_fitted(self)
-        W, noise = self.components_, float(self.noise_variance_)
-        if noise == 0:
-            return array_namespace(W).linalg.pinv(self.get_covariance())
-        model = clipped(self.explained_variance_ - noise) + noise
-        return (W.T * (1 / model - 1 / noise)) @ W + self._identity() / noise
-
-    def _identity(self) -> Any:
-        W = self.components_
-        return array_namespace(W).eye(W.shape[1], dtype=W.dtype, device=W.device)
-
-
-def _quiet_overflow() -> np.errstate:
-    """Silence numpy about results beyond the range of doubles, which are checked for afterwards."""
-    return np.errstate(over="ignore", invalid="ignore")

@@ -116,6 +116,23 @@ class Factored:
             deviations[np.ix_(rows, m)] = np.sqrt(np.sum(W[:, m] * (V @ W[:, m]), axis=0) + d[m])
         return filled, deviations
 
+    def of_seen(self, Z: Array, seen: NDArray[np.bool_]) -> tuple[Array, Array]:
+        r"""Return :math:`z_o^\top \Sigma_{oo}^{-1} z_o` and :math:`\log\det\Sigma_{oo}` of the seen cells o.
+
+        Z is 0 where a cell is missing. With the means t of the factors given the seen cells, as in
+        :meth:`fill`, the first is :math:`(z_o - W_o^\top t)^\top d_o^{-1} (z_o - W_o^\top t) + t^\top t`,
+        and the second :math:`\log\det(I + W_o d_o^{-1} W_o^\top) + \sum_o \log d_o`.
+        """
+        W, d = self._factors, self._diagonal
+        squares, log_dets = np.empty(len(Z)), np.empty(len(Z))
+        for rows, o, _ in patterns(seen):
+            weighted, some = W[:, o] / d[o], Z[np.ix_(rows, o)]
+            inner = np.eye(len(W)) + weighted @ W[:, o].T
+            means = np.linalg.solve(inner, weighted @ some.T).T
+            squares[rows] = np.sum((some - means @ W[:, o]) ** 2 / d[o], axis=1) + np.sum(means**2, axis=1)
+            log_dets[rows] = np.linalg.slogdet(inner)[1] + np.sum(np.log(d[o]))
+        return squares, log_dets
+
 
 def patterns(seen: NDArray[np.bool_]) -> Iterator[tuple[Indices, Indices, Indices]]:
     """Yield the rows with the same missing cells, and the numbers of their seen and missing cells."""

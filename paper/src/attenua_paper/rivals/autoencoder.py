@@ -245,29 +245,27 @@ class LinearAutoencoder(RowsTransformer):
             )
         return self.inverse_transform(self.transform(X))
 
-    def score(self, X: Any, y: Any = None) -> float:
-        r"""Return minus the mean squared error of ``predict``; larger is better.
+    def reconstruction_error(self, X: Any) -> NDArray[Any]:
+        r"""Return the squared error of ``predict``, of every row.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows, usually held out.
-        y : ignored
-            Here for scikit-learn.
 
         Returns
         -------
-        float
-            :math:`-\frac1n \sum_i \|(I - A)(x_i - \bar x)\|^2`, minus the clean map risk of the rows.
+        ndarray of shape (n_samples,)
+            :math:`\|(I - A)(x_i - \bar x)\|^2`; their mean is the clean map risk of the rows.
         """
         check_is_fitted(self)
         X = checked_rows(self, X)
-        total = 0.0
+        errors = []
         for block in row_blocks(*X.shape):
             rows = X[block].toarray() if sp.issparse(X) else X[block]
             centred = rows - self.mean_.astype(float)
-            total += np.sum((centred - (centred @ self.encoder_.T) @ self.decoder_) ** 2)
-        return -float(total) / X.shape[0]
+            errors.append(np.sum((centred - (centred @ self.encoder_.T) @ self.decoder_) ** 2, axis=1))
+        return np.concatenate(errors)
 
     def map_risk(self, covariance: ArrayLike) -> float:
         r"""Return the clean risk :math:`\operatorname{tr}\{(I-A)^\top(I-A)\Sigma\}` of the map.

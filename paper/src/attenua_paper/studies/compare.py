@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from attenua._data.folds import make_splits
 from attenua._data.opening import checked_matrix
-from attenua._estimate.transformer import RowsTransformer
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua_paper.rivals import (
     CorrelationPCA,
@@ -272,7 +271,7 @@ def _cv_risk(model: Any, X: Any, splits: list[Any]) -> float:
 
 def _risk(model: Any, X: Any) -> float:
     """Return the mean squared reconstruction error of a row."""
-    if isinstance(model, RowsTransformer):
-        return -model.score(X)
+    if hasattr(model, "reconstruction_error"):
+        return float(model.reconstruction_error(X).mean())
     rows = X.toarray() if hasattr(X, "toarray") else X
     return float(np.mean(np.sum((rows - model.inverse_transform(model.transform(X))) ** 2, axis=1)))
