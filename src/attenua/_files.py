@@ -1,35 +1,56 @@
-"""Files on disk: written whole or not at all, and npz files that are checked before anything is read.
+"""Files on disk, written together: all of them or none, whoever else writes and whatever ends the process.
 
-Names, sizes and types in an npz file are not trusted. No pickle is opened, no code in the file runs, and
-reading needs no more memory than the caller allows.
+New files are written to a *stage* first, a hidden folder next to their targets with a name of its own. Then
+they are moved. A folder that is new, or holds nothing but the files that are replaced, is moved as a whole.
+In any other folder all old files move to the stage before the first new one leaves it: old and new ones are
+never there together. The stage keeps a journal of the moves. If a move fails, they are undone at once. If the
+process is killed, the next one that writes there undoes them. So does the check that a command makes before
+it starts.
+
+Nothing is ever moved over something that is there, but for a single file that is replaced.
 """
 
-import math
+import errno
+import json
 import os
 import re
-import stat
-import struct
-import zipfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from attenua._locks import NotLockable, locked, try_lock, unlock
 
-# Far more than our files need; zipfile reads the whole directory before it reports how long it is.
-_MOST_MEMBERS, _MOST_DIRECTORY_BYTES = 64, 2**16
-_MOST_HEADER_BYTES = 1024
-# The end of a zip file and, where something in it lies beyond 2 GiB (zip64), what precedes that end.
-_END, _END64, _LOCATOR64 = struct.Struct("<4s4H2LH"), struct.Struct("<4sQ2H2L4Q"), struct.Struct("<4sLQL")
-_SIDE = rb"[0-9]{1,18}"
-# Exactly what numpy writes today: numpy's own reader evaluates the header, and repairs old ones.
-_HEADER = re.compile(
-    rb"\{'descr': '([<|][a-zA-Z][0-9]{1,4})', 'fortran_order': (True|False), "
-    rb"'shape': \((|%(side)b,|%(side)b(?:, %(side)b)+)\), \} *\n" % {b"side": _SIDE}
-)
-_UTF8_NAMES = 0x800
+_STAGE = re.compile(r"\.attenua-[0-9a-f]{16}")
+_JOURNAL = "journal.json"
+# Folders in use, mount points, and folders in a folder that is not ours to change.
+_NOT_MOVABLE = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+class _Move(NamedTuple):
+    """A file, or a folder with its files, that goes from its stage to its place."""
+
+    target: Path
+    stage: Path
+
+    @property
+    def new(self) -> Path:
+        return self.stage / "new" / self.target.name
+
+    @property
+    def old(self) -> Path:
+        return self.stage / "old" / self.target.name
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the new one is in its place. A file keeps its name in the stage until all are."""
+        if not os.path.lexists(self.target):
+            return False
+        if not os.path.lexists(self.new):
+            return self.stage.is_dir()
+        return os.path.samestat(os.lstat(self.new), os.lstat(self.target))
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
@@ -41,21 +62,21 @@ def write_all_whole(
     contents: Mapping[Path, bytes], *, force: bool = False, make_folders: bool = False
 ) -> None:
     """Write several files, all of them or none; an existing file is an error unless `force`."""
+    sweep(contents)
     refuse_existing(contents, force=force)
-    if make_folders:
-        for folder in {path.parent for path in contents}:
-            folder.mkdir(parents=True, exist_ok=True)
-    parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in contents}
-    try:
-        # A full disk or a missing permission shows up here, before the first file is put in its place.
-        for path, content in contents.items():
-            _write_part(parts[path], content, path)
-        refuse_existing(contents, force=force)
-        for path, part in parts.items():
-            os.replace(part, path)
-    finally:
-        for part in parts.values():
-            part.unlink(missing_ok=True)
+    folder = _own_folder(contents, new=make_folders)
+    if folder is not None:
+        if make_folders:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            if _write_staged(contents, force=force, folder=folder):
+                return
+        except OSError as error:
+            if error.errno not in _NOT_MOVABLE:
+                raise
+    for parent in {path.parent for path in contents} if make_folders else ():
+        parent.mkdir(parents=True, exist_ok=True)
+    _write_staged(contents, force=force)
 
 
 def refuse_existing(paths: Iterable[Path], *, force: bool = False) -> None:
@@ -63,180 +84,227 @@ def refuse_existing(paths: Iterable[Path], *, force: bool = False) -> None:
     for path in paths:
         if path.is_dir():
             raise FileExistsError(f"{path} is a folder; give the name of a file.")
-        if path.exists() and not force:
+        if os.path.lexists(path) and not force:
             raise FileExistsError(
                 f"{path} exists already and nothing was written; force=True (--force) replaces it."
             )
 
 
-def _write_part(part: Path, content: bytes, path: Path) -> None:
+def sweep(paths: Iterable[Path]) -> None:
+    """Undo what processes that were killed left half done where these files are to be written."""
+    folders = {Path(os.path.realpath(path.parent)) for path in paths}
+    for folder in folders | {folder.parent for folder in folders}:
+        if _stages_in(folder):
+            with locked(folder) as alone:
+                for stage in _stages_in(folder) if alone else ():
+                    _sweep_stage(stage)
+
+
+def _own_folder(contents: Mapping[Path, bytes], *, new: bool) -> Path | None:
+    """Return the folder of several files if it can be moved with them, as far as can be seen from here."""
+    parents = {path.parent for path in contents}
+    if len(contents) == 1 or len(parents) > 1:
+        return None
+    folder = Path(os.path.realpath(parents.pop()))
+    if not os.path.lexists(folder):
+        return folder if new else None
+    here = Path(os.path.realpath(os.curdir))
+    in_use = os.path.ismount(folder) or folder == here or folder in here.parents
+    return folder if not in_use and _holds_only(folder, contents) else None
+
+
+def _holds_only(folder: Path, files: Iterable[Path]) -> bool:
+    """Whether a folder holds nothing but some of these files."""
+    names = {path.name for path in files}
     try:
-        with open(part, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        error.filename = os.fspath(path)  # name the file, not its temporary part
+        with os.scandir(folder) as entries:
+            return all(entry.name in names and entry.is_file(follow_symlinks=False) for entry in entries)
+    except OSError:
+        return False
+
+
+# --- a stage, and the moves from it -----------------------------------------------------------------------
+
+
+def _write_staged(contents: Mapping[Path, bytes], *, force: bool, folder: Path | None = None) -> bool:
+    """Write files to stages, then move them into place, or `folder` with all of them as one.
+
+    Returns False, with nothing changed, if that folder turns out to be more than the folder of these files.
+    """
+    places = {path: Path(os.path.realpath(path.parent)) / path.name for path in contents}
+    targets = [*places.values()] if folder is None else [folder]
+    with ExitStack() as stages, ExitStack() as locks:
+        with _naming(next(iter(contents))):
+            name = f".attenua-{secrets.token_hex(8)}"
+            stage_in = {parent: stages.enter_context(_stage(parent / name)) for parent in _parents(targets)}
+        moves = [_Move(target, stage_in[target.parent]) for target in targets]
+        if folder is not None:
+            moves[0].new.mkdir()
+        for path, place in places.items():
+            new = stage_in[place.parent] / "new" if folder is None else moves[0].new
+            _write_synced(new / path.name, contents[path], path)
+        for place in sorted({*stage_in, *(target for target in targets if target.is_dir())}):
+            locks.enter_context(locked(place))
+        refuse_existing(contents, force=force)
+        if folder is not None and folder.exists():
+            if not (_holds_only(folder, contents) and _is_owned_like(folder, moves[0].new)):
+                return False
+            shutil.copymode(folder, moves[0].new)
+        _make(moves)
+    return True
+
+
+def _parents(targets: Iterable[Path]) -> list[Path]:
+    return sorted({target.parent for target in targets})
+
+
+def _is_owned_like(folder: Path, other: Path) -> bool:
+    one, two = folder.stat(), other.stat()
+    return (one.st_uid, one.st_gid) == (two.st_uid, two.st_gid)
+
+
+@contextmanager
+def _stage(stage: Path) -> Iterator[Path]:
+    """Make a stage; it is locked for as long as this process uses it."""
+    lock = None
+    with locked(stage.parent) as alone:
+        for path in (stage, stage / "new", stage / "old"):
+            path.mkdir()
+        with suppress(NotLockable):
+            lock = try_lock(stage) if alone else None
+    try:
+        yield stage
+    finally:
+        if lock is not None:
+            unlock(lock)
+        # A journal that is still there is for the next process to read.
+        if not (stage / _JOURNAL).exists():
+            shutil.rmtree(stage, ignore_errors=True)
+
+
+def _make(moves: Sequence[_Move]) -> None:
+    """Make all moves or none."""
+    if len(moves) == 1 and moves[0].new.is_file():
+        (move,) = moves
+        if os.path.lexists(move.target):
+            os.replace(move.new, move.target)
+        else:
+            _place(move)
+        return
+    journal = json.dumps([[str(move.target.parent), move.target.name] for move in moves]).encode()
+    try:
+        for stage in {move.stage for move in moves}:
+            _write_synced(stage / _JOURNAL, journal, moves[0].target)
+        for move in moves:
+            if os.path.lexists(move.target):
+                os.rename(move.target, move.old)
+        for move in moves:
+            _place(move)
+    finally:
+        _finish_or_undo(moves)
+
+
+def _place(move: _Move) -> None:
+    """Put one file or folder in its place, never over something that is there."""
+    if move.new.is_dir():
+        os.rename(move.new, move.target)  # an error if the target is a folder with files
+        return
+    try:
+        os.link(move.new, move.target)
+    except FileExistsError:
+        refuse_existing([move.target])
         raise
+    except OSError:  # this file system has no links
+        refuse_existing([move.target])
+        os.rename(move.new, move.target)
 
 
-class NpzError(ValueError):
-    """What is wrong with a file, as the end of a sentence that names it."""
+def _finish_or_undo(moves: Sequence[_Move]) -> None:
+    """Drop what was replaced if all moves are made, else undo all; an interruption here can be repeated."""
+    if not all(move.is_made for move in moves):
+        for move in moves:
+            if move.is_made:
+                move.target.unlink() if move.new.exists() else os.rename(move.target, move.new)
+            if os.path.lexists(move.old) and not os.path.lexists(move.target):
+                os.rename(move.old, move.target)
+    stages = {move.stage for move in moves}
+    for stage in stages:  # all journals first: the files of a stage say which moves were made
+        (stage / _JOURNAL).unlink(missing_ok=True)
+    for stage in stages:
+        shutil.rmtree(stage, ignore_errors=True)
 
 
-class PackedError(NpzError):
-    """A member is compressed where compression is not allowed."""
-
-
-class Header(NamedTuple):
-    """Type and shape of a stored array; its size in the file matches the shape."""
-
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    order: Literal["C", "F"]
-    n_bytes: int
-
-
-class Npz:
-    """The members of an open npz file.
-
-    Attributes
-    ----------
-    names : list of str
-        Names of the members, all different.
-    """
-
-    def __init__(self, archive: zipfile.ZipFile):
-        self._archive = archive
-        self._members = {member.filename: member for member in archive.infolist()}
-        self.names = list(self._members)
-
-    def content(self, name: str) -> bytes:
-        """Return the bytes of a member."""
-        with _explain_damage(name), self._archive.open(self._members[name]) as stream:
-            return _read_exactly(stream, self._members[name].file_size)
-
-    def header(self, name: str) -> Header:
-        """Return the type and shape of an array without reading it."""
-        with _explain_damage(name), self._archive.open(self._members[name]) as stream:
-            header = _read_header(stream)
-            stored = self._members[name].file_size - header.n_bytes
-        if math.prod(header.shape) * header.dtype.itemsize != stored:
-            raise NpzError(f"{name} has another size than its shape {header.shape} needs")
-        return header
-
-    def array(self, name: str) -> NDArray[Any]:
-        """Return an array."""
-        header = self.header(name)
-        flat = np.frombuffer(self.content(name), header.dtype, offset=header.n_bytes)
-        # A writable copy with the same memory layout.
-        return flat.reshape(header.shape, order=header.order).copy(order="K")
+def _write_synced(part: Path, content: bytes, path: Path) -> None:
+    """Write a new file to the disk; an error names the file that it will be."""
+    with _naming(path), open(part, "xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 @contextmanager
-def opened_npz(path: str | os.PathLike[str], *, most_unpacked: int | None = None) -> Iterator[Npz]:
-    """Open an npz file and check everything that can be checked before its members are read.
-
-    Folders, devices and pipes are refused without waiting for them. Compressed members are refused, so that
-    the size of the file bounds the memory, unless `most_unpacked` gives the bytes that all members together
-    may unpack to. Raises OSError if the file cannot be read, and NpzError if it is not as it should be; so do
-    the methods of the result.
-    """
-    with _open_without_waiting(path) as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise NpzError("it is not an ordinary file")
-        with _explain_damage("the archive"):
-            _check_end(file, status.st_size)
-            archive = zipfile.ZipFile(file)
-        with archive:
-            _check_members(archive.infolist(), status.st_size, most_unpacked)
-            yield Npz(archive)
-
-
-def _open_without_waiting(path: str | os.PathLike[str]) -> BinaryIO:
-    def opener(path: str, flags: int) -> int:
-        return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-    try:
-        return open(os.fspath(path), "rb", opener=opener)
-    except ValueError as error:  # a null byte in the name
-        raise NpzError(str(error)) from None
-
-
-@contextmanager
-def _explain_damage(what: str) -> Iterator[None]:
+def _naming(path: Path) -> Iterator[None]:
     try:
         yield
-    except NpzError:
+    except OSError as error:
+        if error.filename is not None or error.errno is not None:
+            error.filename = os.fspath(path)
         raise
-    except Exception as error:  # a damaged zip can raise any error of zipfile, struct and zlib
-        # zipfile may quote the whole file in place of a name.
-        raise NpzError(f"{what} is damaged ({type(error).__name__}: {str(error)[:100]})") from None
 
 
-def _check_end(file: BinaryIO, size: int) -> None:
-    """Refuse files that are not a zip file, are one part of several, or have an odd directory."""
-    most = _END64.size + _LOCATOR64.size + _END.size
-    file.seek(max(0, size - most))
-    tail = file.read(most)
-    if len(tail) < _END.size:
-        raise NpzError("it is too short for a zip file")
-    signature, disk, first_disk, here, total, length, start, comment = _END.unpack(tail[-_END.size :])
-    if signature != b"PK\x05\x06" or comment:
-        raise NpzError("it does not end as a zip file does")
-    end = size - _END.size
-    if tail[-_END.size - _LOCATOR64.size :].startswith(b"PK\x06\x07"):
-        end -= _END64.size + _LOCATOR64.size
-        _, _, place, _ = _LOCATOR64.unpack_from(tail, _END64.size)
-        signature, _, _, _, disk, first_disk, here, total, length, start = _END64.unpack_from(tail)
-        if signature != b"PK\x06\x06" or place != end:
-            raise NpzError("its directory is in the wrong place")
-    if disk or first_disk or here != total:
-        raise NpzError("it is one of several parts of a zip file")
-    if start + length != end:
-        raise NpzError("its directory is in the wrong place")
-    if total > _MOST_MEMBERS or length > _MOST_DIRECTORY_BYTES:
-        raise NpzError(f"it has more than {_MOST_MEMBERS} members, or very long names")
+# --- what killed processes left ---------------------------------------------------------------------------
 
 
-def _check_members(members: list[zipfile.ZipInfo], size: int, most_unpacked: int | None) -> None:
-    names = [member.filename for member in members]
-    for member in members:
-        name = member.filename[:60]
-        if names.count(member.filename) > 1:
-            raise NpzError(f"it has several members called {name!r}")
-        packed = member.compress_type != zipfile.ZIP_STORED
-        if packed and most_unpacked is None:
-            raise PackedError(f"{name!r} is compressed")
-        if packed and member.compress_type != zipfile.ZIP_DEFLATED:
-            raise NpzError(f"{name!r} is compressed by an unsupported method")
-        if member.flag_bits & ~_UTF8_NAMES or member.volume:
-            raise NpzError(f"{name!r} is encrypted or stored in an unsupported way")
-        if not packed and member.file_size != member.compress_size:
-            raise NpzError(f"{name!r} has two different sizes")
-    if sum(member.compress_size for member in members) > size:
-        raise NpzError("its members claim to be larger than the file")
-    if most_unpacked is not None and sum(member.file_size for member in members) > most_unpacked:
-        raise NpzError(f"its members claim more than {most_unpacked:,} bytes")
+def _stages_in(folder: Path) -> list[Path]:
+    """Return the stages in a folder that belong to this user."""
+    user, found = os.getuid() if hasattr(os, "getuid") else 0, []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            # One that ends its work may be gone by now.
+            with suppress(FileNotFoundError):
+                is_folder = _STAGE.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
+                if is_folder and entry.stat(follow_symlinks=False).st_uid == user:
+                    found.append(Path(entry.path))
+    return found
 
 
-def _read_exactly(stream: IO[bytes], n_bytes: int) -> bytes:
-    content = stream.read(n_bytes)
-    if len(content) != n_bytes:
-        raise EOFError(f"{len(content)} of {n_bytes} bytes")
-    return content
+def _sweep_stage(stage: Path) -> None:
+    """Undo the moves of a stage and remove it, unless a process still uses it; its folder is locked."""
+    moves = _journalled(stage)
+    if moves is None:
+        return
+    places = {stage, *(move.stage for move in moves), *_parents(move.target for move in moves)}
+    with ExitStack() as locks:
+        if all(_lock_taken(place, locks) for place in sorted(places - {stage.parent})):
+            _finish_or_undo(moves)
+            shutil.rmtree(stage, ignore_errors=True)
 
 
-def _read_header(stream: IO[bytes]) -> Header:
-    magic, length = _read_exactly(stream, 8), int.from_bytes(_read_exactly(stream, 2), "little")
-    if magic != b"\x93NUMPY\x01\x00" or length > _MOST_HEADER_BYTES:
-        raise ValueError("it does not begin as an array does")
-    found = _HEADER.fullmatch(_read_exactly(stream, length))
-    if found is None:
-        raise ValueError("it is not a plain array of numbers or texts")
-    dtype, fortran, sides = found.groups()
-    shape = tuple(int(side) for side in sides.split(b",") if side)
-    if 0 in shape:
-        raise ValueError(f"it is empty, of shape {shape}")
-    return Header(np.dtype(dtype.decode()), shape, "F" if fortran == b"True" else "C", 10 + length)
+def _lock_taken(folder: Path, locks: ExitStack) -> bool:
+    """Whether a folder could be locked until the stack is closed, or is not there."""
+    if not folder.is_dir():
+        return True
+    with suppress(NotLockable):
+        lock = try_lock(folder)
+        if lock is not None:
+            locks.callback(unlock, lock)
+            return True
+    return False
+
+
+def _journalled(stage: Path) -> list[_Move] | None:
+    """Return the moves of a stage, none if they had not begun or all were settled.
+
+    A journal may come from elsewhere, in a folder that someone sent. It is believed, else None is returned,
+    if files have plain names, next to a stage of this name and user.
+    """
+    try:
+        units: Any = json.loads((stage / _JOURNAL).read_bytes())
+        moves = [_Move(Path(folder) / name, Path(folder) / stage.name) for folder, name in units]
+        names = [name for _, name in units]
+        # All stages are there until the last move is settled: if one is gone, this one is too late.
+        owners = {move.stage.stat().st_uid for move in moves}
+    except (OSError, ValueError, TypeError):
+        return []
+    plain = all(name == Path(name).name and name not in ("", "..") for name in names)
+    return moves if plain and owners == {stage.stat().st_uid} else None

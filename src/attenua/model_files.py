@@ -32,7 +32,8 @@ from attenua._estimate.stored import (
     keys_of,
     require,
 )
-from attenua._files import Npz, PackedError, opened_npz, write_all_whole
+from attenua._files import write_all_whole
+from attenua._npz import Npz, PackedError, opened_npz
 from attenua._select.steps import Steps
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.corrected import CorrectedPCA, CorrectedPCACV

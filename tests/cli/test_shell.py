@@ -34,7 +34,7 @@ def interrupt(*_, **__):
 
 @pytest.mark.parametrize(
     ("command", "inside"),
-    [("fit", "attenua.cli.fit.fit_rows"), ("fit", "attenua._files.os.replace")],
+    [("fit", "attenua.cli.fit.fit_rows"), ("fit", "attenua._files.os.rename")],
 )
 def test_ctrl_c_is_one_line_and_leaves_no_file(tmp_path, monkeypatch, command, inside):
     monkeypatch.setattr(inside, interrupt)

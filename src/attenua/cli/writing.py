@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from attenua._files import refuse_existing, write_all_whole
+from attenua._files import refuse_existing, sweep, write_all_whole
 from attenua.cli.base import fail
 from attenua.cli.readers import Table
 from attenua.cli.readers.source import headings_of
@@ -96,6 +96,7 @@ def _csv(header: Sequence[Any], rows: Iterable[Sequence[Any]], delimiter: str = 
 def check_targets(targets: Sequence[Path], *, force: bool, make_folders: bool = False) -> None:
     """Fail with a sentence if files cannot be written, before any work that would be lost."""
     with writing(targets[0]):
+        sweep(targets)
         refuse_existing(targets, force=force)
     folder = targets[0].parent
     if make_folders:

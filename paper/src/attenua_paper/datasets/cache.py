@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._files import NpzError, opened_npz, write_whole
+from attenua._files import write_whole
+from attenua._npz import NpzError, opened_npz
 
 # Array name -> its dtype and the shape of one row.
 Layout = Mapping[str, tuple[str, tuple[int, ...]]]
