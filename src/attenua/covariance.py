@@ -24,6 +24,7 @@ from attenua._data.missing import has_missing
 from attenua._data.moments import in_data_units
 from attenua._data.opening import FitData, checked_rows, open_for_cv
 from attenua._data.sums import row_blocks
+from attenua._estimate.advice import AdvisesOnParameters
 from attenua._estimate.fitted import Kind, fit_from_nothing, store
 from attenua._estimate.fitting import WithReference
 from attenua._estimate.html import ShowsAnswer
@@ -48,7 +49,12 @@ _MOST_POOLED = 500
 
 
 class CorrectedCovariance(
-    ShowsAnswer, WithReference, OneToOneFeatureMixin, TransformerMixin, EmpiricalCovariance
+    AdvisesOnParameters,
+    ShowsAnswer,
+    WithReference,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+    EmpiricalCovariance,
 ):
     r"""The covariance of few rows, with corrections whose strengths held-out rows choose.
 

@@ -26,6 +26,7 @@ from attenua._data.opening import FitData, checked_magnitude, checked_rows, stre
 from attenua._data.range import check_scores
 from attenua._data.streams import from_arrow, one_batch, refuse_batches
 from attenua._data.sums import partly_centred, row_blocks
+from attenua._estimate.advice import AdvisesOnParameters
 from attenua._estimate.fitted import (
     SUBSPACE,
     Kind,
@@ -116,7 +117,7 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return tags
 
 
-class SubspaceTransformer(GaussianModel, ShowsAnswer, RowsTransformer):
+class SubspaceTransformer(AdvisesOnParameters, GaussianModel, ShowsAnswer, RowsTransformer):
     """Project on an estimated subspace and back, in the manner of scikit-learn's PCA.
 
     A subclass has the parameters ``n_components`` and ``whiten``. Its ``fit`` opens the rows and calls
