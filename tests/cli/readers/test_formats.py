@@ -124,7 +124,10 @@ def rows_with(cell, at=17, n=5_000):
         ("a,b\n1,2\n3\n", r"row 2 \(line 3\) has 1 cell, but the first row has 2"),
         ("a,a\n1,2\n3,4\n", "two columns are called 'a'; rename one, or drop one"),
         ("a,b,\n1,2,3\n4,5,x\n", r"row 2 \(line 3\), column 3 holds 'x'"),
-        ("a b\n1 2\n3 4\n", "separated by commas, semicolons or tabs; here each row is one cell"),
+        (
+            "a/b\n1/2\n3/4\n",
+            r"separated by commas, semicolons, tabs, \| or blanks; here each row is one cell",
+        ),
         ("a," + "b" * 140_000 + "\n1,2\n3,4\n", "the first row is not valid CSV: field larger than"),
         ("", "is empty"),
         ("a,b\n", "has 0 rows; at least 2 are needed"),
@@ -141,8 +144,10 @@ def test_a_bad_csv_is_told_by_file_row_and_column(tmp_path, text, problem):
 
 
 def test_text_that_is_not_utf8(tmp_path):
-    (tmp_path / "x.csv").write_bytes(b"a,b\n1,2\n\xff,3\n")
-    with pytest.raises(TableError, match="line 3 is not UTF-8"):
+    (tmp_path / "x.csv").write_bytes(b"a,b\n1,2\n\x81,3\n")
+    with pytest.raises(
+        TableError, match="line 3 is not UTF-8 text, nor cp1252; name the encoding with --encoding"
+    ):
         read_table(tmp_path / "x.csv")
 
 

@@ -136,7 +136,7 @@ def test_a_sheet_that_claims_to_be_as_large_as_can_be(tmp_path):
 
 
 def test_a_row_beyond_the_last_of_excel(tmp_path, monkeypatch):
-    monkeypatch.setattr("attenua.cli.readers.csv_text._MOST_EXCEL_ROWS", 2**10)
+    monkeypatch.setattr("attenua.cli.readers.excel._MOST_ROWS", 2**10)
     path = sheet(tmp_path, row(1, 1, 2) + row(10**12, 3, 4))
     assert "has a row beyond 1,024, the last row in Excel" in refused(path)
 

@@ -1,55 +1,40 @@
 """CSV text, compressed or not, and Excel sheets, which become CSV first.
 
-pyarrow reads the numbers; if it fails, a slow scan names the line and the column.
+pyarrow reads the numbers; if it fails, a slow scan names the line and the column, or reads the numbers that
+are written in other ways.
 """
 
-import bz2
 import csv
-import gzip
 import io
-import lzma
 import re
-import warnings
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
-from pathlib import Path
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attenua._estimate.words import counted
-from attenua.cli.readers.form import MISSING, CsvOptions, find_form, is_missing, is_number
+from attenua.cli.readers.cells import MISSING, is_missing, plain_number
+from attenua.cli.readers.decoding import Text
+from attenua.cli.readers.form import BLANK, COMMENT, CsvOptions, Form, find_form, rows_of
+from attenua.cli.readers.not_numbers import NotNumbers, TextColumn
 from attenua.cli.readers.source import (
-    NOT_NUMBERS,
     Source,
     TableError,
     first_line,
     needing,
-    refuse_too_large,
     refusing,
     shortened,
-    unzipped_size,
 )
-
-# Bytes of a text to read at once.
-_BLOCK = 2**20
-_MOST_EXCEL_ROWS = 2**20
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_ONE_COLUMN = "Cells must be separated by commas, semicolons or tabs; here each row is one cell."
 
 
 class CsvSource(Source):
-    """A CSV text in UTF-8, with what the user has said about it."""
+    """A CSV text, with what the user has said about it."""
 
-    def __init__(self, content: bytes, source: str, options: CsvOptions):
-        self.source, self._content = source, content
-        try:
-            content.decode()
-        except UnicodeDecodeError as error:
-            line = content[: error.start].count(b"\n") + 1
-            raise TableError(f"{source}: line {line} is not UTF-8 text; save the file as UTF-8.") from None
+    def __init__(self, text: Text, source: str, options: CsvOptions):
+        self.source, self._text, self._content = source, text, text.content
         with needing(source, "CSV files", "pyarrow", "cli"):
             import pyarrow  # noqa: F401
         try:
@@ -58,26 +43,50 @@ class CsvSource(Source):
             raise TableError(f"{source}: the first row is not valid CSV: {first_line(error)}.") from None
         if form is None:
             raise TableError(f"{source} is empty.")
-        self._form, self.names, self.n_columns, self.notes = form, form.names, form.width, form.notes
+        self._form, self.names, self.n_columns = form, form.names, form.width
+        self.notes = (*text.notes, *form.notes)
+        if form.may_have_comments and COMMENT.encode() in text.content:
+            self._content = _without_comments(self._lines(), form).encode()
+        self._delimiter = form.delimiter
+        if form.delimiter == BLANK:
+            with refusing(source, "CSV"):
+                self._content, self._delimiter = _between_tabs(self._lines(), form.width), "\t"
 
     def _lines(self) -> Iterator[str]:
-        return iter(io.TextIOWrapper(io.BytesIO(self._content), encoding="utf-8-sig", newline=""))
+        return _lines_of(self._content)
 
     def numbers(self, positions: list[int]) -> NDArray[np.float64]:
         """Return columns as numbers, NaN where a cell is missing."""
         import pyarrow as pa
 
-        table = self._parse(positions, pa.float64())
-        X = np.empty((table.num_rows, len(positions)))
-        for place, column in enumerate(table.columns):
+        try:
+            columns = self._parse(positions, pa.float64())
+        except pa.ArrowInvalid:
+            missing = self._check_cells(positions)
+            try:
+                # pyarrow does not strip cells, so a padded "NA" is added to the words for a missing cell.
+                columns = self._parse(positions, pa.float64(), [*MISSING, *missing])
+            except pa.ArrowInvalid:
+                return self._slow_numbers(positions)
+        X = np.empty((len(columns[0]) if columns else 0, len(positions)))
+        for place, column in enumerate(columns):
             X[:, place] = column.to_numpy()
         return X
+
+    def _slow_numbers(self, positions: list[int]) -> NDArray[np.float64]:
+        """Return columns as numbers, which may have thousands separated, or be True and False."""
+
+        def number(cell: str) -> float:
+            return np.nan if is_missing(cell) else float(plain_number(cell, self._form.decimal) or "nan")
+
+        rows = [[number(cells[position]) for position in positions] for _, cells in self._data_rows()]
+        return np.array(rows)
 
     def labels(self, position: int) -> NDArray[Any]:
         """Return a column as texts."""
         import pyarrow as pa
 
-        column = self._parse([position], pa.string()).column(0)
+        (column,) = self._parsed([position], pa.string())
         return np.array([text.strip() for text in column.to_pylist()], dtype=str)
 
     def filled(self, positions: list[int], X: Any, values: NDArray[Any]) -> Any:
@@ -87,7 +96,7 @@ class CsvSource(Source):
         columns = {position: pa.array(values[:, place]) for place, position in enumerate(positions)}
         rest = [position for position in range(self.n_columns) if position not in columns]
         if rest:
-            columns |= zip(rest, self._parse(rest, None).columns, strict=True)
+            columns |= zip(rest, self._parsed(rest, None), strict=True)
         return pa.table([columns[position] for position in range(self.n_columns)], names=self.headings)
 
     def text_with(self, rows: Any, positions: Any, values: Any) -> bytes | None:
@@ -96,22 +105,32 @@ class CsvSource(Source):
         for row, position, value in zip(rows, positions, values, strict=True):
             new.setdefault(row, {})[position] = str(value).replace(".", self._form.decimal)
         lines, start = list(self._lines()), 0
+        as_written = list(_lines_of(self._text.content))
         for number, (end, _) in enumerate(self._rows(), start=0 if self.names is None else -1):
             if number in new:
-                while not lines[start].strip("\r\n"):  # empty lines before the row
+                while not lines[start].strip("\r\n"):  # empty lines, or comments, before the row
                     start += 1
-                text = _with_cells("".join(lines[start:end]), new[number], self._form.delimiter)
-                lines[start:end] = [text, *[""] * (end - start - 1)]
+                text = _with_cells("".join(as_written[start:end]), new[number], self._form.delimiter)
+                as_written[start:end] = [text, *[""] * (end - start - 1)]
             start = end
-        mark = _BYTE_ORDER_MARK if self._content.startswith(_BYTE_ORDER_MARK) else b""
-        return mark + "".join(lines).encode()
+        return self._text.as_in_file("".join(as_written))
 
     def place(self, row: int) -> str:
         """Return where a row is: counted from 1, with its line."""
         line = next(line for number, (line, _) in enumerate(self._data_rows()) if number == row)
         return f"row {row + 1} (line {line})"
 
-    def _parse(self, positions: list[int], kind: Any, missing: Sequence[str] = MISSING) -> Any:
+    def _parsed(self, positions: list[int], kind: Any) -> list[Any]:
+        """Return columns as pyarrow has them, or refuse the text."""
+        import pyarrow as pa
+
+        try:
+            return self._parse(positions, kind)
+        except pa.ArrowInvalid as error:
+            self._check_cells([])
+            raise TableError(f"{self.source} cannot be read as CSV: {first_line(error)}.") from None
+
+    def _parse(self, positions: list[int], kind: Any, missing: Sequence[str] = MISSING) -> list[Any]:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -121,30 +140,24 @@ class CsvSource(Source):
         # pyarrow counts empty lines at the start as rows to skip, and fails on a header alone.
         content = self._content.lstrip(b"\r\n")
         if self.names is not None and next(self._data_rows(), None) is None:
-            return pa.table([pa.array([], kind)] * len(wanted), names=wanted)
-        try:
-            return arrow_csv.read_csv(
-                pa.BufferReader(content),
-                arrow_csv.ReadOptions(
-                    use_threads=False,
-                    block_size=_block_size(content),
-                    column_names=names,
-                    skip_rows_after_names=int(self.names is not None),
-                ),
-                arrow_csv.ParseOptions(delimiter=self._form.delimiter, newlines_in_values=b'"' in content),
-                arrow_csv.ConvertOptions(
-                    include_columns=wanted,
-                    column_types={} if kind is None else dict.fromkeys(wanted, kind),
-                    null_values=list(missing),
-                    decimal_point=self._form.decimal,
-                ),
-            )
-        except pa.ArrowInvalid as error:
-            # pyarrow does not strip cells, so a padded "NA" is added to the words for a missing cell.
-            padded = self._check_cells(positions if kind == pa.float64() else [])
-            if padded.difference(missing):
-                return self._parse(positions, kind, [*MISSING, *padded])
-            raise TableError(f"{self.source} cannot be read as CSV: {first_line(error)}.") from None
+            return [pa.array([], kind)] * len(wanted)
+        table = arrow_csv.read_csv(
+            pa.BufferReader(content),
+            arrow_csv.ReadOptions(
+                use_threads=False,
+                block_size=_block_size(content),
+                column_names=names,
+                skip_rows_after_names=int(self.names is not None),
+            ),
+            arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=b'"' in content),
+            arrow_csv.ConvertOptions(
+                include_columns=wanted,
+                column_types={} if kind is None else dict.fromkeys(wanted, kind),
+                null_values=list(missing),
+                decimal_point=self._form.decimal,
+            ),
+        )
+        return list(table.columns)
 
     def _data_rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the cells of each row of data, after the number of its last line."""
@@ -152,7 +165,7 @@ class CsvSource(Source):
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the same of all rows, the header too."""
-        reader = csv.reader(self._lines(), delimiter=self._form.delimiter, strict=True)
+        reader = csv.reader(self._lines(), delimiter=self._delimiter, strict=True)
         try:
             yield from ((reader.line_num, cells) for cells in reader if cells)
         except csv.Error as error:
@@ -161,29 +174,77 @@ class CsvSource(Source):
             ) from None
 
     def _check_cells(self, positions: list[int]) -> set[str]:
-        """Return the missing cells as they are written; refuse texts and rows of another length."""
-        missing = set()
+        """Return the missing cells as they are written; refuse rows of another length, and texts."""
+        missing: set[str] = set()
+        texts: dict[int, tuple[str, str]] = {}  # the first of each column, and its place
+        n_numbers, n_texts = Counter[int](), Counter[int]()
         for number, (line, cells) in enumerate(self._data_rows(), start=1):
-            place = f"{self.source}: row {number} (line {line})"
+            place = f"row {number} (line {line})"
             if len(cells) != self.n_columns:
                 raise TableError(
-                    f"{place} has {counted(len(cells), 'cell')}, but the first row has {self.n_columns}."
+                    f"{self.source}: {place} has {counted(len(cells), 'cell')}, but the first row has "
+                    f"{self.n_columns}."
                 )
             for position in positions:
                 cell = cells[position]
                 if is_missing(cell):
                     missing.add(cell)
-                elif not is_number(cell, self._form.decimal):
-                    raise TableError(
-                        f"{place}, {self.called(position)} holds {shortened(cell)}, which is not a number. "
-                        f"{NOT_NUMBERS if self.n_columns > 1 else _ONE_COLUMN}"
-                    )
+                elif plain_number(cell, self._form.decimal) is not None:
+                    n_numbers[position] += 1
+                else:
+                    n_texts[position] += 1
+                    texts.setdefault(position, (shortened(cell), place))
+        if texts:
+            columns = [
+                TextColumn(position, *texts[position], n_texts[position] <= n_numbers[position])
+                for position in sorted(texts)
+            ]
+            raise NotNumbers(self, positions, columns)
         return missing
+
+
+def _lines_of(content: bytes) -> Iterator[str]:
+    return iter(io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline=""))
+
+
+def _without_comments(lines: Iterator[str], form: Form) -> str:
+    """Return a text with empty lines for comments, so that other lines keep their numbers.
+
+    A comment begins with # and stands above all rows, or has not as many cells as they have.
+    """
+    found: list[str] = []
+    header, above, inside = (0, ""), True, False  # above all rows, and inside a cell in quotes
+    for line in lines:
+        is_comment = line.startswith(COMMENT) and not inside
+        if is_comment and above:
+            header = len(found), line.lstrip(COMMENT + BLANK)
+        elif is_comment:
+            is_comment = len(next(rows_of([line], form.delimiter))) != form.width
+        if not is_comment and line.strip():
+            above = False
+            inside ^= line.count('"') % 2 == 1
+        found.append(line[len(line.rstrip("\r\n")) :] if is_comment else line)
+    if form.header_is_comment:
+        place, found[place] = header
+    return "".join(found)
+
+
+def _between_tabs(lines: Iterator[str], width: int) -> bytes:
+    """Return cells between blanks as cells between tabs, line by line; a header may lack its first cell."""
+    text, above = io.StringIO(newline=""), True
+    writer = csv.writer(text, delimiter="\t", lineterminator="\n")
+    for row in rows_of(lines, BLANK):
+        writer.writerow(["", *row] if above and len(row) == width - 1 else row)
+        above &= not row
+    return text.getvalue().encode()
 
 
 def _with_cells(text: str, cells: dict[int, str], delimiter: str) -> str:
     """Return the text of one row with other texts in some cells."""
     row = text.rstrip("\r\n")
+    if delimiter == BLANK:
+        places = count()
+        return re.sub(r'"(?:[^"]|"")*"|\S+', lambda cell: cells.get(next(places), cell[0]), text)
     # A quote is a sign like any other unless the cell begins with it.
     pattern = r'D("(?:[^"]|"")*"|[^D]*)'.replace("D", re.escape(delimiter))
     old = re.findall(pattern, delimiter + row)
@@ -196,85 +257,3 @@ def _block_size(content: bytes) -> int:
     ends = np.flatnonzero(np.frombuffer(content, dtype=np.uint8) == ord("\n"))
     longest = int(np.diff(ends, prepend=-1, append=len(content)).max())
     return min(max(least, 2 * longest), 2**31 - 1)
-
-
-def read_text(stream: Any, source: str) -> bytes:
-    """Return the content of a stream; binary or endless content is refused on the way."""
-    content = io.BytesIO()
-    while block := stream.read(_BLOCK):
-        if b"\0" in block:
-            raise TableError(f"{source} is not CSV text: it contains zero bytes.")
-        content.write(block)
-        refuse_too_large(source, content.tell())
-    return content.getvalue()
-
-
-def unpack_text(path: Path, source: str) -> bytes:
-    """Return the content of a compressed text."""
-    try:
-        with UNPACKERS[path.suffix.lower()](path) as stream:
-            return read_text(stream, source)
-    except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
-        if isinstance(error, PermissionError | TableError):
-            raise
-        raise TableError(
-            f"{source} cannot be unpacked; it may be damaged or cut short: {first_line(error)}."
-        ) from None
-
-
-def _open_zst(path: Path) -> Any:
-    with needing(str(path), ".zst files", "pyarrow", "cli"):
-        import pyarrow as pa
-    return pa.input_stream(path, compression="zstd")
-
-
-UNPACKERS: dict[str, Callable[[Path], Any]] = {
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
-    ".zst": _open_zst,
-}
-
-
-def sheet_as_csv(path: Path, source: str, sheet: str | None) -> bytes:
-    """Return a sheet of an Excel file as CSV, line by line; by default the first sheet."""
-    with needing(source, "Excel files", "openpyxl", "cli"):
-        import openpyxl
-    with refusing(source, "an Excel file"), warnings.catch_warnings():
-        # openpyxl warns about everything it ignores: styles, pictures, menus.
-        warnings.simplefilter("ignore")
-        refuse_too_large(source, unzipped_size(path))
-        # Opened here, because openpyxl does not close files that it cannot read.
-        with path.open("rb") as file:
-            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-            rows = [_texts(row) for row in _sheet_rows(book, source, sheet)]
-    width = max(map(len, rows), default=0)
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    for row in rows:
-        writer.writerow([*row, *[""] * (width - len(row))] if row else [])
-    return text.getvalue().encode()
-
-
-def _sheet_rows(book: Any, source: str, sheet: str | None) -> Iterator[tuple[Any, ...]]:
-    sheets = {found.title: found for found in book.worksheets}
-    if sheet is not None and sheet not in sheets:
-        raise TableError(f"{source} has no sheet {sheet!r}; its sheets are {', '.join(map(repr, sheets))}.")
-    if not sheets:
-        raise TableError(f"{source} has no sheet of cells.")
-    chosen = sheets[sheet] if sheet is not None else next(iter(sheets.values()))
-    # Ignore the size that the sheet claims, so that rows end with their last cell.
-    chosen.reset_dimensions()
-    for number, row in enumerate(chosen.iter_rows(values_only=True), start=1):
-        if number > _MOST_EXCEL_ROWS:
-            raise TableError(f"{source} has a row beyond {_MOST_EXCEL_ROWS:,}, the last row in Excel.")
-        yield row
-
-
-def _texts(row: tuple[Any, ...]) -> list[str]:
-    """Return cells as texts of one line, up to the last that is not empty; true is 1 and false is 0."""
-    cells = (int(cell) if isinstance(cell, bool) else cell for cell in row)
-    texts = ["" if cell is None else " ".join(str(cell).split()) for cell in cells]
-    while texts and not texts[-1]:
-        texts.pop()
-    return texts

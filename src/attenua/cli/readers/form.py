@@ -6,21 +6,24 @@ be mistaken for a header.
 """
 
 import csv
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from itertools import islice, takewhile
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Words for a missing cell in pandas, Excel and R.
-MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "<NA>", "#N/A", "#NA")
-
-_NUMBER = re.compile(
-    r"[+-]?(?:\d+[.]?\d*|[.]\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|infinity|nan)", re.IGNORECASE | re.ASCII
+from attenua.cli.readers.cells import (
+    has_decimal_comma,
+    has_thousands,
+    is_missing,
+    is_number,
+    is_surely_decimal,
+    plain_number,
 )
-_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*", re.ASCII)
+
+COMMENT, BLANK = "#", " "
 # Rows and cells to judge by.
 _ROWS, _CELLS = 200, 200_000
 # Fewer numbers than this may run evenly, or smoothly, by chance.
@@ -34,6 +37,7 @@ class CsvOptions:
 
     header: bool | None = None  # whether the first row is a header
     decimal: str | None = None  # "." or ","
+    encoding: str | None = None
     names: Sequence[str] | None = None  # column names to expect in a header
 
 
@@ -46,21 +50,8 @@ class Form:
     names: list[str] | None
     width: int
     notes: tuple[str, ...]
-
-
-def is_missing(cell: str) -> bool:
-    """Return whether a cell is empty or holds a word for a missing value."""
-    return cell.strip(" \t") in MISSING
-
-
-def is_number(cell: str, decimal: str = ".") -> bool:
-    """Return whether a cell is a number; with decimal commas, numbers contain no point."""
-    cell = cell.strip(" \t")
-    if decimal == ",":
-        if "." in cell:
-            return False
-        cell = cell.replace(",", ".")
-    return _NUMBER.fullmatch(cell) is not None
+    may_have_comments: bool = True  # False if all lines begin with #
+    header_is_comment: bool = False
 
 
 def counts_rows(cells: Iterable[object]) -> bool:
@@ -71,63 +62,110 @@ def counts_rows(cells: Iterable[object]) -> bool:
 
 def find_form(lines: Callable[[], Iterator[str]], options: CsvOptions) -> Form | None:
     """Return the form of a text, or None if it has no rows; `lines()` returns its lines from the start."""
+    uncommented = partial(_without_comments, lines)
+    has_rows = any(line.strip() for line in uncommented())
+    if not has_rows:
+        uncommented = lines
     header, decimal = options.header, options.decimal
-    delimiter = _delimiter(lines, decimal)
-    rows = _first_rows(lines(), delimiter)
+    delimiter = _delimiter(uncommented, decimal)
+    rows = _first_rows(uncommented(), delimiter)
     if not rows:
         return None
     notes = []
     if decimal is None:
-        decimal = _decimal(rows, delimiter)
+        decimal = _decimal(rows)
         if decimal == ",":
-            notes.append("numbers have decimal commas (1,5 is one and a half); --decimal . reads points.")
+            notes.append(_note_of_commas(rows))
+    above = None if header is False or not has_rows else _comment_above(lines(), delimiter, rows)
+    if above is not None and not _find_header(rows, decimal)[0]:
+        notes.append(f"the header is the comment above the rows: {_start_of(above)}.")
+        return Form(delimiter, decimal, above, len(above), tuple(notes), header_is_comment=True)
     if header is None and options.names is not None:
         header = set(options.names) <= {cell.strip() for cell in rows[0]} or None
     if header is None:
         header, note = _find_header(rows, decimal)
         notes += [note] if note else []
     names = [cell.strip() for cell in rows[0]] if header else None
-    return Form(delimiter, decimal, names, len(rows[0]), tuple(notes))
+    return Form(delimiter, decimal, names, len(rows[0]), tuple(notes), has_rows)
+
+
+def _without_comments(lines: Callable[[], Iterator[str]]) -> Iterator[str]:
+    return (line for line in lines() if not line.startswith(COMMENT))
+
+
+def _comment_above(lines: Iterator[str], delimiter: str, rows: list[list[str]]) -> list[str] | None:
+    """Return the cells of the last comment above the rows, if there is one for each column."""
+    above = list(takewhile(lambda line: not line.strip() or line.startswith(COMMENT), lines))
+    last = next((line for line in reversed(above) if line.strip()), "").lstrip(COMMENT + BLANK)
+    cells = next(rows_of([last], delimiter), [])
+    width = len(rows[0])
+    return [cell.strip() for cell in cells] if len(cells) == width > 1 else None
 
 
 def _delimiter(lines: Callable[[], Iterator[str]], decimal: str | None) -> str:
     """Return the delimiter that gives the largest share of numbers; ties go to the most frequent one."""
     first = next((line for line in lines() if line.strip()), "")
-    possible = [sign for sign in ",;\t" if sign in first and sign != decimal]
+    possible = [sign for sign in ",;\t|" if sign in first and sign != decimal]
+    # Names and texts hold blanks, too.
+    possible += [BLANK] if BLANK in first.strip() and _has_even_rows(_first_rows(lines(), BLANK)) else []
 
-    def share_of_numbers(delimiter: str) -> tuple[float, int]:
+    def share_of_numbers(delimiter: str) -> tuple[float, bool, int]:
         rows = _first_rows(lines(), delimiter)
         cells = [cell for row in rows[1:] or rows for cell in row]
         numeric = [any(is_number(cell, sign) for sign in ".,") or is_missing(cell) for cell in cells]
-        return sum(numeric) / max(1, len(cells)), first.count(delimiter)
+        return sum(numeric) / max(1, len(cells)), delimiter != BLANK, first.count(delimiter)
 
     if len(possible) > 1:
         return max(possible, key=share_of_numbers)
     return possible[0] if possible else ";" if decimal == "," else ","
 
 
+def _has_even_rows(rows: list[list[str]]) -> bool:
+    """Return whether rows between blanks have equally many cells; R leaves out the name of row names."""
+    widths = {len(row) for row in rows[1:]} or {len(rows[0])}
+    (width, *others) = widths
+    return not others and width > 1 and len(rows[0]) in (width, width - 1)
+
+
+def rows_of(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    """Return the rows of a text, also empty ones; several blanks between cells are one."""
+    if delimiter == BLANK:
+        lines = (line.strip().replace("\t", BLANK) + "\n" for line in lines)
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter == BLANK)
+
+
 def _first_rows(lines: Iterator[str], delimiter: str) -> list[list[str]]:
-    rows = (row for row in csv.reader(lines, delimiter=delimiter) if row)
     found: list[list[str]] = []
     try:
-        for row in islice(rows, _ROWS):
+        for row in islice(filter(None, rows_of(lines, delimiter)), _ROWS):
             found.append(row)
             if len(found) > 4 and len(found) * len(row) > _CELLS:
                 break
     except csv.Error:  # reported with its line when the numbers are read
         if not found:
             raise
+    if delimiter == BLANK and len(found) > 1 and len(found[0]) == len(found[1]) - 1:
+        found[0] = ["", *found[0]]
     return found
 
 
-def _decimal(rows: list[list[str]], delimiter: str) -> str:
-    """Return the comma if some cells are numbers with one and no cell is a number with a point."""
-    if delimiter == ",":
-        return "."
+def _decimal(rows: list[list[str]]) -> str:
+    """Return the comma if some cells are numbers with one and no cell is a number with a point.
+
+    7.261 is one with points between thousands, if another cell shows that the comma is the decimal sign.
+    """
     cells = [cell for row in rows for cell in row]
-    with_comma = any(_DECIMAL_COMMA.fullmatch(cell) for cell in cells)
-    with_point = any("." in cell and is_number(cell) for cell in cells[len(rows[0]) :])
-    return "," if with_comma and not with_point else "."
+    commas, below = [cell for cell in cells if has_decimal_comma(cell)], cells[len(rows[0]) :]
+    points = [cell for cell in below if "." in cell and is_number(cell)]
+    if any(map(is_surely_decimal, commas)):
+        points = [cell for cell in points if not has_thousands(cell)]
+    return "," if commas and not points else "."
+
+
+def _note_of_commas(rows: list[list[str]]) -> str:
+    example = next((cell.strip() for row in rows for cell in row if has_thousands(cell)), None)
+    thousands = f", {example} is {plain_number(example, ',')}" if example else ""
+    return f"numbers have decimal commas (1,5 is one and a half{thousands}); --decimal . reads points."
 
 
 def _find_header(rows: list[list[str]], decimal: str) -> tuple[bool, str | None]:
@@ -158,7 +196,7 @@ def _numbers(rows: list[list[str]], decimal: str) -> NDArray[np.float64]:
     """Return cells as numbers, NaN where a cell is not a number."""
 
     def number(cell: str) -> float:
-        return float(cell.replace(decimal, ".")) if is_number(cell, decimal) else np.nan
+        return float(plain_number(cell, decimal) or "nan")
 
     return np.array([[number(cell) for cell in row] for row in rows])
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import sys
 import zipfile
 from collections.abc import Callable
@@ -14,10 +15,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from attenua._data.filled import put_back
-from attenua.cli.readers.csv_text import UNPACKERS, CsvSource, read_text, sheet_as_csv, unpack_text
+from attenua.cli.readers.csv_text import CsvSource
+from attenua.cli.readers.decoding import UNPACKERS, Text, read_text, unpack_text
+from attenua.cli.readers.excel import sheet_as_csv
 from attenua.cli.readers.form import CsvOptions
+from attenua.cli.readers.not_numbers import NotNumbers, TextColumn
 from attenua.cli.readers.source import (
-    NOT_NUMBERS,
     Source,
     TableError,
     first_names,
@@ -36,7 +39,7 @@ def open_source(path: str | Path, options: CsvOptions, sheet: str | None) -> Sou
     if str(path) == "-":
         _refuse_given("standard input", "--sheet", sheet, "an Excel file")
         stream = sys.stdin.buffer if sys.stdin is not None else io.BytesIO()
-        return CsvSource(read_text(stream, "standard input"), "standard input", options)
+        return CsvSource(read_text(stream, "standard input", options.encoding), "standard input", options)
     path = Path(path)
     if path.is_dir():
         raise TableError(f"{path} is a folder; give the name of a file.")
@@ -51,24 +54,29 @@ def open_source(path: str | Path, options: CsvOptions, sheet: str | None) -> Sou
 def _open(path: Path, source: str, options: CsvOptions, sheet: str | None) -> Source:
     ending = path.suffix.lower()
     if ending == _EXCEL:
-        _refuse_given(source, "--decimal", options.decimal, "a CSV file")
-        return CsvSource(sheet_as_csv(path, source, sheet), source, replace(options, decimal="."))
+        _refuse_options_of_texts(source, options)
+        return CsvSource(Text(sheet_as_csv(path, source, sheet)), source, replace(options, decimal="."))
     _refuse_given(source, "--sheet", sheet, "an Excel file")
     if ending in UNPACKERS and Path(path.stem).suffix.lower() in TEXTS:
-        return CsvSource(unpack_text(path, source), source, options)
+        return CsvSource(unpack_text(path, source, options.encoding), source, options)
     if ending in TEXTS:
         with path.open("rb") as stream:
-            return CsvSource(read_text(stream, source), source, options)
+            return CsvSource(read_text(stream, source, options.encoding), source, options)
     if ending not in _OPENERS:
         raise TableError(
             f"{path} has the ending {path.suffix!r}; supported are "
             f"{', '.join([*TEXTS, _EXCEL, *_OPENERS])}, and text compressed as "
             f"{', '.join(TEXTS[0] + ending for ending in UNPACKERS)}."
         )
-    _refuse_given(source, "--decimal", options.decimal, "a CSV file")
+    _refuse_options_of_texts(source, options)
     header = "--header" if options.header else "--no-header"
     _refuse_given(source, header, options.header, "a CSV or Excel file")
     return _OPENERS[ending](path, source)
+
+
+def _refuse_options_of_texts(source: str, options: CsvOptions) -> None:
+    _refuse_given(source, "--decimal", options.decimal, "a CSV file")
+    _refuse_given(source, "--encoding", options.encoding, "a CSV file")
 
 
 def _refuse_given(source: str, option: str, value: Any, needed: str) -> None:
@@ -81,6 +89,8 @@ class MatrixSource(Source):
 
     def __init__(self, X: Any, source: str, names: list[str] | None = None, annotations: Any = None):
         self.source, self.names, self._annotations = source, names, annotations
+        if X.ndim > 2 and names is None:
+            X = self._flattened(X)
         if X.ndim != 2:
             raise TableError(f"{source} must hold a matrix, rows by columns; it has shape {X.shape}.")
         if X.dtype.kind not in "fiub":
@@ -89,6 +99,13 @@ class MatrixSource(Source):
         refuse_too_large(source, 64 * X.shape[1])
         self._X = _as_csr(X, source) if sp.issparse(X) else X
         self.n_columns = X.shape[1]
+
+    def _flattened(self, X: Any) -> Any:
+        """Return a stack of images as a matrix, a row for each image."""
+        self.grid = X.shape[1:]
+        sides = " x ".join(map(str, self.grid))
+        self.notes = (f"a stack of {X.shape[0]:,} images of {sides}, read as a row for each image.",)
+        return X.reshape(X.shape[0], math.prod(self.grid))
 
     def numbers(self, positions: list[int]) -> Any:
         """Return columns, without a copy if all are wanted."""
@@ -165,7 +182,7 @@ def _is_matrix(archive: zipfile.ZipFile, name: str) -> bool:
     with archive.open(f"{name}.npy") as member:
         first = formats.read_magic(member) == (1, 0)
         read_header = formats.read_array_header_1_0 if first else formats.read_array_header_2_0
-        return len(read_header(member)[0]) == 2
+        return len(read_header(member)[0]) >= 2
 
 
 def _open_h5ad(path: Path, source: str) -> MatrixSource:
@@ -216,9 +233,17 @@ class ArrowSource(Source):
 
     def numbers(self, positions: list[int]) -> NDArray[np.float64]:
         """Return columns as numbers, NaN where a cell is empty."""
+        texts = [
+            TextColumn(position, str(kind))
+            for position in positions
+            if not _is_numeric(kind := self._table.column(position).type)
+        ]
+        if texts:
+            raise NotNumbers(self, positions, texts)
         X = np.empty((self._table.num_rows, len(positions)))
         for place, position in enumerate(positions):
-            X[:, place] = self._column(position)
+            # An empty decimal is None, which becomes NaN.
+            X[:, place] = self._table.column(position).to_numpy().astype(float)
         return X
 
     def filled(self, positions: list[int], X: Any, values: NDArray[Any]) -> Any:
@@ -230,23 +255,17 @@ class ArrowSource(Source):
             whole = whole.set_column(kept[position], changed.field(place), changed.column(place))
         return _with_types_for_pandas(whole, self._whole.schema)
 
-    def _column(self, position: int) -> Any:
-        import pyarrow.types as kinds
-
-        column = self._table.column(position)
-        kind = column.type
-        numeric = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal)
-        if not any(is_kind(kind) for is_kind in numeric):
-            raise TableError(
-                f"{self.source}: {self.called(position)} holds {kind}, not numbers. {NOT_NUMBERS}"
-            )
-        # An empty decimal is None, which becomes NaN.
-        return column.to_numpy().astype(float)
-
     def labels(self, position: int) -> NDArray[Any]:
         """Return a column as labels."""
         column = self._table.column(position)
         return np.array(column.to_pylist(), dtype=object if column.null_count else None)
+
+
+def _is_numeric(kind: Any) -> bool:
+    import pyarrow.types as kinds
+
+    numeric = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal)
+    return any(is_kind(kind) for is_kind in numeric)
 
 
 def _with_types_for_pandas(table: Any, before: Any) -> Any:

@@ -12,6 +12,7 @@ from attenua._estimate.words import counted
 from attenua.cli.readers.codes import suspected_codes
 from attenua.cli.readers.form import CsvOptions
 from attenua.cli.readers.formats import open_source
+from attenua.cli.readers.not_numbers import NotNumbers, note_of_left_out
 from attenua.cli.readers.roles import (
     Labels,
     as_colours,
@@ -42,6 +43,8 @@ def read_table(
     colour_by: str | None = None,
     header: bool | None = None,
     decimal: str | None = None,
+    encoding: str | None = None,
+    numeric_only: bool = False,
     missing: str = "keep",
     na: Sequence[float] | None = None,
     sheet: str | None = None,
@@ -72,6 +75,10 @@ def read_table(
         Whether the first row of a text or a sheet is a header. By default it is guessed.
     decimal : {".", ","}, optional
         The decimal sign of a text. By default it is guessed.
+    encoding : str, optional
+        Encoding of a text. By default UTF-8, UTF-16 or, where it is neither, cp1252.
+    numeric_only : bool, default=False
+        Whether columns that hold something else than numbers are left out instead of an error.
     missing : {"keep", "fail", "drop-rows", "mean"}, default="keep"
         What to do with missing cells; those that are kept are NaN.
     na : sequence of float, optional
@@ -100,7 +107,7 @@ def read_table(
     if missing not in _WAYS:
         raise ValueError(f"missing must be one of {', '.join(_WAYS)}; got {missing!r}.")
     try:
-        source = open_source(path, CsvOptions(header, decimal, names), sheet)
+        source = open_source(path, CsvOptions(header, decimal, encoding, names), sheet)
         groups = find_labels(source, group_column, "--group-column")
         colours = find_labels(source, colour_by, "--colour-by")
         ids = find_labels(source, id_column, "--id-column")
@@ -115,7 +122,8 @@ def read_table(
             positions = [position for position in range(source.n_columns) if position not in labels]
         dropped = chosen_columns(source, drop, "--drop") if drop else []
         positions = [position for position in positions if position not in dropped]
-        X = _with_codes_missing(_numbers(source, positions, least_rows, means), na or (), source)
+        X, positions, texts_note = _numbers(source, positions, least_rows, means, numeric_only)
+        X = _with_codes_missing(X, na or (), source)
         chosen = bool(columns) or names is not None
         ids, first_note = _row_names(source, ids, None if 0 in positions else first, chosen)
         id_note = None if chosen else suspected_id(source, X, positions)
@@ -134,8 +142,13 @@ def read_table(
             None if ids is None else as_texts(ids.values[kept]),
             "id" if ids is None else ids.name,
             None if colours is None else as_colours(colours.values[kept]),
-            tuple(note for note in (*source.notes, first_note, id_note, missing_note, *codes_notes) if note),
+            tuple(
+                note
+                for note in (*source.notes, texts_note, first_note, id_note, missing_note, *codes_notes)
+                if note
+            ),
             (source, positions) if keep_file else None,
+            source.grid if positions == list(range(source.n_columns)) else (),
         )
     except MemoryError:
         raise TableError(
@@ -156,7 +169,10 @@ def _row_names(
     return ids, None if chosen or labels is not None else note
 
 
-def _numbers(source: Source, positions: list[int], least_rows: int, means: ArrayLike | None) -> Any:
+def _numbers(
+    source: Source, positions: list[int], least_rows: int, means: ArrayLike | None, numeric_only: bool
+) -> tuple[Any, list[int], str | None]:
+    """Return the columns of numbers, their positions, and a note on others that were left out."""
     if not positions:
         raise TableError(f"{source.source} has no column left to use as numbers.")
     refuse_same_names(source, positions)
@@ -166,12 +182,20 @@ def _numbers(source: Source, positions: list[int], least_rows: int, means: Array
             f"{source.source} has {len(positions)} columns of numbers, but the model was fitted to {n_fitted}"
             "; choose them with --columns."
         )
-    X = source.numbers(positions)
+    note = None
+    try:
+        X = source.numbers(positions)
+    except NotNumbers as found:
+        texts = {column.position for column in found.columns}
+        if not numeric_only or len(texts) == len(positions):
+            raise
+        positions = [position for position in positions if position not in texts]
+        X, note = source.numbers(positions), note_of_left_out(source, found.columns)
     if X.shape[0] < least_rows:
         raise TableError(
             f"{source.source} has {counted(X.shape[0], 'row')}; at least {least_rows} are needed."
         )
-    return X
+    return X, positions, note
 
 
 def _with_codes_missing(X: Any, codes: Sequence[float], source: Source) -> Any:

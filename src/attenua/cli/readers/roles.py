@@ -12,7 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua.cli.readers.form import MISSING, counts_rows
+from attenua.cli.readers.cells import MISSING
+from attenua.cli.readers.form import counts_rows
 from attenua.cli.readers.source import Source, TableError, first_names
 
 _NAMES_OF_IDS = re.compile(

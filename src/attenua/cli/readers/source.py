@@ -14,11 +14,6 @@ from numpy.typing import NDArray
 
 from attenua._extras import how_to_install
 
-# Advice for a column that holds something else.
-NOT_NUMBERS = (
-    "Leave the column out with --drop, use it as row names with --id-column, or choose the columns to use "
-    "with --columns."
-)
 _LONGEST, _LONGEST_LINE = 60, 300
 
 
@@ -39,6 +34,7 @@ class Table:
     colours: NDArray[Any] | None = None  # numbers or texts; NaN or an empty text if missing
     notes: tuple[str, ...] = ()  # what was assumed about the file, in sentences
     file: tuple["Source", list[int]] | None = None  # the open file, if kept, and which columns X has of it
+    grid: tuple[int, ...] = ()  # shape of the images whose pixels are the columns
 
 
 class Source(ABC):
@@ -51,6 +47,8 @@ class Source(ABC):
     notes: Sequence[str] = ()
     # Heading and values of row names that are not among the columns.
     row_names: tuple[str, NDArray[Any]] | None = None
+    # Shape of the images whose pixels are the columns.
+    grid: tuple[int, ...] = ()
 
     @abstractmethod
     def numbers(self, positions: list[int]) -> Any:
