@@ -221,3 +221,25 @@ def test_problems_end_with_a_sentence_and_write_nothing(rows):
         assert sentence in " ".join(result.stderr.replace("│", " ").split())
         assert not Path("y.csv").exists()
     assert Path("mine.csv").read_text() == "mine"
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+def test_texts_keep_their_encoding_comments_and_blanks(rows, encoding):
+    cells = [["NA" if np.isnan(x) else str(x) for x in row] for row in rows.tolist()]
+
+    def text(cells):
+        lines = ["# measured in Jülich", "ä b  c d", "# a comment", *("  ".join(row) + " " for row in cells)]
+        return "\r\n".join(lines).encode(encoding)
+
+    Path("x.txt").write_bytes(text(cells))
+    impute("x.txt", "-o", "y.txt", *FAST)
+    filled, _ = by_hand(rows)
+    for row, column in ((2, 0), (7, 1), (7, 3)):
+        cells[row][column] = str(filled[row, column])
+    assert Path("y.txt").read_bytes() == text(cells)
+
+
+def test_a_stack_of_images_keeps_its_shape(rows):
+    np.save("x.npy", rows.reshape(20, 2, 2))
+    impute("x.npy", "-o", "y.npy", *FAST)
+    assert np.load("y.npy").shape == (20, 2, 2)

@@ -299,3 +299,22 @@ def test_one_row_is_not_said_to_be_rows(frame):
     result = run("transform", "attenua-fit/model.npz", "one.csv")
     assert result.stdout == "one.csv: scores of 1 row on 2 components written to scores.csv\n"
     assert "one.csv has 1 row; at least 2 are needed." in run("report", "one.csv", "--columns", "a:e").stderr
+
+
+def test_colours_need_a_report(frame):
+    result = run("fit", "data.csv", *PCA, "--drop", "who", "--colour-by", "site")
+    assert result.exit_code == 2
+    assert "it colours the rows in the report; add --report." in result.stderr
+    assert not Path("attenua-fit").exists()
+    assert run("fit", "data.csv", *PCA, "--drop", "who", "--colour-by", "site", "--report").exit_code == 0
+
+
+def test_options_of_reading_reach_the_page_s_code(frame):
+    frame.to_csv("data.csv", index=False, encoding="cp1252")
+    result = run("report", "data.csv", *PCA, "--numeric-only", "--encoding", "latin-1")
+    assert result.exit_code == 0, result.output
+    note = "2 columns hold something else than numbers and are left out: 'who', 'site'."
+    assert result.stderr == f"Note: data.csv: {note}\n"
+    page = unescape(Path("report.html").read_text())
+    assert "attenua report data.csv --numeric-only --encoding latin-1 -k 2" in page
+    assert "read_table('data.csv', numeric_only=True, encoding='latin-1')" in page

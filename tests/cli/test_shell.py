@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -121,6 +122,25 @@ def test_the_shell_completes_options():
     typed = {"_ATTENUA_COMPLETE": "complete_bash", "COMP_WORDS": "attenua fit --gr", "COMP_CWORD": "2"}
     answer = subprocess.run([ATTENUA], env=os.environ | typed, capture_output=True, text=True)
     assert "--group-column" in answer.stdout.split()
+
+
+@pytest.mark.parametrize("command", ["fit", "transform", "covariance", "impute", "report", "demo"])
+def test_help_fits_80_columns_and_says_no_type_of_flags(monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERMINAL_WIDTH", "80")
+    said = run(command, "--help").stdout
+    assert max(map(len, said.splitlines())) <= 80
+    assert "bool" not in said.lower()
+    panels = re.findall("─ ([A-Z][^─]*?) ─", said)
+    assert panels[:2] == ["Arguments", "Options"] or command == "demo"
+
+
+def test_the_options_that_matter_come_first(monkeypatch):
+    monkeypatch.setenv("TERMINAL_WIDTH", "80")
+    said = run("fit", "--help").stdout
+    first = said.partition("─ Options ─")[2].partition("╰")[0]
+    options = re.findall(r"^│ (--[a-z-]+)", first, re.MULTILINE)
+    assert options == ["--components", "--drop", "--id-column", "--neighbours", "--out", "--report", "--help"]
 
 
 @pytest.mark.parametrize(

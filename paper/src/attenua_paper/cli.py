@@ -8,7 +8,7 @@ import typer
 from joblib import cpu_count
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
-from attenua.cli.base import EXIT_CODES, INTERRUPTED, fail, new_app, print_plain, progress_bar, working
+from attenua.cli.base import INTERRUPTED, command, fail, new_app, print_plain, progress_bar, working
 from attenua.cli.options import LARGEST_SEED
 from attenua.cli.writing import check_folder, refuse_file, writing
 
@@ -42,7 +42,7 @@ Jobs = Annotated[
 app = new_app("The numbers, tables and figures of the paper on diagonal attenuation.")
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 def study(
     out: Annotated[
         Path, typer.Option(help="Folder of results, tables and figure; an interrupted run goes on there.")
@@ -104,7 +104,7 @@ def study(
     _print_written(seed, out, files)
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 def simulate(
     out: Annotated[
         Path, typer.Option(help="Folder for tables and figures; those of an earlier run are replaced.")
@@ -138,7 +138,7 @@ def _print_written(seed: int, folder: Path, files: list[Path]) -> None:
     print_plain("\n".join(f"  {path.name}" for path in files))
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 def data(
     download: Annotated[bool, typer.Option("--download", help="Fetch what is missing.")] = False,
     data_home: DataHome = None,

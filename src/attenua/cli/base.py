@@ -1,5 +1,6 @@
 """What all commands share: the application, the console, and how a command fails."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any, NoReturn
 
@@ -10,7 +11,7 @@ try:
     import typer
     from rich.console import Console
     from rich.progress import Progress, ProgressColumn
-    from typer.core import TyperGroup
+    from typer.core import TyperCommand, TyperGroup
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"The attenua command needs {error.name}: {how_to_install('cli')}.", name=error.name
@@ -24,8 +25,26 @@ EXIT_CODES = (
 INTERRUPTED = 130
 
 
+def _with_plain_flags(parameters: list[Any]) -> list[Any]:
+    """Return parameters whose flags have no type in the help: a flag takes no value."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
+
+
+class _Command(TyperCommand):
+    """A command of an application."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _with_plain_flags(super().get_params(ctx))
+
+
 class _Commands(TyperGroup):
     """A group of commands that print a sentence when interrupted."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _with_plain_flags(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -46,6 +65,11 @@ def new_app(what_it_does: str) -> typer.Typer:
         # Examples in the help keep their lines.
         rich_markup_mode="markdown",
     )
+
+
+def command(app: typer.Typer) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return what adds a function to an application as a command."""
+    return app.command(cls=_Command, epilog=EXIT_CODES)
 
 
 app = new_app("PCA for few rows, with corrections chosen by held-out rows.")

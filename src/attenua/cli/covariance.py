@@ -6,21 +6,24 @@ from typing import Annotated
 import typer
 
 from attenua.cli import options
-from attenua.cli.base import EXIT_CODES, app
+from attenua.cli.base import app, command
 from attenua.cli.record import print_result
 from attenua.cli.request import Request, fit_rows, load_rows
 from attenua.cli.writing import check_targets, covariance_csv, write_files
 from attenua.model_files import model_bytes
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 @options.with_options(Request, without=("k", "colour_by", "method", "corrections", "pca_share", "alphas"))
 def covariance(
     request: Request,
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", help="The file to write; one that ends in .npz is a model for attenua impute."
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The file to write; one that ends in .npz is a model for attenua impute.",
         ),
     ] = Path("covariance.csv"),
     force: options.Force = False,

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from attenua._extras import how_to_install
 from attenua._files import write_whole
-from attenua.cli.base import EXIT_CODES, app, console, fail, progress_bar
+from attenua.cli.base import app, command, console, fail, progress_bar
 from attenua.cli.demo_runs import (
     HIDDEN,
     MOST_NEW,
@@ -29,12 +29,14 @@ from attenua.display.common import ACCENT, SHADES
 _TITLES = {"reconstruct": "Reconstruct", "fill": "Fill gaps", "denoise": "Denoise"}
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 def demo(
-    out: Annotated[Path, typer.Option(help="Where to save the picture.")] = Path("attenua-demo.png"),
-    rows: Annotated[int, typer.Option(min=16, max=128, help="Rows to fit.")] = 32,
-    subsamples: Annotated[int, typer.Option(min=2, help="Subsamples per data set.")] = 40,
-    seed: Annotated[int, typer.Option(min=0, help="Seed for drawing the subsamples.")] = 0,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Where to save the picture.")
+    ] = Path("attenua-demo.png"),
+    rows: Annotated[int, typer.Option(min=16, max=128, metavar="N", help="Rows to fit.")] = 32,
+    subsamples: Annotated[int, typer.Option(min=2, metavar="N", help="Subsamples per data set.")] = 40,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed for drawing the subsamples.")] = 0,
 ) -> None:
     """Reconstruct, fill and denoise new rows, and compare with PCA, on data that come with scikit-learn."""
     if find_spec("matplotlib") is None:

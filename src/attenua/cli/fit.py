@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from attenua.cli import options
-from attenua.cli.base import EXIT_CODES, app
+from attenua.cli.base import app, command
 from attenua.cli.record import print_result
 from attenua.cli.request import (
     Request,
@@ -20,7 +20,7 @@ from attenua.cli.writing import check_targets, components_csv, refuse_file, scor
 from attenua.model_files import model_bytes
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 @options.with_options(Request)
 def fit(
     request: Request,
@@ -57,6 +57,8 @@ def fit(
     - `attenua fit --report` (the built-in digits, with a report)
     """
     refuse_options_of_other_methods(context, request.method)
+    if request.reading.colour_by is not None and not report:
+        raise typer.BadParameter("it colours the rows in the report; add --report.", param_hint="--colour-by")
     targets = [out / name for name in ("components.csv", "scores.csv", "model.npz")]
     targets += [out / "report.html"] if report else []
     refuse_file(out)

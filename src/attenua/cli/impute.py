@@ -11,7 +11,7 @@ import typer
 from attenua import CorrectedCovariance
 from attenua._estimate.words import counted
 from attenua.cli import options
-from attenua.cli.base import EXIT_CODES, app, fail, print_plain
+from attenua.cli.base import app, command, fail, print_plain
 from attenua.cli.readers import Table, TableError
 from attenua.cli.readers.formats import TEXTS
 from attenua.cli.readers.reading import not_finite
@@ -31,7 +31,7 @@ _ENDINGS = (*TEXTS, ".parquet", ".feather", ".npy")
 _WITHOUT = ("file", "k", "colour_by", "missing", "method", "corrections", "pca_share", "alphas")
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 @options.with_options(Request, without=_WITHOUT)
 def impute(
     request: Request,
@@ -44,13 +44,20 @@ def impute(
     ],
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", help=f"The file to write: {', '.join(_ENDINGS)}.", show_default=False),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help=f"The file to write: {', '.join(_ENDINGS)}.",
+            show_default=False,
+        ),
     ],
     model: Annotated[
         Path | None,
         typer.Option(
+            metavar="FILE",
             help="Fill the cells by this covariance, which attenua covariance -o model.npz wrote, instead of "
-            "one that is fitted to FILE."
+            "one that is fitted to FILE.",
         ),
     ] = None,
     std: Annotated[
@@ -124,7 +131,8 @@ def _content(out: Path, table: Table, filled: Any, rows: Any, columns: Any) -> b
     assert table.file is not None
     (source, positions), ending = table.file, out.suffix.lower()
     if ending == ".npy":
-        return npy_bytes(source.filled_matrix(positions, filled))
+        matrix = source.filled_matrix(positions, filled)
+        return npy_bytes(matrix.reshape(-1, *source.grid) if source.grid else matrix)
     try:
         text = None
         if ending in TEXTS:

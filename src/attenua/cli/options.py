@@ -14,9 +14,7 @@ from attenua.cli.base import warn
 from attenua.cli.readers import Table, read_table
 from attenua.cli.readers.codes import code_as_text
 
-COLUMNS_HELP = (
-    "Columns to use: names, positions from 1, or ranges such as a:c, 2: and :5, separated by commas."
-)
+COLUMNS_HELP = "Columns to use, written as for --drop."
 # The largest seed of numpy's legacy generator.
 LARGEST_SEED = 2**32 - 1
 
@@ -58,6 +56,13 @@ def parse_rank(text: str) -> int | float:
     raise typer.BadParameter(
         f"{text!r} is neither a number of components (1, 2, ...) nor a share of the variance below 1."
     )
+
+
+def parse_seed(text: str) -> int:
+    """Return a whole number that can start numpy's generator."""
+    if text.isascii() and text.isdigit() and int(text) <= LARGEST_SEED:
+        return int(text)
+    raise typer.BadParameter(f"{text!r} is not a whole number from 0 to {LARGEST_SEED}.")
 
 
 def parse_alphas(text: str) -> Any:
@@ -111,9 +116,18 @@ def _lengths(text: str) -> tuple[int, ...]:
     return tuple(int(length) for length in lengths) if valid else ()
 
 
-Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
+# Groups of options in --help, after the few that matter first.
+COLUMNS, FILE, METHOD, OUTPUT = "Columns and rows", "How the file is read", "How it is fitted", "Output"
+
+Force = Annotated[bool, typer.Option("--force", rich_help_panel=OUTPUT, help="Replace existing files.")]
 AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object instead of sentences.", show_default=False)
+    bool,
+    typer.Option(
+        "--json",
+        rich_help_panel=OUTPUT,
+        help="Print one JSON object instead of sentences.",
+        show_default=False,
+    ),
 ]
 ImageShape = Annotated[
     Any,
@@ -121,30 +135,38 @@ ImageShape = Annotated[
         "--image-shape",
         parser=parse_shape,
         metavar="HxW",
+        rich_help_panel=OUTPUT,
         help="Show rows as images of this shape in the report. Columns named like pixels, and grids of "
         "neighbours, are recognised.",
     ),
 ]
-OutFolder = Annotated[Path, typer.Option(help="Output folder; created if it is missing.")]
+OutFolder = Annotated[
+    Path,
+    typer.Option("--out", "-o", metavar="FOLDER", help="Output folder; created if it is missing."),
+]
 
 Drop = Annotated[
     list[str] | None,
     typer.Option(
         "--drop",
-        help="Drop columns that are not measurements, such as IDs and timestamps; written as for --columns.",
+        metavar="COLUMNS",
+        help="Drop columns that are not measurements, such as IDs and timestamps: names, positions from 1, "
+        "or ranges such as a:c, 2: and :5, separated by commas.",
     ),
 ]
 IdColumn = Annotated[
     str | None,
     typer.Option(
+        metavar="COLUMN",
         help="Column of row names; scores.csv begins with it. By default the index of parquet and feather, "
-        "and obs_names of h5ad."
+        "and obs_names of h5ad.",
     ),
 ]
 Header = Annotated[
     bool | None,
     typer.Option(
         "--header/--no-header",
+        rich_help_panel=FILE,
         help="Whether the first row of a text or sheet is a header. By default it is if it contains text, or "
         "numbers such as wavelengths that differ from the rows below.",
         show_default=False,
@@ -152,17 +174,36 @@ Header = Annotated[
 ]
 DecimalSign = Annotated[
     Decimal | None,
-    typer.Option("--decimal", help="The decimal sign of a text. By default guessed from the first rows."),
+    typer.Option(
+        "--decimal",
+        metavar="SIGN",
+        rich_help_panel=FILE,
+        help="The decimal sign of a text, . or , (then with points between thousands, as in 7.261,22). By "
+        "default guessed from the first rows.",
+    ),
+]
+EncodingName = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding",
+        metavar="NAME",
+        rich_help_panel=FILE,
+        help="Encoding of a text, such as latin-1. By default UTF-8 or UTF-16, and cp1252 if it is neither.",
+    ),
 ]
 NaCodes = Annotated[
     list[float] | None,
     typer.Option(
         "--na",
         metavar="NUMBER",
+        rich_help_panel=FILE,
         help="A number, such as -999, that stands for a missing cell. May be repeated.",
     ),
 ]
-Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file. By default the first.")]
+Sheet = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", rich_help_panel=FILE, help="Sheet of an Excel file. By default the first."),
+]
 
 
 def with_options(
@@ -214,29 +255,50 @@ class Reading:
         typer.Option(
             "--columns",
             "-c",
+            metavar="COLUMNS",
+            rich_help_panel=COLUMNS,
             help=f"{COLUMNS_HELP} May be repeated. By default all columns without another role.",
         ),
     ] = None
     drop: Drop = None
+    numeric_only: Annotated[
+        bool,
+        typer.Option(
+            "--numeric-only",
+            rich_help_panel=COLUMNS,
+            help="Leave out columns that hold something else than numbers, with a note that names them.",
+        ),
+    ] = False
     group_column: Annotated[
-        str | None, typer.Option(help="Column of labels; rows with the same label stay in the same fold.")
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            rich_help_panel=COLUMNS,
+            help="Column of labels; rows with the same label stay in the same fold.",
+        ),
     ] = None
     id_column: IdColumn = None
     colour_by: Annotated[
         str | None,
         typer.Option(
-            "--colour-by", help="Column, of texts or numbers, that colours the rows in the report's pictures."
+            "--colour-by",
+            metavar="COLUMN",
+            rich_help_panel=COLUMNS,
+            help="Column, of texts or numbers, that colours the rows in the report's pictures.",
         ),
     ] = None
     header: Header = None
     decimal: DecimalSign = None
+    encoding: EncodingName = None
     missing: Annotated[
         Missing,
         typer.Option(
             "--missing",
+            metavar="WAY",
+            rich_help_panel=FILE,
             help="What to do with missing cells (empty, or a word such as NA, NaN, null, None): keep them, "
-            "which the fit takes into account; fail; drop their rows; or fill them with the means of their "
-            "columns.",
+            "which the fit takes into account; fail; drop-rows, which drops their rows; or mean, which fills "
+            "them with the means of their columns.",
         ),
     ] = Missing.KEEP
     na: NaCodes = None
@@ -264,8 +326,8 @@ class Reading:
         options = []
         for name, value in self.given.items():
             flag = f"--{name.replace('_', '-')}"
-            if name == "header":
-                options.append(flag if value else "--no-header")
+            if isinstance(value, bool):
+                options.append(flag if value else f"--no-{name}")
                 continue
             for text in value if isinstance(value, list) else [value]:
                 options += [flag, code_as_text(text) if name == "na" else text]

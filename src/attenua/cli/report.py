@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from attenua.cli import options
-from attenua.cli.base import EXIT_CODES, app, fail, working
+from attenua.cli.base import app, command, fail, working
 from attenua.cli.options import Method
 from attenua.cli.readers import Table
 from attenua.cli.record import print_result
@@ -26,17 +26,21 @@ from attenua.cli.writing import check_targets, write_files
 from attenua.model_files import ModelFileError, load_model
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 @options.with_options(Request)
 def report(
     request: Request,
     context: typer.Context,
     model: Annotated[
         Path | None,
-        typer.Option(help="A model.npz that attenua fit wrote on these rows, instead of a new fit."),
+        typer.Option(
+            metavar="FILE", help="A model.npz that attenua fit wrote on these rows, instead of a new fit."
+        ),
     ] = None,
     image_shape: options.ImageShape = None,
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write.")] = Path(
+        "report.html"
+    ),
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:

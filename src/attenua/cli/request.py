@@ -16,7 +16,7 @@ from attenua._correct.registry import CORRECTIONS
 from attenua._data.range import OutOfRangeError, list_columns
 from attenua.cli.base import fail, warn, working
 from attenua.cli.options import (
-    LARGEST_SEED,
+    METHOD,
     Method,
     Missing,
     Reading,
@@ -24,6 +24,7 @@ from attenua.cli.options import (
     parse_corrections,
     parse_neighbours,
     parse_rank,
+    parse_seed,
 )
 from attenua.cli.readers import Table, TableError
 from attenua.cli.readers.source import shortened
@@ -85,6 +86,8 @@ class Request:
         Method,
         typer.Option(
             "--method",
+            metavar="NAME",
+            rich_help_panel=METHOD,
             help="corrected: PCA with corrections chosen by held-out rows; attenuated: the paper's "
             "correction alone, at the strength with the lowest held-out risk; pca: ordinary PCA.",
         ),
@@ -94,6 +97,7 @@ class Request:
         typer.Option(
             parser=parse_corrections,
             metavar="NAMES",
+            rich_help_panel=METHOD,
             help=f"Corrections to try, separated by commas: {', '.join(CORRECTIONS)}; auto tries all.",
         ),
     ] = "auto"
@@ -110,34 +114,56 @@ class Request:
         str | None,
         typer.Option(
             metavar="FILE",
+            rich_help_panel=METHOD,
             help=f"Other rows with the same columns, for {' and '.join(_NEED_REFERENCE)}, in a file that is "
             "read like the first one.",
         ),
     ] = None
     nested: Annotated[
         bool,
-        typer.Option(help="Measure what to expect of new rows: five times the cost."),
+        typer.Option(rich_help_panel=METHOD, help="Measure what to expect of new rows: five times the cost."),
     ] = True
     pca_share: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Share of the votes that ordinary PCA has in any case: caution."),
+        typer.Option(
+            min=0,
+            max=1,
+            metavar="",  # the range, 0 to 1, is shown in its place
+            rich_help_panel=METHOD,
+            help="Share of the votes that ordinary PCA has in any case: caution.",
+        ),
     ] = 0.15
     alphas: Annotated[
         Any,
         typer.Option(
             parser=parse_alphas,
             metavar="GRID",
+            rich_help_panel=METHOD,
             help="With --method attenuated, strengths to compare: direct (0 to 1), mask (0 to 0.49), or "
             "numbers such as 0,0.2,0.5. 0, ordinary PCA, is always included.",
         ),
     ] = "direct"
-    cv: Annotated[int, typer.Option("--cv", min=2, help="Number of folds.")] = 5
+    cv: Annotated[
+        int, typer.Option("--cv", min=2, metavar="N", rich_help_panel=METHOD, help="Number of folds.")
+    ] = 5
     repeats: Annotated[
-        int, typer.Option(min=1, help="Repetitions of cross-validation; more than one shuffles the rows.")
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=METHOD,
+            help="Repetitions of cross-validation; more than one shuffles the rows.",
+        ),
     ] = 1
     seed: Annotated[
-        int, typer.Option(min=0, max=LARGEST_SEED, help="Seed for shuffling the repetitions.")
-    ] = 0
+        Any,
+        typer.Option(
+            parser=parse_seed,
+            metavar="N",
+            rich_help_panel=METHOD,
+            help="Seed for shuffling the repetitions.",
+        ),
+    ] = "0"
 
     @property
     def estimator_class(self) -> type:

@@ -7,7 +7,7 @@ import typer
 
 from attenua._estimate.words import counted
 from attenua.cli import options
-from attenua.cli.base import EXIT_CODES, app, fail, print_plain
+from attenua.cli.base import app, command, fail, print_plain
 from attenua.cli.readers import TableError
 from attenua.cli.record import dump
 from attenua.cli.request import noting, scores_of
@@ -15,7 +15,7 @@ from attenua.cli.writing import check_targets, npy_bytes, scores_csv, write_file
 from attenua.model_files import ModelFileError, load_model
 
 
-@app.command(epilog=EXIT_CODES)
+@command(app)
 def transform(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model.npz written by attenua fit.")],
     data: Annotated[
@@ -30,6 +30,7 @@ def transform(
         typer.Option(
             "--columns",
             "-c",
+            metavar="COLUMNS",
             help=f"{options.COLUMNS_HELP} By default those of the fit, by name where they have names.",
         ),
     ] = None,
@@ -37,19 +38,28 @@ def transform(
     id_column: options.IdColumn = None,
     header: options.Header = None,
     decimal: options.DecimalSign = None,
+    encoding: options.EncodingName = None,
     missing: Annotated[
         options.Missing,
         typer.Option(
             "--missing",
+            metavar="WAY",
+            rich_help_panel=options.FILE,
             help="What to do with missing cells: keep them, which the model fills given the other cells of "
-            "their row; fail; drop their rows; or fill them with the means of the model (its mean_), not of "
-            "these rows.",
+            "their row; fail; drop-rows, which drops their rows; or mean, which fills them with the means of "
+            "the model (its mean_), not of these rows.",
         ),
     ] = options.Missing.KEEP,
     na: options.NaCodes = None,
     sheet: options.Sheet = None,
     out: Annotated[
-        Path, typer.Option(help="File for the scores: .csv or .npy; - prints CSV to standard output.")
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="File for the scores: .csv or .npy; - prints CSV to standard output.",
+        ),
     ] = Path("scores.csv"),
     force: options.Force = False,
     as_json: options.AsJson = False,
@@ -78,6 +88,7 @@ def transform(
         id_column=id_column,
         header=header,
         decimal=decimal,
+        encoding=encoding,
         missing=missing,
         na=na,
         sheet=sheet,
