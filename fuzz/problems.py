@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
+from sklearn.model_selection import KFold, ShuffleSplit
+from tests.helpers import dealt_out_splits
 
 from attenua._correct.registry import CORRECTIONS, parameter_is_missing
 from containers import CONTAINERS
@@ -195,8 +196,8 @@ def _with_splits(random, problem):
     if kind == "groups":
         groups = random.integers(0, max(n // 2, 2), n)
         folds = [hashed_fold(int(label), cv) for label in groups]
-        if in_memory and len(np.unique(groups)) >= cv:
-            splits = list(GroupKFold(cv).split(problem.rows, groups=groups))
+        if (in_memory or problem.container == "Arrow table") and len(np.unique(groups)) >= cv:
+            splits = dealt_out_splits(groups, cv)
         else:
             splits = [(every[np.not_equal(folds, fold)], every[np.equal(folds, fold)]) for fold in range(cv)]
         if all(len(training) > 2 and len(held) for training, held in splits):

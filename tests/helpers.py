@@ -62,6 +62,16 @@ def interleaved_splits(n, k):
     return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(k)]
 
 
+def dealt_out_splits(groups, k):
+    """What ``cv=k`` means of groups: the largest goes to the fold with the fewest rows, ties to the first."""
+    groups = list(groups)
+    names, rows = list(dict.fromkeys(groups)), [[] for _ in range(k)]
+    for name in sorted(names, key=lambda name: -groups.count(name)):
+        min(rows, key=len).extend(row for row, own in enumerate(groups) if own == name)
+    everyone = set(range(len(groups)))
+    return [(np.array(sorted(everyone - set(held))), np.array(sorted(held))) for held in rows]
+
+
 def risk_folds_by_hand(X, splits, alphas, rank, labels=None):
     """Held-out error of every split: fitted from scratch by LAPACK, every row reconstructed."""
     risks = np.empty((len(splits), len(alphas)))

@@ -19,6 +19,7 @@ from attenua import AttenuatedPCA, AttenuatedPCACV
 from tests.helpers import (
     assert_risks_close_enough,
     covariance,
+    dealt_out_splits,
     exact_components,
     in_turn,
     interleaved_splits,
@@ -199,10 +200,12 @@ def test_ties_go_to_the_smallest_strength():
 def test_row_groups_are_kept_whole():
     X = spiked_rows(60, 6)
     groups = np.repeat(np.arange(10), 6)[np.random.default_rng(0).permutation(60)]
-    splits = list(GroupKFold(5).split(X, groups=groups))
+    splits = dealt_out_splits(groups, 5)
     model = AttenuatedPCACV(2, alphas=[0, 0.5, 1]).fit(X, groups=groups)
     expected = pooled(risk_folds_by_hand(X, splits, model.alphas_, 2), splits)
     np.testing.assert_allclose(model.cv_risk_, expected, rtol=1e-9)
+    splits = list(GroupKFold(5).split(X, groups=groups))
+    expected = pooled(risk_folds_by_hand(X, splits, model.alphas_, 2), splits)
     by_splitter = AttenuatedPCACV(2, alphas=[0, 0.5, 1], cv=GroupKFold(5)).fit(X, groups=groups)
     np.testing.assert_allclose(by_splitter.cv_risk_, expected, rtol=1e-9)
     splits = list(KFold(5).split(X))

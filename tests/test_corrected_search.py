@@ -17,7 +17,7 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, RepeatedKFol
 from attenua import CorrectedPCACV
 from attenua._data import reweighting
 from attenua._data.folds import folds_by_group, make_splits
-from tests.helpers import assert_risks_close_enough, in_turn, interleaved_splits, sine
+from tests.helpers import assert_risks_close_enough, dealt_out_splits, in_turn, interleaved_splits, sine
 from tests.literal import GRIDS, OWN_GRIDS, PCA, At, Search, line, smooth_rows
 
 FEW = {
@@ -302,7 +302,7 @@ def test_repetitions():
 def test_groups_of_rows():
     reference = few_columns()
     groups = np.arange(45) // 2
-    for cv, splits in ((4, GroupKFold(4).split(reference.X, groups=groups)), (GroupKFold(3), None)):
+    for cv, splits in ((4, dealt_out_splits(groups, 4)), (GroupKFold(3), None)):
         splits = list(splits or cv.split(reference.X, groups=groups))
         expected = Search(reference.X, splits, 2, GRIDS, 0.0, line(10), groups=groups).run()
         agree(
@@ -313,7 +313,7 @@ def test_groups_of_rows():
 GROUPED = {
     "batches": lambda X, groups: (uneven(X), groups),
     "batches of labels": lambda X, groups: (uneven(X), uneven(groups)),
-    "Arrow column": lambda X, groups: (table(X).append_column("subject", [groups]), "subject"),
+    "Arrow column": lambda X, groups: (ds.dataset(table(X).append_column("subject", [groups])), "subject"),
     "Dask array": lambda X, groups: (dask_array(X), groups),
     "Dask column": lambda X, groups: (dd.from_pandas(frame(X).assign(g=groups), npartitions=3), "g"),
 }

@@ -205,9 +205,10 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
     A number of folds means the same in every container: row i, counted from 0 over all batches or partitions,
     is held out in fold ``i % cv``. So sorted rows are spread over all folds, and neighbouring rows fall in
     different ones. If neighbours depend on each other, as in time series, give groups (such as the day), or
-    ``cv=KFold(5)`` for consecutive folds. Groups of rows in memory are dealt out evenly, as by GroupKFold.
-    Batches and dask partitions are seen once: there a fixed hash of its label names the fold of a group,
-    ``cv`` must be a number and ``n_repeats`` 1. ``folds_`` says what was done.
+    ``cv=KFold(5)`` for consecutive folds. Groups of rows in memory are dealt out evenly, by size and order of
+    appearance; what they are called does not matter. Batches and dask partitions are seen once:
+    there a fixed hash of its label names the fold of a group, ``cv`` must be a number and ``n_repeats``
+    1. ``folds_`` says what was done.
 
     Examples
     --------

@@ -477,6 +477,7 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
         if gives_pca:
             subspace, choices, weights, expected = election.base, [PCA], [1.0], Expected(0.0, 0.0)
         self._store(total, subspace, data.n_samples, data.dtype)
+        self._warn_of_ties(found.n_tied, len(found.risk_folds), subspace)
         outcome = {
             "corrections_": PCA if gives_pca else found.chosen,
             "choices_": choices,

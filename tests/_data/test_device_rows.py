@@ -102,7 +102,9 @@ def test_groups_of_rows_and_repetitions(lib, shape):
         theirs = AttenuatedPCACV(2).fit(lib.array(X), groups=groups)
         assert theirs.alpha_ == ours.alpha_
     compare(lib, theirs, ours, X, CV_ARRAYS, DOUBLE)
-    by_splitter = AttenuatedPCACV(2, cv=GroupKFold(5)).fit(lib.array(X), groups=lib.array(labels))
+    splitter = AttenuatedPCACV(2, cv=GroupKFold(5))
+    by_splitter = splitter.fit(lib.array(X), groups=lib.array(labels))
+    ours = clone(splitter).fit(X, groups=labels)
     np.testing.assert_allclose(lib.numpy(by_splitter.cv_risk_), ours.cv_risk_, rtol=1e-8)
     repeated = AttenuatedPCACV(2, n_repeats=2, random_state=0)
     theirs, ours = clone(repeated).fit(lib.array(X)), clone(repeated).fit(X)

@@ -1,13 +1,19 @@
 """Which rows are held out together."""
 
 import itertools
+import warnings
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 from sklearn.model_selection import KFold, LeaveOneGroupOut
 
+from attenua import AttenuatedPCACV, CorrectedPCACV
 from attenua._data.folds import interleaved_folds, make_splits
-from tests.helpers import interleaved_splits
+from tests.helpers import dealt_out_splits, interleaved_splits, spiked_rows
+from tests.literal import smooth_rows
 
 N = 12
 X = np.empty((N, 0))
@@ -41,6 +47,59 @@ def test_repetitions_are_reshuffled_partitions(groups):
         np.testing.assert_array_equal(np.sort(held), np.arange(12))
     patterns = {tuple(np.sort(held)) for _, held in splits}
     assert len(patterns) > 6
+
+
+NAMES = {
+    "numbers": lambda g: g,
+    "in another order": lambda g: 100 - g,
+    "texts": lambda g: f"s{g}",
+    "texts of one length": lambda g: f"s{g:03}",
+    "fractions": lambda g: g / 7,
+}
+
+
+@pytest.mark.parametrize("named", NAMES.values(), ids=NAMES)
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_folds_of_groups_do_not_depend_on_their_names(k, named):
+    sizes = [1, 3, 3, 2, 5, 3, 1, 1, 4, 2, 2]
+    groups = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    found = make_splits(k, len(groups), groups=[named(int(g)) for g in groups])
+    for split, expected in zip(found, dealt_out_splits(groups, k), strict=True):
+        np.testing.assert_array_equal(split[0], expected[0])
+        np.testing.assert_array_equal(split[1], expected[1])
+    plain = make_splits(k, len(groups), groups=groups, n_repeats=3, random_state=1)
+    renamed = make_splits(k, len(groups), groups=[named(int(g)) for g in groups], n_repeats=3, random_state=1)
+    for one, two in zip(plain, renamed, strict=True):
+        np.testing.assert_array_equal(one[1], two[1])
+
+
+def test_groups_are_dealt_out_by_hand():
+    """The largest group first, and of equal ones the first; each to the fold with the fewest rows."""
+    groups = ["b", "a", "c", "c", "b", "d", "a", "c"]  # sizes: c 3, b 2, a 2, d 1
+    held = [held.tolist() for _, held in make_splits(3, 8, groups=groups)]
+    assert held == [[2, 3, 7], [0, 4, 5], [1, 6]]
+
+
+def test_folds_of_groups_are_even():
+    groups = np.random.default_rng(1).integers(0, 40, 1000)
+    sizes = [len(held) for _, held in make_splits(5, 1000, groups=groups)]
+    assert max(sizes) - min(sizes) <= 12  # what GroupKFold of scikit-learn reaches
+
+
+def test_held_out_rows_that_are_training_rows_are_warned_of():
+    rows = np.arange(12)
+    splits = [(rows[:8], rows[8:]), (rows[4:], rows[:5]), (rows, rows[6:])]
+    with pytest.warns(
+        UserWarning,
+        match=r"also training rows in 2 of the 3 splits of cv \(the first is split 1, with row 4\)",
+    ) as found:
+        make_splits(splits, 12)
+    assert len(found) == 1
+    with pytest.warns(
+        UserWarning, match="held-out rows are also training rows in 1 of the 1 splits"
+    ) as found:
+        CorrectedPCACV(1, cv=[(rows, rows)]).fit(smooth_rows(12, 3))
+    assert found[0].filename == __file__
 
 
 def test_none_means_five_folds_as_in_scikit_learn():
@@ -131,3 +190,52 @@ def test_two_training_rows_are_enough_and_one_is_not():
     assert (train.tolist(), held.tolist()) == ([0, 1], [2])
     with pytest.raises(ValueError, match="split 0 of cv has one training row"):
         make_splits([([0], [1, 2])], 3)
+
+
+FORMS = {
+    "array": lambda X: X,
+    "frame": pd.DataFrame,
+    "sparse": sp.csr_array,
+    "Arrow table": lambda X: pa.table({f"x{i}": column for i, column in enumerate(X.T)}),
+    "missing cells": lambda X: np.where(np.arange(X.size).reshape(X.shape) == 7, np.nan, X),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("estimator", [AttenuatedPCACV, CorrectedPCACV])
+def test_renaming_groups_changes_nothing(estimator, form):
+    X = FORMS[form](spiked_rows(46, 6))
+    numbers = np.random.default_rng(0).integers(0, 15, 46)
+    one, two, three = (
+        estimator(2).fit(X, groups=groups)
+        for groups in (numbers, [f"s{g}" for g in numbers], [f"subject {97 - 3 * g}" for g in numbers])
+    )
+    for other in (two, three):
+        np.testing.assert_array_equal(other.cv_risk_folds_, one.cv_risk_folds_)
+        np.testing.assert_array_equal(other.components_, one.components_)
+    assert one.folds_ == two.folds_ == "groups dealt out evenly"
+
+
+def test_streams_say_that_they_hash():
+    batches = np.split(spiked_rows(60, 5), 3)
+    model = AttenuatedPCACV(2).fit(batches, groups=np.arange(60) // 2)
+    assert model.folds_ == "a hash of the group's label names its fold"
+
+
+@pytest.mark.parametrize("estimator", [AttenuatedPCACV, CorrectedPCACV])
+def test_training_sets_of_too_few_different_rows_are_warned_of(estimator):
+    """Four different rows span three directions; without the copies of one, two are left."""
+    X = np.repeat(np.random.default_rng(0).standard_normal((4, 6)), 3, axis=0)
+    by_copies = [(np.flatnonzero(np.arange(12) // 3 != k), np.arange(3 * k, 3 * k + 3)) for k in range(4)]
+    words = (
+        r"The cut at n_components=3 falls on a tie in 4 of the 4 training sets: component 4 would be as good"
+    )
+    with pytest.warns(UserWarning, match=words) as found:
+        estimator(3, cv=by_copies).fit(X)
+    assert len(found) == 1
+    assert found[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator(2, cv=by_copies).fit(X)
+        estimator(None, cv=by_copies).fit(X)
+        estimator(3, cv=3).fit(X)  # copies of every row are in every training set

@@ -58,12 +58,13 @@ _KINDS = {"b": "True and False", "c": "complex numbers", "O": "objects", "S": "t
 
 
 def encode_labels(labels: NDArray[Any], name: str) -> NDArray[np.intp]:
-    """Return labels as 0, 1, ... in sorted order."""
+    """Return labels as 0, 1, ... in the order in which they first appear, whatever they are called."""
     labels = as_labels(labels, name)
     try:
-        return np.unique(labels, return_inverse=True)[1].reshape(-1)
+        _, first, numbers = np.unique(labels, return_index=True, return_inverse=True)
     except TypeError:
         raise ValueError(f"{name} mixes labels that cannot be compared, such as numbers and text.") from None
+    return np.argsort(np.argsort(first))[numbers.reshape(-1)]
 
 
 def as_labels(values: Any, name: str) -> NDArray[Any]:

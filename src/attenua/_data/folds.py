@@ -2,12 +2,15 @@
 
 A number of folds means the same for rows in memory, in batches and in Dask partitions: row i is held out in
 fold ``i % n_folds``. It needs no count of the rows beforehand, and rows that are sorted, by class or by time,
-are spread over all folds. Groups of rows stay together: in memory they are dealt out so that folds are even
-(scikit-learn's GroupKFold); of a stream, which is seen once, a fixed hash of the label names the fold.
+are spread over all folds. Groups of rows stay together. In memory they are dealt out so that folds are even,
+by their sizes and the order in which they appear, whatever they are called; of a stream, which is seen once,
+a fixed hash of the label names the fold.
 """
 
 import hashlib
 import numbers
+import warnings
+from heapq import heapreplace
 from itertools import islice
 from typing import Any
 
@@ -15,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import GroupKFold, KFold
 
-from attenua._data.checks import as_labels, checked_random, encode_labels, shown
+from attenua._data.checks import as_labels, caller_level, checked_random, encode_labels, shown
 
 Indices = NDArray[np.intp]
 Split = tuple[Indices, Indices]
@@ -76,7 +79,10 @@ def make_splits(
         splits = _from_iterable(cv, n_samples)
     if not splits:
         raise ValueError("cv gave no splits.")
-    return [_checked_split(number, split, n_samples, labels) for number, split in enumerate(splits)]
+    checked = [_checked_split(number, split, n_samples, labels) for number, split in enumerate(splits)]
+    if not is_number_of_folds(cv):
+        _warn_of_shared_rows(checked)
+    return checked
 
 
 def _from_iterable(cv: Any, n_samples: int) -> list[Any]:
@@ -189,13 +195,29 @@ def _folds(
         held = [rows[fold] for fold in interleaved_folds(n_folds, n_samples)]
         return [(np.setdiff1d(rows, some, assume_unique=True), some) for some in held]
     _check_number(n_folds, n_samples, labels)
+    if labels is not None and n_repeats == 1:
+        fold_of = _dealt_out(labels, n_folds)
+        return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(n_folds)]
     splitter = KFold if labels is None else GroupKFold
-    if n_repeats == 1:
-        return list(splitter(n_folds).split(np.empty(n_samples), groups=labels))
     random = checked_random(random_state)
     seeds = random.randint(np.iinfo(np.int32).max, size=n_repeats)
     repetitions = (splitter(n_folds, shuffle=True, random_state=int(seed)) for seed in seeds)
     return [split for r in repetitions for split in r.split(np.empty(n_samples), groups=labels)]
+
+
+def _dealt_out(labels: Indices, n_folds: int) -> Indices:
+    """Return the fold of every row: groups go to the fold with the fewest rows, the largest group first.
+
+    Of groups of one size, the one that appears first comes first, and of folds the first.
+    """
+    sizes = np.bincount(labels)
+    fold_of_group = np.empty(len(sizes), dtype=np.intp)
+    filled = [(0, fold) for fold in range(n_folds)]  # a heap
+    for group in np.argsort(-sizes, kind="stable"):
+        rows, fold = filled[0]
+        fold_of_group[group] = fold
+        heapreplace(filled, (rows + int(sizes[group]), fold))
+    return fold_of_group[labels]
 
 
 def check_repeats(n_repeats: Any) -> None:
@@ -213,6 +235,19 @@ def checked_groups(groups: ArrayLike | None, n_samples: int) -> Indices | None:
             f"groups must hold one label for each of the {n_samples} rows; got shape {labels.shape}."
         )
     return encode_labels(labels, "groups")
+
+
+def _warn_of_shared_rows(splits: list[Split]) -> None:
+    """Warn if rows are held out by a split that also trains on them."""
+    shared = [np.intersect1d(training, held) for training, held in splits]
+    places = [place for place, rows in enumerate(shared) if rows.size]
+    if places:
+        warnings.warn(
+            f"Some held-out rows are also training rows in {len(places)} of the {len(splits)} splits of cv "
+            f"(the first is split {places[0]}, with row {shared[places[0]][0]}). Their errors are too small, "
+            "and the choice follows the training rows.",
+            stacklevel=caller_level(),
+        )
 
 
 def _checked_split(number: int, split: Any, n_samples: int, labels: Indices | None) -> Split:

@@ -179,16 +179,16 @@ def open_for_fit(estimator: Any, X: Any, sample_weight: Any = None) -> FitData:
     return _in_memory(estimator, open_rows(estimator, X, sample_weight), [])
 
 
-def _whole_table(estimator: Any, X: Any, labels: Any) -> tuple[Any, Any]:
+def _whole_table(estimator: Any, X: Any, labels: Any, *, deals: bool = False) -> tuple[Any, Any]:
     """Return an Arrow table with missing cells as a named array, with its labels; all else as it is.
 
-    Sums of batches cannot be completed, but a table is in memory.
+    Sums of batches cannot be completed, but a table is in memory. So is one whose groups are dealt out.
     """
-    if not is_arrow_table(X) or not get_tags(estimator).input_tags.allow_nan:
+    if not is_arrow_table(X) or not (deals or get_tags(estimator).input_tags.allow_nan):
         return X, labels
     column = labels if isinstance(labels, str) else None
     rows, of_column, names = arrow_batch(X, column)
-    if not has_missing(rows):
+    if not deals and not has_missing(rows):
         return X, labels
     return NamedRows(rows, names or []), labels if column is None else of_column
 
@@ -228,7 +228,7 @@ def open_for_cv(
     cv, n_repeats = resolve_cv(estimator.cv), estimator.n_repeats
     if is_dask(X):
         return _dask_data(DaskRows(estimator, X, checked_stream_folds(cv, n_repeats), groups=groups))
-    X, groups = _whole_table(estimator, X, groups)
+    X, groups = _whole_table(estimator, X, groups, deals=groups is not None)
     if is_batches(X):
         return _open_batches(estimator, X, checked_stream_folds(cv, n_repeats), "groups", groups)
     rows = open_rows(estimator, X)

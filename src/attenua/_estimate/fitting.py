@@ -13,11 +13,12 @@ from attenua._data.known_rows import KnownRows
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData, open_for_cv, open_for_fit
 from attenua._data.range import overshadowing_columns
-from attenua._estimate.fitted import SUBSPACE, Kind, fit_from_nothing, store
+from attenua._estimate.fitted import SUBSPACE, Kind, fit_from_nothing, store, warn_of_tie
 from attenua._estimate.transformer import SubspaceTransformer
 from attenua._select.comparison import CrossValidation, cross_validate
 from attenua._select.rank import resolve_rank
 from attenua._select.rule import Rule, may_be_pca, same_subspace
+from attenua._solve.subspace import Subspace
 
 
 class WithReference(BaseEstimator):
@@ -153,6 +154,11 @@ class CrossValidated(SubspaceTransformer):
             )
         return rank
 
+    def _warn_of_ties(self, n_tied: int, n_splits: int, subspace: Subspace) -> None:
+        """Warn of training sets in which the cut falls on a tie, such as those of too few different rows."""
+        if n_tied and not subspace.tied and self.n_components is not None:
+            warn_of_tie(self.n_components_, f" in {n_tied} of the {n_splits} training sets")
+
     def _rule(self, n_features: int) -> Rule:
         """Check the parameters and return the rule with all candidates, the first PCA."""
         raise NotImplementedError
@@ -177,6 +183,7 @@ class CrossValidated(SubspaceTransformer):
             if same_subspace(of_pca.basis, subspace.basis):
                 taken, subspace = 0, of_pca
         self._store(total, subspace, data.n_samples, data.dtype)
+        self._warn_of_ties(result.n_tied, len(result.risk_folds), subspace)
         choice = self._choice(result, taken) | {
             "gain_": result.gains[taken],
             "folds_": data.folds,

@@ -43,6 +43,7 @@ class CrossValidation:
     gains: Array  # part of PCA's risk that each candidate removes
     best: int  # position of the first candidate whose risk is the least, up to rounding
     held_out_ratio: float  # mean over the splits of held-out rows per training row
+    n_tied: int  # training sets in which the cut falls on a tie for PCA
 
 
 def cross_validate(moments: Splits, rule: Rule, rank: int, n_jobs: Any = None) -> CrossValidation:
@@ -58,6 +59,7 @@ def cross_validate(moments: Splits, rule: Rule, rank: int, n_jobs: Any = None) -
         1 - risk / risk[0] if risk[0] > 0 else np.zeros(len(risk)),
         smallest_strength_at_minimum(risk, moments.total.total_variance),
         held_out_ratio(folds),
+        sum(fold.is_tied for fold in folds),
     )
 
 
@@ -69,6 +71,7 @@ class FoldRisk(NamedTuple):
     held: float  # weights of both sides
     training: float
     subspaces: Sequence[Subspace] = ()  # of the candidates, if kept
+    is_tied: bool = False  # whether the cut falls on a tie for the first candidate
 
     @property
     def risk(self) -> Array:
@@ -139,7 +142,8 @@ def judge_subspaces(
     if rank == training.n_features:
         # Nothing is cut off, so every candidate reconstructs every row.
         losses = np.zeros_like(losses)
-    return FoldRisk(pair.number, losses, *weights, [s.compact() for s in subspaces] if keep else ())
+    kept = [s.compact() for s in subspaces] if keep else ()
+    return FoldRisk(pair.number, losses, *weights, kept, subspaces[0].tied)
 
 
 def row_losses(rows: Any, subspaces: Sequence[Subspace], centre: Any) -> Array:

@@ -52,12 +52,13 @@ class SearchResult:
     risk_folds: Array  # of each split and candidate: mean over its held-out rows
     held_out_ratio: float  # mean over the splits of held-out rows per training row
     gain: float  # what `chosen` gains over the base, in the judge's unit
+    n_tied: int  # training sets in which the cut falls on a tie for the base
 
 
 def nothing_compared(base: Strengths) -> SearchResult:
     """Return the result where no rows are held out: what was not measured is NaN."""
     unknown = np.full((1, 1), np.nan)
-    return SearchResult(base, Steps([]), [base], np.zeros((0, 1)), unknown[0], unknown, np.nan, 0.0)
+    return SearchResult(base, Steps([]), [base], np.zeros((0, 1)), unknown[0], unknown, np.nan, 0.0, 0)
 
 
 class StepSearch:
@@ -206,6 +207,7 @@ class StepSearch:
             self._judge.reported(risk_folds),
             held_out_ratio(self._folds[self._judge.base]),
             self._gain(self._judge.base, self._present),
+            sum(fold.is_tied for fold in self._folds[self._judge.base]),
         )
 
     def _compare(self, candidate: Strengths, present: Strengths, rival: Strengths | None = None) -> float:
