@@ -11,6 +11,7 @@ from attenua.monitoring import ControlLimits
 from attenua.paired import PairedGain, paired_gain
 from attenua.path import AttenuationPath, attenuation_path
 from attenua.rank import RankChoice, choose_rank
+from attenua.stability import Stability, stability
 
 __version__ = "0.1.0"
 
@@ -25,6 +26,7 @@ __all__ = [
     "ExpectedGain",
     "PairedGain",
     "RankChoice",
+    "Stability",
     "ValidationSelection",
     "alpha_from_mask_rate",
     "attenuation_path",
@@ -35,4 +37,5 @@ __all__ = [
     "paired_gain",
     "save_model",
     "select_on_validation",
+    "stability",
 ]

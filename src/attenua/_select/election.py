@@ -6,7 +6,7 @@ of five blocks of rows, and judged by that block.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan, sqrt
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -170,16 +170,8 @@ class SubspaceChooser(Chooser[Subspace]):
     def _fits(
         self, judge: SubspaceJudge, search: StepSearch, choices: Mapping[Strengths, float]
     ) -> tuple[Subspace, Subspace]:
-        # Those that differ in attenuation only are solved together.
-        fitted: dict[Strengths, Subspace] = {}
-        for of_rows in dict.fromkeys(choice.of_kind("rows") for choice in choices):
-            some = [choice for choice in choices if choice.of_kind("rows") == of_rows]
-            rule = CorrectedRule(some, self.prepared)
-            found = dict(rule.subspaces(search.total(of_rows), self.rank))
-            fitted |= {choice: found[place] for place, choice in enumerate(some)}
-        fitted = {choice: fitted[choice] for choice in choices}
         total = search.total(PCA)
-        average = mean_subspace(list(fitted.values()), list(choices.values()), total)
+        average, fitted = average_of_choices(choices, self.prepared, self.rank, search.total)
         return average, fitted[PCA] if PCA in fitted else pca_subspace(total, self.rank)
 
     def _losses(self, rows: Any, election: Election[Subspace], unit: float) -> Array:
@@ -188,6 +180,26 @@ class SubspaceChooser(Chooser[Subspace]):
 
     def _whole(self, of_base: Array) -> float:
         return float(of_base.sum())
+
+
+def average_of_choices(
+    choices: Mapping[Strengths, float],
+    prepared: Mapping[str, Any],
+    rank: int,
+    total_of: Callable[[Strengths], Moments],
+) -> tuple[Subspace, dict[Strengths, Subspace]]:
+    """Fit choices to all rows; return the average of their subspaces by weight, and the subspace of each.
+
+    `total_of` returns the moments of all rows with the row weights of a choice.
+    """
+    # Those that differ in attenuation only are solved together.
+    fitted: dict[Strengths, Subspace] = {}
+    for of_rows in dict.fromkeys(choice.of_kind("rows") for choice in choices):
+        some = [choice for choice in choices if choice.of_kind("rows") == of_rows]
+        found = dict(CorrectedRule(some, prepared).subspaces(total_of(of_rows), rank))
+        fitted |= {choice: found[place] for place, choice in enumerate(some)}
+    fitted = {choice: fitted[choice] for choice in choices}
+    return mean_subspace(list(fitted.values()), list(choices.values()), total_of(PCA)), fitted
 
 
 def _electorate(data: FitData) -> tuple[Splits, Voters]:

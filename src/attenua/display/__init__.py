@@ -4,6 +4,7 @@ from attenua.display.expected_risk import ExpectationsDisplay, RiskCurveDisplay
 from attenua.display.scores import BiplotDisplay, ScoresBesidePCADisplay
 from attenua.display.scree import ScreeDisplay
 from attenua.display.selection import RankDisplay, StepsDisplay, ValidationCurveDisplay
+from attenua.display.stability import StabilityDisplay
 from attenua.display.strength_path import AnglesToPCADisplay, AttenuationPathDisplay
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "RiskCurveDisplay",
     "ScoresBesidePCADisplay",
     "ScreeDisplay",
+    "StabilityDisplay",
     "StepsDisplay",
     "ValidationCurveDisplay",
 ]
