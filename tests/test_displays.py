@@ -21,14 +21,19 @@ from attenua import (
     CorrectedPCACV,
     attenuation_path,
     choose_rank,
+    stability,
 )
 from attenua._select.steps import Step, Steps
 from attenua.display import (
     AnglesToPCADisplay,
     AttenuationPathDisplay,
+    BiplotDisplay,
     ExpectationsDisplay,
     RankDisplay,
     RiskCurveDisplay,
+    ScoresBesidePCADisplay,
+    ScreeDisplay,
+    StabilityDisplay,
     StepsDisplay,
     ValidationCurveDisplay,
 )
@@ -366,7 +371,7 @@ def test_expectations_of_a_covariance_or_a_sample_on_given_axes():
 
 
 def drawn_on(axes):
-    """Draw one display on each of seven axes."""
+    """Draw one display on each of eleven axes, first those of one panel each."""
     model = AttenuatedPCACV(2).fit(FEW)
     search = CorrectedPCACV(2, corrections=["tempering", "damping"]).fit(FEW)
     return [
@@ -377,24 +382,28 @@ def drawn_on(axes):
             SIX_COLUMNS, 1, 30, corrections=["attenuation"], n_simulations=0, ax=axes[3]
         ),
         RankDisplay.from_choice(choose_rank(FEW, random_state=0), ax=axes[4]),
-        StepsDisplay.from_estimator(search, ax=axes[5]),
-        AttenuationPathDisplay.from_estimator(model, FEW, ax=axes[6]),
+        ScreeDisplay.from_data(FEW, ax=axes[5]),
+        BiplotDisplay.from_estimator(model, FEW, ax=axes[6]),
+        StepsDisplay.from_estimator(search, ax=axes[7]),
+        AttenuationPathDisplay.from_estimator(model, FEW, ax=axes[8]),
+        ScoresBesidePCADisplay.from_estimator(model, FEW, ax=axes[9]),
+        StabilityDisplay.from_stability(stability(FEW, 2, n_boot=20, random_state=0), ax=axes[10]),
     ]
 
 
 def test_all_displays_share_a_figure_that_keeps_its_size():
-    figure, axes = plt.subplots(2, 4, figsize=(15, 7), layout="constrained")
+    figure, axes = plt.subplots(3, 4, figsize=(15, 7), layout="constrained")
     drawn = drawn_on(axes.ravel())
     assert {type(each).__name__ for each in drawn} == set(attenua.display.__all__)
     assert all(each.figure_ is figure for each in drawn)
     assert plt.get_fignums() == [figure.number]
     assert figure.get_size_inches().tolist() == [15, 7]
-    for each, ax in zip(drawn[:5], axes.ravel()[:5], strict=True):
+    for each, ax in zip(drawn[:7], axes.ravel()[:7], strict=True):
         assert each.ax_ is ax
     figure.canvas.draw()
     # A subplot that was divided is hidden, and its panels stand inside its place.
-    for each, whole in zip(drawn[5:], axes.ravel()[5:7], strict=True):
-        assert len(each.axes_) == 2
+    for each, whole in zip(drawn[7:], axes.ravel()[7:11], strict=True):
+        assert len(each.axes_) >= 2
         assert not whole.axison
         for panel in each.axes_:
             assert panel.get_subplotspec().get_topmost_subplotspec() == whole.get_subplotspec()
@@ -412,7 +421,7 @@ def test_subfigures_take_displays_too():
 
 
 def test_every_display_says_where_it_was_drawn():
-    figure, axes = plt.subplots(2, 4)
+    figure, axes = plt.subplots(3, 4)
     for each in drawn_on(axes.ravel()):
         assert hasattr(each, "ax_") or hasattr(each, "axes_")
         again = each.plot()

@@ -127,9 +127,14 @@ def test_ledoit_wolf_by_em_ends_at_a_fixed_point():
 def test_filling_by_factors(noise):
     X, holed = with_holes(20, 8)
     W, mean = np.random.default_rng(0).standard_normal((8, 2)), X.mean(axis=0)
-    # Least squares is the limit of little noise.
-    expected = explicit(holed, mean, W @ W.T + max(noise, 1e-9) * np.eye(8))
-    np.testing.assert_allclose(filled_by_factors(holed, mean, W, noise), expected, rtol=1e-5)
+    if noise:
+        expected = explicit(holed, mean, W @ W.T + noise * np.eye(8))
+    else:
+        expected = holed.copy()
+        for row in expected:
+            m = np.isnan(row)
+            row[m] = mean[m] + W[m] @ np.linalg.lstsq(W[~m], row[~m] - mean[~m])[0]
+    np.testing.assert_allclose(filled_by_factors(holed, mean, W, noise), expected, rtol=1e-8)
     empty = np.full((1, 8), np.nan)
     np.testing.assert_allclose(filled_by_factors(empty, mean, W, noise)[0], mean)
     np.testing.assert_array_equal(filled_by_factors(X, mean, W, noise), X)

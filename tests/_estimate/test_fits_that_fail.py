@@ -346,8 +346,11 @@ def test_an_answer_broken_off_anywhere_is_computed_again(model):
 @pytest.mark.parametrize(("model", "container"), in_turn(MODELS, ["rows", "batches"]))
 def test_a_fit_broken_off_anywhere_changes_all_or_nothing(model, container):
     rows = ROWS if container == "rows" else [ROWS[:35], ROWS[35:]]
-    before, after = state(clone(model).fit(FIRST)), state(clone(model).fit(rows))
-    for line, error in some_lines(lambda: clone(model).fit(rows)):
+    whole = clone(model).fit(FIRST)
+    before = state(whole)
+    lines = some_lines(lambda: whole.fit(rows))
+    after = state(whole)
+    for line, error in lines:
         one = clone(model).fit(FIRST)
         broken_off(line, error, lambda one=one: one.fit(rows))
         assert state(one) in (before, after)

@@ -286,4 +286,4 @@ def _labels_from_index_lists(groups: list[Any], n_features: int) -> NDArray[np.i
             f"feature_groups must cover every column; {missing.size} of {n_features} are in no group, "
             f"the first is column {missing[0]}."
         )
-    return labels
+    return encode_labels(labels, "feature_groups")
