@@ -1,6 +1,7 @@
 """Averages, sentences and tables of a store that is written by hand."""
 
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -129,10 +130,15 @@ def test_tables(lines, final):
     assert list(rows) == ["PCA", "**recommended**", "few", "one"]
     assert rows["one"][1:5] == ("-43.8 [-758, 671]", "-43.8", "50%", "50% of 2")
     assert rows["few"][-1] == "3"
-    parts = parts_table(lines)
-    assert parts.heading[4:] == ("final", "develop", "all")
-    assert parts.rows[0][5] == "50.0 (1)"
     frame = cell_frame(lines)
+    parts = parts_table(frame)
+    assert parts.heading[4:] == ("final", "develop", "all")
+    assert [row[:2] for row in parts.rows] == [
+        (REBUILD.name, "recommended"),
+        (TELL.name, outliers.SHRUNK),
+        (TELL.name, "recommended, Q"),
+    ]
+    assert parts.rows[0][4:] == ("5.25 [-86.9, 97.4] (2)", "50.0 (1)", "20.2 [-46.5, 86.8] (3)")
     assert len(frame) == 3 * 3 + 1 + 3 * 3
     assert (
         frame.set_index(["data", "task", "method"]).loc[("gamma", REBUILD.name, "recommended"), "gain"] == 50
@@ -167,11 +173,28 @@ def test_the_report_writes_all_files(store, tmp_path):
             for name in ("", "_forecasts", "_what", "_rebuild_new_rows", "_tell_outliers")
         ),
     }
-    text = (tmp_path / "guide" / "_tasks.md").read_text()
-    assert "Methods of rrcov were not compared" in text
+    assert "Methods of rrcov were not compared" in (tmp_path / "guide" / "_tasks_what.md").read_text()
     # The final part is there, so sentences speak of it.
     assert "Rebuild new rows: on 2 data sets" in (tmp_path / "guide/_tasks_rebuild_new_rows.md").read_text()
     assert shell.main(["tasks-report", str(tmp_path), "--docs", str(tmp_path)]) == 1
+
+
+def test_a_report_of_other_parts_keeps_what_is_published(store, tmp_path):
+    whole, twice, parts = tmp_path / "whole", tmp_path / "twice", {"final": [], "develop": []}
+    assert shell.main(["tasks-report", str(store), "--docs", str(whole)]) == 0
+    for (data, part), _ in ERRORS.items():
+        parts[part].append(data)
+    for part, names in parts.items():
+        own = tmp_path / part
+        own.mkdir()
+        for file in ["settings.json", *(f"{name}-16-0.csv" for name in names)]:
+            shutil.copy(store / file, own)
+        assert shell.main(["tasks-report", str(own), "--docs", str(twice)]) == 0
+    for file in whole.rglob("*.md"):
+        assert (twice / file.relative_to(whole)).read_text() == file.read_text()
+    for file in whole.rglob("*.csv"):
+        found = [pd.read_csv(folder / file.relative_to(whole)) for folder in (twice, whole)]
+        pd.testing.assert_frame_equal(*found)
 
 
 def test_names_of_files():

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 
 from attenua._files import write_all_whole
 from attenua.display.common import ACCENT, SHADES
-from attenua_evidence.averages import Mean, decimals
+from attenua_evidence.averages import Mean, decimals, mean_of
 from attenua_evidence.report import joined
-from attenua_evidence.results import judged_part, parts_of
+from attenua_evidence.results import PARTS, judged_part, parts_of
 from attenua_evidence.tables import seconds
 from attenua_evidence.tasks.forecast_tables import (
     calibration_table,
@@ -23,6 +23,7 @@ from attenua_evidence.tasks.forecast_tables import (
     forecasts,
 )
 from attenua_evidence.tasks.results import (
+    TASKS,
     Summary,
     Task,
     ahead,
@@ -30,9 +31,9 @@ from attenua_evidence.tasks.results import (
     cell_frame,
     compared,
     method_frame,
+    published_gains,
     read_lines,
     set_gains,
-    summary,
     tasks_of,
 )
 from attenua_evidence.words import counted, listed
@@ -47,30 +48,41 @@ _LEAST_SHOWN = -1000.0
 def main(stores: Sequence[Path], docs: Path) -> None:
     """Read stores of different parts and write all files of the study, or none.
 
-    What the methods are is read from the first.
+    Published parts that are not in these stores stay as they are, and so do the pieces about the part that
+    the page speaks of. What the methods are is read from the first store.
     """
     lines = pd.concat([read_lines(store) for store in stores], ignore_index=True)
     settings = json.loads((stores[0] / "settings.json").read_text(encoding="utf-8"))
-    files = {docs / "guide" / f"_tasks{name}.md": text for name, text in pieces(lines, settings).items()}
-    frames = {"cells": cell_frame(lines), "methods": method_frame(lines)}
-    files |= {docs / "evidence" / f"tasks-{name}.csv": of.to_csv(index=False) for name, of in frames.items()}
-    contents = {path: text.encode() for path, text in files.items()}
-    contents[docs / "images" / "evidence-tasks.png"] = save_figure(picture(judged_lines(lines)))["png"]
+    tables = {
+        docs / "evidence" / f"tasks-{name}.csv": frame
+        for name, frame in (("cells", cell_frame(lines)), ("methods", method_frame(lines)))
+    }
+    tables = {path: with_published(frame, path) for path, frame in tables.items()}
+    cells, _ = tables.values()
+    texts = {"": joined(extent_words(cells), parts_table(cells))}
+    contents = {path: frame.to_csv(index=False).encode() for path, frame in tables.items()}
+    part = judged_part(cells)
+    judged = lines if part == "all" else lines[lines["part"] == part]
+    if len(judged):
+        texts |= pieces(judged, settings)
+        contents[docs / "images" / "evidence-tasks.png"] = save_figure(picture(judged))["png"]
+    contents |= {docs / "guide" / f"_tasks{name}.md": text.encode() for name, text in texts.items()}
     write_all_whole(contents, force=True, make_folders=True)
 
 
-def judged_lines(lines: pd.DataFrame) -> pd.DataFrame:
-    """Return the lines that sentences and pictures speak of: the final part, or all until that is run."""
-    return parts_of(lines)[judged_part(lines)]
+def with_published(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Return a frame with the rows of a published file that are of other parts."""
+    if path.is_file():
+        known, others = pd.read_csv(path), set(PARTS) - set(frame["part"])
+        frame = pd.concat([known[known["part"].isin(others)], frame], ignore_index=True)
+    return frame.sort_values("part", key=lambda parts: parts.map(PARTS.index), kind="stable")
 
 
-def pieces(lines: pd.DataFrame, settings: dict[str, object]) -> dict[str, str]:
-    """Return the generated pieces of the page, by the end of their names."""
-    judged = judged_lines(lines)
+def pieces(judged: pd.DataFrame, settings: dict[str, object]) -> dict[str, str]:
+    """Return the generated pieces about the part that the page speaks of, by the end of their names."""
     found = {task: compared(judged, task) for task in tasks_of(judged)}
     foretold = forecasts(judged)
     return {
-        "": joined(extent_words(lines, settings), parts_table(lines)),
         **{
             f"_{slug(task.name)}": joined(
                 f"{task_words(judged, task, methods)}\n", methods_table(task, methods)
@@ -80,7 +92,7 @@ def pieces(lines: pd.DataFrame, settings: dict[str, object]) -> dict[str, str]:
         "_forecasts": joined(
             forecast_words(foretold, judged), forecast_table(foretold), calibration_table(judged)
         ),
-        "_what": joined(what_table(settings)),
+        "_what": joined(missing_words(settings), what_table(settings)),
     }
 
 
@@ -92,19 +104,16 @@ def slug(name: str) -> str:
 # --- sentences --------------------------------------------------------------------------------------------
 
 
-def extent_words(lines: pd.DataFrame, settings: dict[str, object]) -> str:
-    """Say how much was run, and without which packages."""
-    parts = [
-        f"{part['data'].nunique()} in the part `{name}`"
-        for name, part in parts_of(lines).items()
-        if name != "all"
-    ]
+def extent_words(cells: pd.DataFrame) -> str:
+    """Say how many data sets were run in each part."""
+    parts = [f"{of['data'].nunique()} in the part `{part}`" for part, of in cells.groupby("part", sort=False)]
+    return f"{counted(cells['data'].nunique(), 'data set')}: {listed(parts)}.\n"
+
+
+def missing_words(settings: dict[str, object]) -> str:
+    """Say without which packages the study was run."""
     missing = settings.get("missing") or []
-    without = f" Methods of {listed(missing)} were not compared: not installed." if missing else ""
-    return (
-        f"{counted(lines['data'].nunique(), 'data set')}: {listed(parts)}; "
-        f"{counted(lines['draw'].nunique(), 'draw')} of each number of rows.{without}\n"
-    )
+    return f"Methods of {listed(missing)} were not compared: not installed.\n" if missing else ""
 
 
 def task_words(lines: pd.DataFrame, task: Task, methods: dict[str, Summary]) -> str:
@@ -161,15 +170,16 @@ def _percent(mean: Mean) -> str:
 # --- tables -----------------------------------------------------------------------------------------------
 
 
-def parts_table(lines: pd.DataFrame) -> Table:
+def parts_table(cells: pd.DataFrame) -> Table:
     """Return what ours gains in every task, by part."""
-    parts = parts_of(lines)
+    parts = parts_of(cells)
     rows = []
-    for task in tasks_of(lines):
-        of_parts = [summary(part, task, task.ours) for part in parts.values()]
-        rows.append(
-            (task.name, task.ours, task.base, task.unit, *(f"{of.gain} ({of.gain.count})" for of in of_parts))
-        )
+    for task in TASKS.values():
+        for method in filter(None, (task.ours, task.other)):
+            of_parts = [mean_of(published_gains(part, task, method)) for part in parts.values()]
+            if any(of.count for of in of_parts):
+                gains = (f"{of} ({of.count})" if of.count else "–" for of in of_parts)
+                rows.append((task.name, method, task.base, task.unit, *gains))
     title = "What ours gains over the base: mean over data sets [95% interval] (data sets)"
     return Table(title, ("Task", "ours", "base", "unit", *parts), rows)
 

@@ -13,7 +13,6 @@ import pandas as pd
 
 from attenua_evidence.averages import Mean, mean_of
 from attenua_evidence.covariance_rivals import BASE as LEDOIT_WOLF
-from attenua_evidence.results import parts_of
 from attenua_evidence.tasks import columns, densities, filling, new_rows, outliers, subspaces, transfer
 from attenua_evidence.tasks.study import COLUMNS
 
@@ -267,10 +266,17 @@ def cell_frame(lines: pd.DataFrame) -> pd.DataFrame:
     return found[names].round({"gain": 3, "excess": 2, "seconds": 3})
 
 
+def published_gains(cells: pd.DataFrame, task: Task, method: str) -> pd.Series:
+    """Return the gain of each data set, from the cells as they are published."""
+    mine = cells[(cells["task"] == task.name) & (cells["method"] == method)]
+    return _over_sets(mine.set_index("data")["gain"])
+
+
 def method_frame(lines: pd.DataFrame) -> pd.DataFrame:
     """Return the summary of every method and task in every part, as it is published."""
     rows = []
-    for part, own in parts_of(lines).items():
+    for part in lines["part"].unique():
+        own = lines[lines["part"] == part]
         for task in tasks_of(own):
             for method, of in compared(own, task).items():
                 row: dict[str, object] = {"part": part, "task": task.name, "method": method}
