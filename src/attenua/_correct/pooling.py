@@ -64,7 +64,9 @@ def neighbour_graph(F: Any, inverse: Any) -> sp.coo_array:
     edges: list[NDArray[np.intp]] = []
     for block in row_blocks(p, p):
         numbers = np.arange(block.start, block.stop)
-        sizes = np.abs(F[block] * inverse[block, None] * inverse)
+        sizes = F[block] * inverse
+        sizes *= inverse[block, None]
+        np.abs(sizes, out=sizes)
         np.round(sizes, _DECIMALS[F.dtype], out=sizes)
         sizes[numbers - block.start, numbers] = 0.0
         for _ in range(NEIGHBOURS):
