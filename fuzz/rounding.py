@@ -29,6 +29,7 @@ from tests.literal import (
     correlations,
     covariance_of_pairs,
     covariance_of_rows,
+    robust_centre,
 )
 
 EPS = np.finfo(float).eps
@@ -112,10 +113,9 @@ def covariance(rows, row_tempering, weights=None, of_all=None):
     if row_tempering and max(total, len(of_all)) <= 1_000:
         return covariance_of_pairs(rows, row_tempering, weights)
     if not row_tempering:
-        return covariance_of_rows(rows, 0.0, 0.0, weights)
-    mean = np.average(of_all, axis=0, weights=weights)
-    nearest = 0.1 * np.average(np.sum((of_all - mean) ** 2, axis=1), weights=weights) / total
-    return covariance_of_rows(rows, row_tempering, mean, weights, nearest)
+        return covariance_of_rows(rows, 0.0, weights=weights)
+    centre, square = robust_centre(of_all, weights)
+    return covariance_of_rows(rows, row_tempering, centre, weights, 0.1 * square / total)
 
 
 def doubt_of_covariance(rows, row_tempering=0.0, weights=None):

@@ -66,22 +66,39 @@ def covariance_of_pairs(X, strength, weights=None):
     return total / weights.sum() ** 2
 
 
-def covariance_of_rows(X, strength, mean_of_all, weights=None, nearest=0.0):
-    """Row tempering of many rows: every row by its distance from the mean of all rows.
+def robust_centre(X, weights=None):
+    """The spatial median of rows, by Weiszfeld's steps, and the median squared distance from it.
+
+    Of more than 500 rows, those at 500 places in their order have part in it.
+    """
+    weights = np.ones(len(X)) if weights is None else weights
+    if max(len(X), weights.sum()) > 500:
+        places = [(i + i * (5**0.5 - 1) / 2 % 1) * weights.sum() / 500 for i in range(500)]
+        X, weights = X[[np.argmax(np.cumsum(weights) > place) for place in places]], np.ones(500)
+    centre = np.average(X, axis=0, weights=weights)
+    for _ in range(50):
+        centre = np.average(X, axis=0, weights=weights / np.linalg.norm(X - centre, axis=1))
+    squares = np.sum((X - centre) ** 2, axis=1)
+    half = [square for square in squares if weights[squares <= square].sum() >= weights.sum() / 2]
+    return centre, min(half)
+
+
+def covariance_of_rows(X, strength, centre=0.0, weights=None, nearest=0.0):
+    """Row tempering of many rows: every row by its distance from the centre of all rows.
 
     Squared distances count as `nearest` at least.
     """
-    squares = np.maximum(np.sum((X - mean_of_all) ** 2, axis=1), nearest)
+    squares = np.maximum(np.sum((X - centre) ** 2, axis=1), nearest)
     tempered = squares**-strength if strength else np.ones(len(X))
     shares = tempered if weights is None else weights * tempered
-    rows = centred(X, weights)
+    rows = centred(X, shares)
     return sum(w * np.outer(z, z) for w, z in zip(shares, rows, strict=True)) / shares.sum()
 
 
 def corrected_matrix(S, strengths, adjacency=None, labels=None, reference=None):
     """T at some strengths by its entries, as dense formulas have it; row tempering is in S."""
     if strengths["borrowing"]:
-        w, R = strengths["borrowing"], covariance_of_rows(reference, 0.0, reference.mean(axis=0))
+        w, R = strengths["borrowing"], covariance_of_rows(reference, 0.0)
         S = np.trace(S) * ((1 - w) * S / (np.trace(S) or 1.0) + w * R / np.trace(R))
     s = np.sqrt(np.diag(S))
     varies = s > 1e-12 * s.max()
@@ -167,9 +184,9 @@ class Search:
         self.splits = [(training, sorted(set(rows[held]))) for training, held in self.splits]
         self.held = np.array([len(held) for _, held in self.splits])
         self.overlap = np.mean([len(held) / len(training) for training, held in self.splits])
-        v = np.mean(centred(self.X) ** 2, axis=0)
-        # A row nearer to the mean counts as if it were so far from it, squared.
-        self.nearest = 0.1 * v.sum() / len(self.X)
+        self.centre, square = robust_centre(self.X)
+        # A row nearer to the centre counts as if it were so far from it, squared.
+        self.nearest = 0.1 * square / len(self.X)
         self.is_clear = True
         self._register()
 
@@ -196,7 +213,7 @@ class Search:
         X = self.X if split is None else self.X[self.splits[split][0]]
         if row_tempering and self.has_few_rows:
             return covariance_of_pairs(X, row_tempering)
-        return covariance_of_rows(X, row_tempering, self.X.mean(axis=0), nearest=self.nearest)
+        return covariance_of_rows(X, row_tempering, self.centre, nearest=self.nearest)
 
     def doubt(self, strengths):
         """What rounding can change of a risk at some strengths; a subclass may override it."""

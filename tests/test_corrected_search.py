@@ -192,7 +192,7 @@ def test_rows_that_can_be_read_once_are_not_tempered(container):
     assert said[0].filename == __file__
     step = model.steps_["row_tempering"]
     assert (step.correction, step.strengths, step.weight) == ("row_tempering", (), 0.0)
-    assert step.why.startswith("left out: it reads the rows twice, and they came from an iterator")
+    assert step.why.startswith("left out: it reads the rows again, and they came from an iterator")
     agree(model, reference)
 
 

@@ -126,7 +126,7 @@ class CorrectedPCA(ImputesByCovariance, MonitorsRows, WithReference, RuleTransfo
     Notes
     -----
     Row tempering weighs every pair of rows by its distance, or, above 1,000 rows, every row by its distance
-    from the mean. It reads the rows twice, so it cannot be used with an iterator.
+    from a robust centre. It reads the rows more than once, so it cannot be used with an iterator.
 
     Examples
     --------
@@ -191,7 +191,7 @@ class CorrectedPCA(ImputesByCovariance, MonitorsRows, WithReference, RuleTransfo
         self
         """
         for name, _ in self._strengths().of_kind("rows").nonzero():
-            raise ValueError(f"{name} reads the rows twice, which partial_fit cannot do; set {name}=0.")
+            raise ValueError(f"{name} reads the rows again, which partial_fit cannot do; set {name}=0.")
         self._add_batch(X, 1, sample_weight=sample_weight)
         return self
 
@@ -348,9 +348,9 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
     Risks are those of the held-out rows as they are, around the mean of the training rows. They fall with
     every component, so they must not be used to choose ``n_components``.
 
-    Rows are divided into folds as by :class:`AttenuatedPCACV`. Row tempering reads the rows twice, so it is
-    left out, with a warning, if they come from an iterator. Damping and pooling need every correlation, and
-    are left out above 4,000 columns. ``steps_`` says what was left out.
+    Rows are divided into folds as by :class:`AttenuatedPCACV`. Row tempering reads the rows more than once,
+    so it is left out, with a warning, if they come from an iterator. Damping and pooling need every
+    correlation, and are left out above 4,000 columns. ``steps_`` says what was left out.
 
     If columns have different units, divide them by scales that do not come from these rows, such as those of
     a population, rather than by their own standard deviations; or leave them, and let tempering decide.

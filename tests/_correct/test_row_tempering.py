@@ -10,7 +10,7 @@ from attenua._correct.row_tempering import pair_weights, row_tempered, row_weigh
 from attenua._data import reweighting
 from attenua._data.opening import open_for_fit
 from tests.helpers import leading, sine
-from tests.literal import covariance_of_pairs, covariance_of_rows, smooth_rows
+from tests.literal import covariance_of_pairs, covariance_of_rows, robust_centre, smooth_rows
 
 X = smooth_rows(40, 7, seed=1)
 
@@ -35,7 +35,7 @@ def test_what_nearly_coincides_has_no_endless_weight():
 
 
 def test_a_row_on_the_mean_does_not_outweigh_the_others(monkeypatch):
-    """The centre of a design is the mean of all rows, but not that of training rows."""
+    """The centre of a design is that of all rows, but not of training rows."""
     monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 10)
     design = np.array(list(product([-1.0, 0.0, 1.0], repeat=4))) * [3, 2, 1, 1]
     centre = np.flatnonzero((design == 0).all(axis=1))
@@ -51,16 +51,16 @@ def test_a_row_on_the_mean_does_not_outweigh_the_others(monkeypatch):
 def test_matrices(few_rows, strength, monkeypatch):
     monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 40 if few_rows else 39)
     by_hand = (
-        covariance_of_pairs(X, strength) if few_rows else covariance_of_rows(X, strength, X.mean(axis=0))
+        covariance_of_pairs(X, strength) if few_rows else covariance_of_rows(X, strength, robust_centre(X)[0])
     )
     np.testing.assert_allclose(matrix(X, strength), by_hand / np.trace(by_hand), atol=1e-12)
 
 
 def test_signs_of_many_rows_are_the_spatial_sign_covariance(monkeypatch):
+    """Of rows that lie evenly about a centre, so that there is no doubt about it."""
     monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 39)
-    centred = X - X.mean(axis=0)
-    signs = centred / np.linalg.norm(centred, axis=1, keepdims=True)
-    np.testing.assert_allclose(matrix(X, 1.0), signs.T @ signs / 40, atol=1e-12)
+    signs = X / np.linalg.norm(X, axis=1, keepdims=True)
+    np.testing.assert_allclose(matrix(np.vstack([X, -X]) + 5, 1.0), signs.T @ signs / 40, atol=1e-12)
 
 
 @pytest.mark.parametrize("strength", [0.25, 1.0])
@@ -85,6 +85,18 @@ def test_an_outlier_counts_less_the_stronger_the_tempering():
     ]
     assert angles[0] > 0.9
     assert angles[2] < 0.2
+
+
+@pytest.mark.parametrize("tails", ["an outlier of 1e5", "Cauchy"])
+def test_one_row_more_than_are_paired_changes_little(tails):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((1_001, 5)) * [3, 1, 1, 1, 1]
+    if tails == "Cauchy":
+        rows /= np.abs(rng.standard_normal((1_001, 1)))
+    else:
+        rows[5] = 1e5 * np.eye(5)[3]
+    for some in (rows[:-1], rows):
+        assert sine(CorrectedPCA(1, row_tempering=1.0).fit(some).components_, np.eye(5)[:1]) < 0.1
 
 
 def test_the_plain_rows_are_the_first_reading():

@@ -11,7 +11,7 @@ from attenua._data.missing import PartialInMemory, PartialRows, PartialSplits, h
 from attenua._select.comparison import row_losses
 from attenua._solve.subspace import Subspace
 from tests.helpers import interleaved_splits
-from tests.literal import conditional, covariance_of_pairs, holed_rows, loss_of_seen
+from tests.literal import conditional, covariance_of_pairs, holed_rows, loss_of_seen, robust_centre
 
 
 def a_subspace(p, rank, seed=0):
@@ -160,16 +160,17 @@ def test_completed_rows_have_weights(p):
     memory = PartialInMemory(PartialRows(rows), splits_of(rows))
     (weighted,) = memory.with_row_weights([lambda squares: row_weights(squares, 1.0)])
     completion, total = memory.splits.completion(None), memory.splits.total
-    Z = completion.rows - total.mean
-    lengths = np.sum(Z**2, axis=1) + completion.traces
-    shares = total.total_variance / lengths
+    centre, _ = robust_centre(completion.rows)
+    shares = 1 / (np.sum((completion.rows - centre) ** 2, axis=1) + completion.traces)
     shares /= shares.sum()
+    Z = completion.rows - shares @ completion.rows
     if p == 5:
         spread = completion.spread(shares)
     else:
         spread = completion.spread_rows(shares).T @ completion.spread_rows(shares)
     expected = (Z.T * shares) @ Z + spread
     np.testing.assert_allclose(weighted.total.covariance, expected, atol=1e-9 * np.abs(expected).max())
+    np.testing.assert_allclose(weighted.total.mean, total.mean, atol=1e-9)
 
 
 def test_fourth_powers_count_what_is_expected_of_missing_cells():

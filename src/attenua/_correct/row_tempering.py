@@ -11,14 +11,16 @@ and with single rows, where they are many,
 
 .. math::
 
-    S_\kappa \propto \sum_i \frac{z_i z_i^\top}{|x_i - \bar x|^{2\kappa}}, \qquad z_i = x_i - m,
+    S_\kappa \propto \sum_i w_i\,(x_i - m)(x_i - m)^\top, \qquad w_i = |x_i - c|^{-2\kappa},
+    \qquad m = \sum_i w_i x_i \Big/ \sum_i w_i,
 
-with the mean :math:`m` of the training rows and the mean :math:`\bar x` of all rows. Both are the covariance
-at :math:`\kappa = 0`. At :math:`\kappa = 1` the second is the spatial-sign covariance (Locantore et al.,
-1999; generalised by Raymaekers and Rousseeuw, 2019) and the first is Kendall's (Visuri, Koivunen and Oja,
-2000). Rows of an elliptical law keep the eigenvectors of its covariance at every strength. Pairs need no
-centre, and two rows of one cluster stay close however far the cluster lies from the others; but there are as
-many as the square of the rows.
+with the spatial median :math:`c` of all rows, or of a sample, and sums over the training rows. Neither
+centre follows a single row that is far away, as a mean would. Both matrices are the covariance at
+:math:`\kappa = 0`. At :math:`\kappa = 1` the second is the spatial-sign covariance, but for its centre
+(Locantore et al., 1999; generalised by Raymaekers and Rousseeuw, 2019), and the first is Kendall's (Visuri,
+Koivunen and Oja, 2000). Rows of an elliptical law keep the eigenvectors of its covariance at every strength.
+Pairs need no centre, and two rows of one cluster stay close however far the cluster lies from the others; but
+there are as many as the square of the rows.
 
 Neither is a map of S, so there is no differential: the noise of :math:`S_\kappa` is its own.
 """
@@ -40,16 +42,16 @@ Array = NDArray[np.float64]
 # Rows nearer to each other than this, squared and as a part of twice the total variance, count as if they
 # were so far apart: larger weights would leave nothing of the others but rounding errors.
 _NEAREST = 1e-12
-# The same for rows near the mean, times the number of rows. The mean is off by about as much: a row that lies
-# on it by chance would outweigh all others where the mean of the training rows is another.
-_NEAREST_TO_MEAN = 0.1
+# The same for rows near the centre, as a part of the median, times the number of rows. The centre is off by
+# about as much: a row that lies on it by chance would outweigh all others.
+_NEAREST_TO_CENTRE = 0.1
 
 
 def row_tempered(rows: Reweighting, strengths: Sequence[float]) -> list[Splits]:
     """Return, for every strength above 0, the splits with row tempering."""
     if rows.has_few_rows:
         return rows.with_pair_weights([partial(pair_weights, strength=strength) for strength in strengths])
-    nearest = _NEAREST_TO_MEAN / rows.weight
+    nearest = _NEAREST_TO_CENTRE / rows.weight
     return rows.with_row_weights(
         [partial(row_weights, strength=strength, nearest=nearest) for strength in strengths]
     )
@@ -69,7 +71,7 @@ def _limit(strength: float, data: FitData, names: Any) -> Limit | None:
     if data.reweighter is not None:
         return None
     return Limit(
-        "it reads the rows twice, and they came from an iterator or from partial_fit; give a list of "
+        "it reads the rows again, and they came from an iterator or from partial_fit; give a list of "
         "batches, a dataset or an array",
         warn=True,
     )

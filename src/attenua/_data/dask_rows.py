@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from attenua._data.centre import RowSample
 from attenua._data.checks import (
     as_numbers,
     check_column_names,
@@ -26,7 +27,7 @@ from attenua._data.checks import (
 )
 from attenua._data.known_rows import KnownRows, known_to
 from attenua._data.namespace import is_dask, refuse_other_kinds
-from attenua._data.reweighting import Gathered, factored
+from attenua._data.reweighting import Gathered, factored, thinned
 from attenua._data.streams import RowStream
 
 # How many neighbours one task combines.
@@ -74,15 +75,15 @@ class DaskRows:
         (streams,) = dask.compute(parts[0])
         return streams
 
-    def gathered(self) -> list[Gathered]:
-        """Return all rows, for a few of them, in partitions."""
+    def gathered(self, sample: RowSample | None = None) -> list[Gathered]:
+        """Return all rows, for a few of them, or those of a sample, in partitions."""
         import dask
 
-        return [
-            Gathered(_checked(rows), groups, checked_batch_weights(sample_weight, rows.shape[0]))
-            for rows, groups, sample_weight in dask.compute(*self._parts)
-            if rows.shape[0]
-        ]
+        gather, before, parts = dask.delayed(_gathered, nout=2), 0.0, []
+        for part in self._parts:
+            some, before = gather(*part, sample, before)
+            parts.append(some)
+        return [part for part in dask.compute(*parts) if part.rows.shape[0]]
 
 
 def _checked(rows: Any) -> Any:
@@ -111,6 +112,14 @@ def _partition(
             stream.add(rows, groups=groups, sample_weight=weights)
         streams.append(stream)
     return streams
+
+
+def _gathered(
+    rows: Any, groups: Any, sample_weight: Any, sample: RowSample | None, before: float
+) -> tuple[Gathered, float]:
+    """Return the rows of one partition, or those of a sample, and the weight of the rows so far."""
+    part = Gathered(_checked(rows), groups, checked_batch_weights(sample_weight, rows.shape[0]))
+    return (part, before) if sample is None else thinned(part, sample, before)
 
 
 def _combine(parts: list[list[RowStream]]) -> list[RowStream]:

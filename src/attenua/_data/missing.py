@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from attenua._data.centre import RowSample, robust_centre
 from attenua._data.checks import caller_level
 from attenua._data.completion import Completion, complete
 from attenua._data.moments import Moments, ScatterMoments
@@ -256,7 +257,7 @@ class WeightedPartialSplits(WeightedSplits):
             yield pair._replace(training=self._weighted(pair.number, pair.training))
 
     def _weighted(self, number: int | None, plain: Moments) -> Moments:
-        r"""Return weighted moments about the mean of plain ones.
+        r"""Return weighted moments with the mean of plain ones.
 
         With weights on pairs, the covariance is :math:`Z^\top L Z + \sum_i L_{ii} C_i`, with the Laplacian L
         of the weights and the covariances C of the missing cells of each row.
@@ -270,17 +271,26 @@ class WeightedPartialSplits(WeightedSplits):
             L = laplacian(weights * shares[:, None] * shares)
             counted, weighted = np.diagonal(L), L @ Z
         else:
-            counted = shares * self._weigh(completion.squared_lengths(plain.mean) / whole)
+            counted = shares * self._weigh(_from_centre(completion, whole))
             counted = counted / counted.sum()
-            weighted = counted[:, None] * Z
+            weighted = counted[:, None] * (Z - counted @ Z)
         if not plain.forms_covariance:
-            mixing = laplacian_root(L, shares) if self._pairs else np.diag(np.sqrt(counted))
+            about_mean = np.eye(len(Z)) - counted
+            mixing = laplacian_root(L, shares) if self._pairs else np.sqrt(counted)[:, None] * about_mean
             return completion.mixed_moments(mixing, counted, plain.unit)
         scatter = plain.weight * (Z.T @ weighted + completion.spread(counted))
         zeros = np.zeros_like(plain.mean)
         return ScatterMoments(
             plain.weight, zeros, scatter, plain.mean, plain.unit, owned=True, varies=completion.varies
         )
+
+
+def _from_centre(completion: Completion, total_variance: float) -> Array:
+    """Return squared distances of completed rows from their centre, as parts of the median."""
+    rows, weights = completion.rows, completion.weights
+    numbers, counts = RowSample(len(rows), weights.sum()).taken(len(rows), weights)
+    centre = robust_centre(rows[numbers], counts, 1.0, total_variance)
+    return completion.squared_lengths(centre.place) / centre.square
 
 
 class PartialInMemory(RowsInMemory):

@@ -85,8 +85,12 @@ class Moments(ABC):
         """Columns that vary, but by so little that their variances are lost to underflow."""
         raise NotImplementedError
 
-    def about(self, centre: Any, unit: float, varies: Any = None) -> "Moments":
-        """Return the second moments about a centre in a unit, with which columns vary if that is known."""
+    def about(self, centre: Any, unit: float) -> "Moments":
+        """Return the second moments about a centre in a unit."""
+        raise NotImplementedError
+
+    def with_mean(self, mean: Any, unit: float, varies: Any) -> "Moments":
+        """Return the covariance in a unit, with the mean of other rows and which of their columns vary."""
         raise NotImplementedError
 
     def gram(self, factors: Any = None) -> tuple[Array, Array]:
@@ -284,11 +288,8 @@ class ScatterMoments(Moments):
         total, scatter, origin = self._total * ratio, self._scatter * ratio * ratio, self._origin * ratio
         return ScatterMoments(self.weight, total, scatter, origin, unit, owned=True)
 
-    def about(self, centre: Any, unit: float, varies: Any = None) -> "ScatterMoments":
-        """Return the second moments about a centre in a unit, with which columns vary if that is known.
-
-        About the mean, the sums of a constant column hold nothing but rounding errors.
-        """
+    def about(self, centre: Any, unit: float) -> "ScatterMoments":
+        """Return the second moments about a centre in a unit."""
         moved = self.in_unit(unit)
         step = centre - moved._origin
         half = moved._total - self.weight / 2 * step
@@ -296,15 +297,13 @@ class ScatterMoments(Moments):
         for rows in row_blocks(*scatter.shape):  # in its own memory: new memory costs more than the sums
             scatter[rows, :] -= half[rows, None] * step[None, :]
             scatter[rows, :] -= step[rows, None] * half[None, :]
-        return ScatterMoments(
-            self.weight,
-            self.xp.zeros_like(step),
-            scatter,
-            centre,
-            unit,
-            owned=True,
-            varies=varies,
-        )
+        return ScatterMoments(self.weight, self.xp.zeros_like(step), scatter, centre, unit, owned=True)
+
+    def with_mean(self, mean: Any, unit: float, varies: Any) -> "ScatterMoments":
+        """Return the covariance in a unit, with the mean of other rows and which of their columns vary."""
+        moved = self.in_unit(unit)
+        origin = mean - moved._offset
+        return ScatterMoments(self.weight, moved._total, moved._sums_of_products, origin, unit, varies=varies)
 
     @staticmethod
     def sum(parts: "Sequence[ScatterMoments]") -> "ScatterMoments":

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import validate_data
 
+from attenua._data.centre import RowSample
 from attenua._data.checks import (
     as_numbers,
     check_names,
@@ -59,6 +60,7 @@ from attenua._data.reweighting import (
     RowsInMemory,
     RowsOfStream,
     factored,
+    thinned,
 )
 from attenua._data.rows import DeviceRows, HostRows, device_magnitude
 from attenua._data.splits import SplitMoments, SplitRows, Splits
@@ -295,8 +297,13 @@ def _open_batches(estimator: Any, X: Any, n_folds: int, argument: str, labels: A
                 weighted.add(rows, groups=groups, sample_weight=factored(weights, rows, factor))
         return streams
 
-    def gather() -> list[Gathered]:
-        return list(checked_batches())
+    def gather(sample: RowSample | None) -> list[Gathered]:
+        parts, before = [], 0.0
+        for part in checked_batches():
+            if sample is not None:
+                part, before = thinned(part, sample, before)
+            parts.append(part)
+        return parts
 
     return data._replace(reweighter=RowsOfStream(stream, data.moments, read, gather))
 

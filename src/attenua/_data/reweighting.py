@@ -1,8 +1,8 @@
 """Rows that are read again with weights: on the rows, or on pairs of them.
 
-The first reading gives the means of all training sets. A second one can then weigh a row by its distance from
-the mean; or, if rows are few, every pair of rows by their distance. The caller chooses the weights. Rows that
-are held out are never weighed.
+The first reading gives the means of all training sets. Then a row is weighed by its distance from a robust
+centre of all rows; or, if rows are few, every pair of rows by their distance. The caller chooses the weights.
+Rows that are held out are never weighed.
 """
 
 from abc import ABC, abstractmethod
@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from attenua._data.centre import Centre, RowSample, robust_centre
 from attenua._data.moments import Moments
 from attenua._data.namespace import asarray_like, to_host
 from attenua._data.row_moments import RowMoments
@@ -24,7 +25,8 @@ from attenua._data.streams import RowStream
 from attenua._data.sums import squared_lengths
 
 Array = NDArray[np.float64]
-# Squared lengths or distances, as parts of the total variance, to weights.
+# Squared distances, of rows from their centre as parts of the median, or of pairs as parts of twice the total
+# variance, to weights.
 Weighing = Callable[[Array], Array]
 
 # All pairs of more rows than this are too many.
@@ -45,7 +47,9 @@ class WeightedSplits(Splits):
 
 
 class RowWeightedSplits(WeightedSplits):
-    """Splits in which single training rows have weights; moments are about the plain mean.
+    """Splits in which single training rows have weights. Covariances are about their weighted means.
+
+    The mean of the moments stays the plain one, about which rows are projected and reconstructed.
 
     Parameters
     ----------
@@ -59,16 +63,16 @@ class RowWeightedSplits(WeightedSplits):
 
     @cached_property
     def total(self) -> Moments:
-        """Moments of all rows, about their plain mean."""
-        return _about_mean(self._weighted.total, self._plain.total)
+        """Moments of all rows."""
+        return _with_mean_of(self._plain.total, self._weighted.total)
 
     def _read(self) -> Iterator[SplitPair]:
         for pair, weighted in zip(self._plain.pairs(), self._weighted.pairs(), strict=True):
-            yield pair._replace(training=_about_mean(weighted.training, pair.training))
+            yield pair._replace(training=_with_mean_of(pair.training, weighted.training))
 
 
-def _about_mean(weighted: Moments, plain: Moments) -> Moments:
-    return weighted.about(plain.mean, plain.unit, plain.varies)
+def _with_mean_of(plain: Moments, weighted: Moments) -> Moments:
+    return weighted.with_mean(plain.mean, plain.unit, plain.varies)
 
 
 class PairWeightedSplits(WeightedSplits):
@@ -176,9 +180,9 @@ class Reweighting(ABC):
     def with_row_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
         """Return, for each weighing, the splits with weights on the rows.
 
-        A row is weighed by its squared distance from the mean of all rows, as a part of the total variance.
-        The mean of all rows, and not of the training rows, lets the sums of folds add up; a row that is held
-        out moves it by one part in as many as there are rows, and they are many.
+        A row is weighed by its squared distance from the centre of all rows, as a part of their median. One
+        centre, and not one for each training set, lets the sums of folds add up. It is robust, so that no
+        row that is held out can change the weights of the others by much.
         """
 
     @property
@@ -236,25 +240,23 @@ class RowsInMemory(Reweighting):
     def with_row_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
         """Return, for each weighing, the splits with weights on the rows."""
         plain, total = self.splits, self.splits.total
-        lengths = self.rows.squared_lengths(total) / _positive(total.total_variance)
+        rows, counts = self.rows.sampled(RowSample(self.n_samples, self.weight).taken)
+        centre = robust_centre(rows, counts, total.unit, total.total_variance)
+        lengths = self.rows.squared_lengths(centre.place, total.unit) / centre.square
         return [RowWeightedSplits(plain, plain.reweighted(weigh(lengths))) for weigh in weighings]
 
 
 @dataclass(frozen=True)
 class RowFactors:
-    """Factors of the weights of rows, by their distance from a mean; it can be sent to a worker.
-
-    The mean and the total variance are in the unit.
-    """
+    """Factors of the weights of rows, by their distance from a centre; it can be sent to a worker."""
 
     weigh: Weighing
-    mean: Array
+    centre: Centre
     unit: float
-    total_variance: float
 
     def __call__(self, rows: Any) -> Array:
         """Return the factors of some rows."""
-        return self.weigh(squared_lengths(rows, self.mean, self.unit) / _positive(self.total_variance))
+        return self.weigh(squared_lengths(rows, self.centre.place, self.unit) / self.centre.square)
 
 
 class Gathered(NamedTuple):
@@ -285,6 +287,14 @@ def _numbered(labels: Any) -> NDArray[np.intp]:
     return np.array([numbers.setdefault(label, len(numbers)) for label in np.asarray(labels).tolist()])
 
 
+def thinned(part: Gathered, sample: RowSample, before: float) -> tuple[Gathered, float]:
+    """Return the rows that a sample takes, with how often as their weight; and the weight of all so far."""
+    rows, _, weights = part
+    numbers, counts = sample.taken(rows.shape[0], weights, before)
+    weight = rows.shape[0] if weights is None else float(weights.sum())
+    return Gathered(rows[numbers], None, counts), before + weight
+
+
 def factored(sample_weight: Array | None, rows: Any, factors: Callable[[Any], Array] | None) -> Array | None:
     """Return the weights of rows times factors; None if there are neither."""
     if factors is None:
@@ -296,7 +306,8 @@ class RowsOfStream(Reweighting):
     """Rows in batches or partitions that can be read again.
 
     `first` and `plain` are their sums and splits of the first reading. `read` reads the rows again, once for
-    several factors, and returns a stream for each; `gather` returns all rows, in parts.
+    several factors, and returns a stream for each; `gather` returns all rows, or those of a sample with how
+    often each is taken as their weight, in parts.
     """
 
     def __init__(
@@ -304,15 +315,17 @@ class RowsOfStream(Reweighting):
         first: RowStream,
         plain: Splits,
         read: Callable[[Sequence[RowFactors]], Sequence[RowStream]],
-        gather: Callable[[], Sequence[Gathered]],
+        gather: Callable[[RowSample | None], Sequence[Gathered]],
     ):
         self.n_samples, self.weight = first.n_rows, plain.weight
         self._first, self._plain, self._read, self._gather = first, plain, read, gather
 
     def with_row_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
-        """Return, for each weighing, the splits with weights on the rows: the rows are read once for all."""
+        """Return, for each weighing, the splits with weights on the rows: all from the same two readings."""
         total = self._plain.total
-        factors = [RowFactors(weigh, total.mean, total.unit, total.total_variance) for weigh in weighings]
+        sample = self._joined(RowSample(self.n_samples, self.weight))
+        centre = robust_centre(sample.rows, sample.sample_weight, total.unit, total.total_variance)
+        factors = [RowFactors(weigh, centre, total.unit) for weigh in weighings]
         streams = self._read(factors)
         self._check(streams[0].n_rows)
         return [RowWeightedSplits(self._plain, stream.moments()) for stream in streams]
@@ -323,13 +336,16 @@ class RowsOfStream(Reweighting):
 
     @cached_property
     def _gathered(self) -> RowsInMemory:
-        parts = self._gather()
-        if not parts:
-            self._check(0)
-        rows, groups, sample_weight = joined(parts)
+        rows, groups, sample_weight = self._joined()
         host = HostRows(rows, sample_weight)
         self._check(host.n_samples)
         return RowsInMemory(host, SplitMoments(host, self._first.splits(host.n_samples, groups)), groups)
+
+    def _joined(self, sample: RowSample | None = None) -> Gathered:
+        parts = self._gather(sample)
+        if not parts:
+            self._check(0)
+        return joined(parts)
 
     def _check(self, n_rows: int) -> None:
         if n_rows != self.n_samples:

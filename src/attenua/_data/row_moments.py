@@ -93,8 +93,8 @@ class RowMoments(Moments):
         self.unit = unit
         self.weight = float(array_namespace(weights).sum(weights))
 
-    def about(self, centre: Any, unit: float, varies: Any = None) -> "RowMoments":
-        """Return the second moments about a centre in a unit; which columns vary is seen from the rows."""
+    def about(self, centre: Any, unit: float) -> "RowMoments":
+        """Return the second moments about a centre in a unit."""
         moved = self.in_unit(unit)
         return RowMoments(
             moved._all_rows,
@@ -104,6 +104,13 @@ class RowMoments(Moments):
             moved._products,
             offset=centre - moved._origin,
         )
+
+    def with_mean(self, mean: Any, unit: float, varies: Any) -> "RowMoments":
+        """Return the covariance in a unit, with the mean of other rows; which columns vary is seen here."""
+        moved = copy(self.in_unit(unit))
+        moved._centre, moved.mean = moved._offset, mean
+        moved._origin = mean - moved._offset
+        return moved
 
     def moved(self, like: Any) -> "RowMoments":
         """Return the same moments in arrays of the library and device of another; the rows become dense."""

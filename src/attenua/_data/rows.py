@@ -6,7 +6,7 @@ overflow. Reported numbers are multiplied by the unit again. Rows on a device ar
 few hundred megabytes, and multiplied and added in double precision.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +34,8 @@ from attenua._data.sums import (
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp] | slice | None
+# A number of rows, and their weights, to the numbers of those that are taken, and how often.
+Taken = Callable[[int, Array | None], tuple[NDArray[np.intp], Array]]
 
 # Up to this many columns a p-by-p matrix is always small enough. Above it, only rows that are not much
 # fewer than the columns form one: products with it are then cheaper than with the rows.
@@ -143,9 +145,14 @@ class HostRows:
         """Return some of the rows, in a frame of their own."""
         return HostRows(self._X[rows], None if self._weights is None else self._weights[rows])
 
-    def squared_lengths(self, moments: Moments) -> Array:
-        """Return the squared distance of every row from a mean, in the unit of the moments."""
-        return squared_lengths(self._X, moments.mean, moments.unit)
+    def sampled(self, taken: Taken) -> tuple[Any, Array]:
+        """Return some of the rows, in the data's own units, and how often each is taken."""
+        numbers, counts = taken(self.n_samples, self._weights)
+        return self._X[numbers], counts
+
+    def squared_lengths(self, centre: Array, unit: float) -> Array:
+        """Return the squared distance of every row from a centre; both in the given unit."""
+        return squared_lengths(self._X, centre, unit)
 
     def kept(self, rows: NDArray[np.intp]) -> RowMoments:
         """Return the moments of a few rows, kept as rows whatever the others do."""
@@ -258,11 +265,17 @@ class DeviceRows:
         weights = None if self._weights is None else self.xp.take(self._weights, place)
         return DeviceRows(self.xp, self.xp.take(self._X, place, axis=0), weights)
 
-    def squared_lengths(self, moments: Moments) -> np.ndarray:
-        """Return the squared distance of every row from a mean, in the unit of the moments, on the host."""
+    def sampled(self, taken: Taken) -> tuple[np.ndarray, Array]:
+        """Return some of the rows, in the data's own units, and how often each is taken, on the host."""
+        numbers, counts = taken(self.n_samples, to_host(self._weights))
+        return to_host(self.xp.take(self._X, asarray_like(self._X, numbers), axis=0)), counts
+
+    def squared_lengths(self, centre: Array, unit: float) -> np.ndarray:
+        """Return the squared distance of every row from a centre, both in the given unit, on the host."""
         xp, parts = self.xp, []
+        centre = asarray_like(self._X, centre)
         for B, _ in self._steps(slice(0, self.n_samples), None):
-            centred = xp.astype(B, xp.float64) / moments.unit - moments.mean
+            centred = xp.astype(B, xp.float64) / unit - centre
             parts.append(to_host(xp.sum(centred**2, axis=1)))
         return np.concatenate(parts)
 
