@@ -1,5 +1,6 @@
 """A saved model transforms as before, is plain data, and is believed only after it was checked."""
 
+import io
 import json
 import zipfile
 
@@ -162,6 +163,30 @@ def test_a_file_of_before_steps_had_a_unit(path):
         for name, content in contents.items():
             archive.writestr(name, content)
     assert load_model(path).steps_ == model.steps_
+
+
+def test_numbers_of_numpy_are_numbers_and_were_arrays_in_older_files(path):
+    save_model(CorrectedPCA(2, damping=np.float64(0.5)).fit(X), path)
+    with zipfile.ZipFile(path) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(contents["model.json"])
+    assert header["parameters"].pop("damping") == 0.5
+    del header["sums"]
+    array = io.BytesIO()
+    np.save(array, 0.5)
+    contents["model.json"] = json.dumps(header | {"parameters_as_arrays": {"damping": ["values"]}}).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in {**contents, "damping.values.npy": array.getvalue()}.items():
+            archive.writestr(name, content)
+    assert repr(load_model(path)) == "CorrectedPCA(damping=0.5, n_components=2)"
+
+
+def test_risks_that_are_rounding_errors(path):
+    X = np.random.default_rng(15).standard_normal((20, 6)) * [1e8, 1, 1, 1, 1, 1]
+    with pytest.warns(UserWarning, match=r"lost to rounding|falls on a tie"):
+        model = CorrectedPCACV(5, corrections=["tempering", "row_tempering"]).fit(X)
+    assert min(risk for step in model.steps_ for risk in step.risks) == 0  # it was estimated below 0
+    save_model(model, path)
 
 
 def test_the_file_is_plain_data_and_the_same_every_time(path, tmp_path):

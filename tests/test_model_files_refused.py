@@ -5,12 +5,13 @@ import json
 import pickle
 import tracemalloc
 import zipfile
+from itertools import combinations
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from attenua import AttenuatedPCACV, CorrectedCovariance, CorrectedPCA, CorrectedPCACV
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedCovariance, CorrectedPCA, CorrectedPCACV
 from attenua.model_files import ModelFileError, load_model, save_model
 from tests.helpers import spiked_rows
 
@@ -105,6 +106,7 @@ NUMBERS = [
     ({"n_samples_": 0}, "n_samples_ must be an integer"),
     ({"held_out_ratio_": 0.0}, "held_out_ratio_ must be above 0"),
     ({"held_out_ratio_": -0.25}, "held_out_ratio_ must be above 0"),
+    ({"n_samples_": 41}, "singular_values_, explained_variance_ and n_samples_ must agree"),
     ({"n_samples_": True}, "n_samples_ must be of type int"),
     ({"n_samples_": 2**63}, "an integer has more than 64 bits"),
     ({"n_components_": 3}, "n_components_ must be 2, the rows of components_"),
@@ -244,7 +246,11 @@ ARRAYS = [
     ("mean_", np.full(6, np.nan), "mean_ must hold finite numbers"),
     ("mean_", np.zeros(6, dtype=np.float32), "mean_ must be of type float64, not float32"),
     ("explained_variance_", -np.ones(2), "explained_variance_ must not be negative"),
+    ("explained_variance_", np.array([1.0, 2.0]), "explained_variance_ must not increase"),
+    ("explained_variance_ratio_", np.array([0.9, 0.1]), "and singular_values_ must agree"),
+    ("singular_values_", np.array([1e308, 5e-324]), "and singular_values_ must agree"),
     ("noise_variance_", np.zeros(1), "noise_variance_ must have shape"),
+    ("noise_variance_", np.float64(0), "noise_variance_ must be the mean of the variances that are left"),
     ("alphas_", np.array([0.5, 0.0]), "alphas_ must increase from 0"),
     ("alphas_", np.array([0.0, 1.5]), "alphas_ must increase from 0, up to 1"),
     ("alphas_", np.zeros((2, 2)), r"alphas_ must have shape \(2,\)"),
@@ -261,6 +267,37 @@ ARRAYS = [
 def test_a_changed_array_is_refused(saved):
     for name, array, problem in ARRAYS:
         refused(saved, {f"{name}.npy": npy(array)}, problem)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 6])
+def test_exchanged_arrays_are_refused_in_files_without_checksums_too(rank, path):
+    save_model(CorrectedPCA(rank).fit(X, sample_weight=np.arange(40) / 7), path)
+    header = header_of(path)
+    assert set(header.pop("sums")) == {*members(path)} - {"model.json"}
+    rewrite(path, members(path) | {"model.json": json.dumps(header).encode()})
+    assert load_model(path).n_components_ == rank
+    whole = members(path)
+    names = ("explained_variance_.npy", "explained_variance_ratio_.npy", "singular_values_.npy")
+    for one, other in combinations(names, 2):
+        refused(path, {one: whole[other], other: whole[one]}, "must agree|must be the mean of the variances")
+
+
+def test_exchanged_arrays_that_would_fit_are_refused_by_their_checksums(covariance):
+    whole = members(covariance)
+    inverted = {"covariance_.npy": whole["precision_.npy"], "precision_.npy": whole["covariance_.npy"]}
+    refused(covariance, inverted, "covariance_.npy is not the array that was saved under this name")
+    header = header_of(covariance)
+    refused_header(covariance, header | {"sums": []}, "is not the array that was saved under this name")
+
+
+def test_strengths_that_cannot_be_fitted_are_refused(path):
+    for model, change, problem in (
+        (CorrectedPCA(2), {"tempering": "x"}, "tempering must be a number from 0 to 1; got 'x'"),
+        (AttenuatedPCA(2), {"alpha": 4}, "alpha must be a number from 0 to 1; got 4"),
+    ):
+        save_model(model.fit(X), path, force=True)
+        header = header_of(path)
+        refused_header(path, header | {"parameters": header["parameters"] | change}, problem)
 
 
 @pytest.fixture

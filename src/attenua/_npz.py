@@ -67,6 +67,10 @@ class Npz:
         with _explain_damage(name), self._archive.open(self._members[name]) as stream:
             return _read_exactly(stream, self._members[name].file_size)
 
+    def sum(self, name: str) -> int:
+        """Return the checksum that the archive has of a member, which reading it checks."""
+        return self._members[name].CRC
+
     def header(self, name: str) -> Header:
         """Return the type and shape of an array without reading it."""
         with _explain_damage(name), self._archive.open(self._members[name]) as stream:

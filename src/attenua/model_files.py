@@ -10,6 +10,7 @@ import json
 import math
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from attenua._correct.registry import CORRECTIONS
 from attenua._data.namespace import to_host
 from attenua._estimate.fitted import Kind
+from attenua._estimate.fitting import RuleTransformer
 from attenua._estimate.stored import (
     ARRAY_KINDS,
     COVARIANCE,
@@ -47,6 +49,7 @@ _CLASSES: dict[str, Any] = {
 _JSON = "model.json"
 _PARAMETERS = ("parameters", "parameters_as_arrays", "parameters_as_text")
 _JSON_KEYS = ("format", "version", "class", *_PARAMETERS, "fitted", "feature_names")
+_SUMS = "sums"  # checksums of the arrays, which files did not have at first
 # Members that hold a parameter: an array, or a sparse matrix in compressed rows.
 _DENSE, _SPARSE = ("values",), ("data", "indices", "indptr", "shape")
 # Splits given as ``cv`` go deepest: parameters, cv, a split, its rows, a row.
@@ -130,7 +133,7 @@ def model_bytes(estimator: Any) -> bytes:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _read(Npz(archive))  # what can be saved can be loaded
     except (TypeError, ValueError) as error:
-        raise ValueError(f"this {name} cannot be saved: {error}.") from None
+        raise ValueError(f"this {name} cannot be saved: {str(error).removesuffix('.')}.") from None
     return content
 
 
@@ -149,7 +152,7 @@ def _array_parts(value: Any) -> dict[str, NDArray[Any]]:
     if sp.issparse(value):
         csr = sp.csr_array(value)
         parts = dict(zip(_SPARSE, (csr.data, csr.indices, csr.indptr, np.array(csr.shape)), strict=True))
-    elif hasattr(value, "__array__"):  # a pandas series too
+    elif hasattr(value, "__array__") and not isinstance(value, np.generic):  # a pandas series too
         parts = {"values": np.asarray(value)}
     else:
         return {}
@@ -185,8 +188,9 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     -----
     The file may come from someone you do not trust. Before an array is read, its name, type, shape and size
     are checked against those of the other arrays and of the file. Refused are: members that are missing,
-    unknown, doubled, compressed or encrypted; objects; numbers that are not finite; JSON with unknown or
-    doubled keys, nested more than 8 deep, or with integers beyond 64 bits; folders, devices and pipes.
+    unknown, doubled, compressed or encrypted; objects; numbers that are not finite; variances, singular
+    values and noise that do not fit together; arrays with another checksum than at saving; JSON with unknown
+    or doubled keys, nested more than 8 deep, or with integers beyond 64 bits; folders, devices and pipes.
     Loading takes memory in proportion to the size of the file, so a large file is a large model.
 
     Examples
@@ -207,7 +211,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
             return _read(npz)
     except ValueError as error:
         more = f", as in version 2 of the format; {_AGAIN}" if isinstance(error, PackedError) else ""
-        raise ModelFileError(f"{path} is not a model file that this attenua reads: {error}{more}.") from None
+        why = f"{str(error).removesuffix('.')}{more}"
+        raise ModelFileError(f"{path} is not a model file that this attenua reads: {why}.") from None
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from None
 
@@ -241,18 +246,20 @@ def _as_json(value: Any) -> Any:
 
 def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
     """Return a zip of JSON and arrays, without compression and with a fixed date."""
-    try:
-        members = {_JSON: json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False).encode()}
-    except UnicodeEncodeError:
-        raise ValueError("a name of a column, or a parameter, has a half of a surrogate pair in it") from None
+    members = {}
     for key, array in arrays.items():
         stream = io.BytesIO()
         little_endian = array.astype(array.dtype.newbyteorder("<"), copy=False)
         np.lib.format.write_array(stream, little_endian, version=(1, 0), allow_pickle=False)
         members[f"{key}.npy"] = stream.getvalue()
+    header |= {_SUMS: {name: zlib.crc32(content) for name, content in members.items()}}
+    try:
+        text = json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("a name of a column, or a parameter, has a half of a surrogate pair in it") from None
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in members.items():
+        for name, content in {_JSON: text, **members}.items():
             archive.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), content)
     return packed.getvalue()
 
@@ -276,6 +283,8 @@ def _read(npz: Npz) -> Any:
     parameters = _checked_parameters(npz, header)
     _stored_parameters(parameters, p)  # what is loaded can be saved
     estimator = cls(**parameters)
+    if issubclass(cls, RuleTransformer):
+        estimator._check_parameters()  # its strengths say what was fitted
     for key, array in arrays.items():
         setattr(estimator, key, array if array.ndim else array[()])
     for key, value in fitted.items():
@@ -283,6 +292,10 @@ def _read(npz: Npz) -> Any:
     estimator.n_features_in_ = p
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
+    sums = {name: npz.sum(name) for name in npz.names if name != _JSON}
+    given = header.get(_SUMS, sums)
+    odd = [name for name in sums if not isinstance(given, dict) or given.get(name) != sums[name]]
+    require(not odd, f"{', '.join(odd[:1])} is not the array that was saved under this name")
     return estimator
 
 
@@ -297,7 +310,8 @@ def _checked_header(npz: Npz) -> dict[str, Any]:
     require(known, f"it has version {_brief(version)} of the format, not {VERSION}; {_AGAIN}")
     known = isinstance(name, str) and name in _CLASSES
     require(known, f"it holds a {_brief(name)}, which attenua does not save")
-    require(set(header) == set(_JSON_KEYS), f"{_JSON} must have the keys {', '.join(sorted(_JSON_KEYS))}")
+    keys = ", ".join(sorted(_JSON_KEYS))
+    require(set(header) - {_SUMS} == set(_JSON_KEYS), f"{_JSON} must have the keys {keys}")
     require(isinstance(header["fitted"], dict), "the fitted numbers are missing")
     stored = header["parameters_as_arrays"]
     known = isinstance(stored, dict) and all(parts in ([*_DENSE], [*_SPARSE]) for parts in stored.values())
@@ -330,7 +344,7 @@ def _array(npz: Npz, key: str, parts: list[str]) -> Any:
     arrays = [npz.array(f"{key}.{part}.npy") for part in parts]
     require(all(array.dtype.kind in "biuf" for array in arrays), f"{key} must hold numbers")
     if parts == [*_DENSE]:
-        return arrays[0]
+        return arrays[0] if arrays[0].ndim else arrays[0].item()  # numpy's numbers were arrays in older files
     data, indices, indptr, shape = arrays
     try:
         matrix = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))

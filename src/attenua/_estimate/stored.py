@@ -85,6 +85,7 @@ def _checked_subspace(stored: StoredFit) -> Arrays:
             require(bool((array >= 0).all()), f"{key} must not be negative")
     _check_orthonormal(arrays["components_"])
     _check_numbers(stored)
+    _check_variances(arrays, numbers, p)
     require(0 <= numbers["shortfall_"] <= 1, "shortfall_ must be a part, from 0 to 1")
     for key in ("gain_", "left_out_gain_"):
         require((numbers.get(key) or 0.0) <= 1, f"{key} must be a number of at most 1")
@@ -151,6 +152,46 @@ def _check_orthonormal(W: NDArray[Any]) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         orthonormal = np.abs(W @ W.T - np.eye(len(W))).max() <= tolerance
     require(bool(orthonormal), "components_ must be orthonormal")
+
+
+@np.errstate(over="ignore")  # of numbers that no fit gives
+def _check_variances(arrays: Arrays, numbers: Mapping[str, Any], p: int) -> None:
+    r"""Check that what a model says of variances fits together, as `subspace_values` computes it.
+
+    With the variances :math:`\lambda` and their ratios :math:`\lambda/T`, the singular values are
+    :math:`\sqrt{(n - 1)\lambda}`, and the noise is the mean of what is left of :math:`T`.
+    """
+    variances, ratios, values, noise = (
+        arrays[key].astype(float)
+        for key in ("explained_variance_", "explained_variance_ratio_", "singular_values_", "noise_variance_")
+    )
+    dtype = arrays["components_"].dtype
+    close, least = (1e-4, 2e-45) if dtype == np.float32 else (1e-9, 1e-323)
+    agree = "explained_variance_, explained_variance_ratio_ and singular_values_ must agree"
+    largest, part = variances[0], ratios[0]
+    if not (largest and part and values[0]):
+        return require(not (variances.any() or ratios.any() or values.any()), agree)
+    require(bool((np.diff(variances) <= close * largest).all()), "explained_variance_ must not increase")
+    # As parts of the largest. Numbers so small that they have few digits count as equal.
+    parts, rounding = variances / largest, least / largest + least / part
+    for found in (ratios / part, (values / values[0]) ** 2):
+        require(np.allclose(found, parts, rtol=close, atol=rounding), agree)
+    n = 1 + (values[0] / math.sqrt(largest)) ** 2
+    # Weights of rows are not stored; in a cross-validation there are none.
+    counted = "folds_" not in numbers or math.isclose(n, numbers["n_samples_"], rel_tol=close)
+    require(counted, "singular_values_, explained_variance_ and n_samples_ must agree")
+
+    unexplained = 1 - ratios.sum()
+    require(-close <= unexplained and (len(variances) < p or unexplained <= close), agree)
+
+    def is_noise(n: float) -> bool:
+        left_over = int(min(p, n)) - len(variances)
+        if left_over <= 0:
+            return float(noise) == 0
+        return abs(left_over * noise / largest * part - unexplained) <= close
+
+    fits = is_noise(n * (1 - close)) or is_noise(n * (1 + close))
+    require(fits, "noise_variance_ must be the mean of the variances that are left over")
 
 
 def _check_inverse(covariance: NDArray[Any], precision: NDArray[Any]) -> None:

@@ -125,7 +125,8 @@ class SubspaceJudge:
 
     def reported(self, risks: Array) -> Array:
         """Return risks in the data's own units."""
-        reported: Array = in_data_units(risks, self._unit)
+        # Where risks are rounding errors, one that is estimated from the first splits may be below 0.
+        reported: Array = in_data_units(np.maximum(risks, 0.0), self._unit)
         return reported
 
 
