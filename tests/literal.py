@@ -77,7 +77,9 @@ def robust_centre(X, weights=None):
         X, weights = X[[np.argmax(np.cumsum(weights) > place) for place in places]], np.ones(500)
     centre = np.average(X, axis=0, weights=weights)
     for _ in range(50):
-        centre = np.average(X, axis=0, weights=weights / np.linalg.norm(X - centre, axis=1))
+        # The median of numbers can be one of them.
+        lengths = np.maximum(np.linalg.norm(X - centre, axis=1), 1e-154)
+        centre = np.average(X, axis=0, weights=weights / lengths)
     squares = np.sum((X - centre) ** 2, axis=1)
     half = [square for square in squares if weights[squares <= square].sum() >= weights.sum() / 2]
     return centre, min(half)
@@ -184,7 +186,7 @@ class Search:
         self.splits = [(training, sorted(set(rows[held]))) for training, held in self.splits]
         self.held = np.array([len(held) for _, held in self.splits])
         self.overlap = np.mean([len(held) / len(training) for training, held in self.splits])
-        self.centre, square = robust_centre(self.X)
+        self.centre_of_rows, square = robust_centre(self.X)
         # A row nearer to the centre counts as if it were so far from it, squared.
         self.nearest = 0.1 * square / len(self.X)
         self.is_clear = True
@@ -213,7 +215,7 @@ class Search:
         X = self.X if split is None else self.X[self.splits[split][0]]
         if row_tempering and self.has_few_rows:
             return covariance_of_pairs(X, row_tempering)
-        return covariance_of_rows(X, row_tempering, self.centre, nearest=self.nearest)
+        return covariance_of_rows(X, row_tempering, self.centre_of_rows, nearest=self.nearest)
 
     def doubt(self, strengths):
         """What rounding can change of a risk at some strengths; a subclass may override it."""
