@@ -194,9 +194,14 @@ class PartialRows:
             return complete(self.rows, self.weights)
         return complete(self.rows[rows], self.weights[rows])
 
-    def in_rows(self, rows: Indices) -> PartlySeen:
-        """Return rows that are held out."""
-        return PartlySeen(self.rows[rows], self.unit)
+    def in_rows(self, rows: Indices, training: Indices | None = None) -> PartlySeen:
+        """Return rows that are held out, without the columns of which the training rows have no cell.
+
+        Nothing is known of such a column, not even a mean from which its cells could be judged.
+        """
+        known = slice(None) if training is None else training
+        is_known = ~np.isnan(self.rows[known]).all(axis=0)
+        return PartlySeen(np.where(is_known, self.rows[rows], np.nan), self.unit)
 
     def some(self, rows: Indices) -> "PartialRows":
         """Return some of the rows, in a unit of their own."""
@@ -231,7 +236,8 @@ class PartialSplits(SplitMoments):
 
     def _read(self) -> Iterator[SplitPair]:
         for number, held_out in enumerate(self.held_out_rows):
-            yield SplitPair(number, self.plain(number), self._rows.in_rows(held_out))
+            rows = self._rows.in_rows(held_out, self.training_rows(number))
+            yield SplitPair(number, self.plain(number), rows)
 
     def fourth_powers(self, number: int | None, centre: Array, unit: float) -> float:
         """Return the weighted sum of squares of the expected squared distances from a centre."""
@@ -304,6 +310,10 @@ class PartialInMemory(RowsInMemory):
         chosen = self.rows.some(rows)
         groups = None if self.groups is None else self.groups[rows]
         return PartialInMemory(chosen, PartialSplits(chosen, splits), groups)
+
+    def held_out(self, rows: Indices, training: Indices) -> PartlySeen:
+        """Return some rows, to be judged by a fit to others."""
+        return self.rows.in_rows(rows, training)
 
     def with_row_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
         """Return, for each weighing, the splits with weights on the completed training rows."""

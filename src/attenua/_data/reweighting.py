@@ -237,6 +237,10 @@ class RowsInMemory(Reweighting):
         groups = None if self.groups is None else self.groups[rows]
         return RowsInMemory(chosen, SplitMoments(chosen, splits), groups)
 
+    def held_out(self, rows: NDArray[np.intp], training: NDArray[np.intp]) -> Any:
+        """Return some rows, to be judged by a fit to others."""
+        return self.rows.in_rows(rows)
+
     def with_row_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
         """Return, for each weighing, the splits with weights on the rows."""
         plain, total = self.splits, self.splits.total
