@@ -48,7 +48,7 @@ CONTAINERS = {
     "sparse": sp.csr_matrix(HOLES),
     "sparse array by columns": sp.csc_array(HOLES),
     "masked": np.ma.masked_invalid(HOLES),
-    "objects": HOLES.astype(object),
+    "objects": np.where(MISSING & (np.arange(7) > 3), pd.NA, HOLES.astype(object)),
     "lists": HOLES.tolist(),
 }
 

@@ -147,12 +147,17 @@ def open_rows(
     return DeviceRows(xp, X, _device_weights(X, sample_weight))
 
 
+_is_na = np.frompyfunc(lambda cell: type(cell).__name__ == "NAType", 1, 1)
+
+
 def _with_nan(estimator: Any, X: Any) -> Any:
     """Return X with NaN for masked cells and pd.NA among objects, if the estimator takes missing cells."""
     if not get_tags(estimator).input_tags.allow_nan:
         return X
     if np.ma.is_masked(X):
         return np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
+    if isinstance(X, np.ndarray) and X.dtype == object:  # as a nullable frame gives it by to_numpy
+        return np.where(_is_na(X).astype(bool), np.nan, X)
     objects = [number for number, dtype in enumerate(getattr(X, "dtypes", ())) if dtype == np.dtype(object)]
     if objects and hasattr(X, "isetitem"):  # pandas
         X = X.copy(deep=False)
