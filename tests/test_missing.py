@@ -271,6 +271,15 @@ def test_wide_rows():
     assert error < 0.25 * np.mean((np.nanmean(rows, axis=0) - X)[np.isnan(rows)] ** 2)
 
 
+def test_wide_rows_of_which_a_training_set_has_only_one():
+    rows = np.random.default_rng(0).standard_normal((6, 520))
+    rows[2:] = np.nan  # of three folds, one holds out row 0 and one row 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # rows without cells, and components that nothing tells
+        model = CorrectedPCACV(1, corrections=["row_tempering"], cv=3).fit(rows)
+    assert np.isfinite(model.cv_risk_folds_).all()
+
+
 @pytest.mark.slow
 def test_very_wide_rows_are_filled_by_a_law_of_factors():
     X, rows = holed_rows(30, 4_100, 0.2)

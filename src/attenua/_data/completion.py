@@ -207,7 +207,7 @@ class Completion:
         whole = shares.sum()
         values, vectors = np.linalg.eigh(whole * self._mean_spread(shares))
         root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-        return root @ self.law.factors * (shares @ self.missing / whole)
+        return root @ self.law.factors * (shares @ self.missing / (whole or 1.0))
 
     @property
     def mean(self) -> Array:
