@@ -5,6 +5,7 @@ from attenua.corrected import CorrectedPCA, CorrectedPCACV
 from attenua.covariance import CorrectedCovariance
 from attenua.expected import ExpectedGain, expected_gain
 from attenua.holdout import ValidationSelection, select_on_validation
+from attenua.learning import LearningCurve, learning_curve
 from attenua.masks import alpha_from_mask_rate, mask_rate_from_alpha
 from attenua.model_files import load_model, save_model
 from attenua.monitoring import ControlLimits
@@ -24,6 +25,7 @@ __all__ = [
     "CorrectedPCA",
     "CorrectedPCACV",
     "ExpectedGain",
+    "LearningCurve",
     "PairedGain",
     "RankChoice",
     "Stability",
@@ -32,6 +34,7 @@ __all__ = [
     "attenuation_path",
     "choose_rank",
     "expected_gain",
+    "learning_curve",
     "load_model",
     "mask_rate_from_alpha",
     "paired_gain",

@@ -267,16 +267,8 @@ class MonitorsRows(SubspaceTransformer):
 
     def _refitted(self, rows: Any, labels: Any) -> Any:
         """Return the same estimator fitted to some of the rows."""
-        model = clone(self).set_params(n_components=self.n_components_)
-        parameters = model.get_params(deep=False)
-        if "nested" in parameters:
-            model.set_params(nested=False)
-        is_search = "cv" in parameters
-        # Pairs of indices are those of all rows.
-        if is_search and not (is_number_of_folds(resolve_cv(model.cv)) or hasattr(model.cv, "split")):
-            model.set_params(cv=DEFAULT_FOLDS)
         try:
-            return model.fit(rows, groups=labels) if is_search else model.fit(rows)
+            return refitted(self, rows, labels)
         except ValueError as error:
             raise ValueError(f"control_limits cannot fit the rows without those held out: {error}") from error
 
@@ -305,6 +297,19 @@ class MonitorsRows(SubspaceTransformer):
         share = np.maximum(seen.mean(axis=1, keepdims=True), 1 / missed.shape[1])
         residuals: Array = np.where(seen, missed, 0.0).astype(float) / np.sqrt(share)
         return residuals
+
+
+def refitted(estimator: Any, rows: Any, labels: Any) -> Any:
+    """Return an estimator, fitted to some of its rows with as many components; `labels` are their groups."""
+    model = clone(estimator).set_params(n_components=estimator.n_components_)
+    parameters = model.get_params(deep=False)
+    if "nested" in parameters:
+        model.set_params(nested=False)
+    is_search = "cv" in parameters
+    # Pairs of indices are those of all rows.
+    if is_search and not (is_number_of_folds(resolve_cv(model.cv)) or hasattr(model.cv, "split")):
+        model.set_params(cv=DEFAULT_FOLDS)
+    return model.fit(rows, groups=labels) if is_search else model.fit(rows)
 
 
 def _scale_of_t2(t2: Array, k: int, others: int) -> float:

@@ -1,6 +1,7 @@
 """Matplotlib displays, in the manner of scikit-learn: computed by a `from_...` method, drawn by `plot`."""
 
 from attenua.display.expected_risk import ExpectationsDisplay, RiskCurveDisplay
+from attenua.display.learning import LearningCurveDisplay
 from attenua.display.scores import BiplotDisplay, ScoresBesidePCADisplay
 from attenua.display.scree import ScreeDisplay
 from attenua.display.selection import RankDisplay, StepsDisplay, ValidationCurveDisplay
@@ -12,6 +13,7 @@ __all__ = [
     "AttenuationPathDisplay",
     "BiplotDisplay",
     "ExpectationsDisplay",
+    "LearningCurveDisplay",
     "RankDisplay",
     "RiskCurveDisplay",
     "ScoresBesidePCADisplay",
