@@ -116,9 +116,16 @@ class Stability:
 
     @property
     def sentence(self) -> str:
-        """The answer in words."""
-        turn = f"The whole subspace turns by less than {self.leading_limits[-1]:.0f} degrees"
-        return f"{_blocks_in_words(self.blocks)} {turn} in {self.level:.0%} of the bootstrap samples."
+        """The answer in words; what is not stable may turn by any angle, so no limit of it is given."""
+        words = _blocks_in_words(self.blocks)
+        holds = max((block.last for block in self.blocks if block.is_stable), default=0)
+        if not holds:
+            return words
+        turn = "The first turns" if holds == 1 else f"The first {holds} together turn"
+        if holds == len(self.components):
+            turn = "The whole subspace turns"
+        limit = f"{self.leading_limits[holds - 1]:.0f} degrees in {self.level:.0%} of the bootstrap samples"
+        return f"{words} {turn} by less than {limit}."
 
     def __str__(self) -> str:
         return self.sentence
@@ -173,8 +180,9 @@ def stability(
     turned: if components change from sample to sample, this shows.
 
     Strengths are chosen once, by all rows, and held in the samples. To choose them again in every sample
-    takes some hundred times as long and changes the intervals by little; the guide page "How stable the
-    components are" has the numbers, and how often the intervals hold what they should.
+    takes some ten times as long and changes the intervals by little. The guide page "How stable the
+    components are, and what more rows bring" has the numbers, and how often the intervals hold what they
+    should.
 
     Parameters
     ----------
@@ -204,7 +212,8 @@ def stability(
     -----
     A bootstrap sample differs from the rows about as much as the rows differ from the population, but not
     around the same centre. So intervals are centred on the fit. Where variances are equal, the fit itself is
-    one of many, and no interval of its loadings holds those of the population.
+    one of many, and no interval of its loadings holds those of the population. Nor do limits hold of what is
+    not stable: samples turn less from the fit than the fit is turned from the population.
 
     Examples
     --------
