@@ -66,7 +66,14 @@ def test_fit_writes_components_scores_and_model(frame, options, estimator):
     np.testing.assert_allclose(scores, model.transform(frame.to_numpy()), rtol=1e-13, atol=1e-14)
     loaded = load_model("attenua-fit/model.npz")
     np.testing.assert_array_equal(loaded.transform(frame), scores)
-    assert sorted(os.listdir("attenua-fit")) == ["components.csv", "model.npz", "scores.csv"]
+    ratios = model.explained_variance_ratio_
+    head, explained = exactly("attenua-fit/explained_variance.csv")
+    assert head[1:] == ["explained_variance", "explained_variance_ratio", "cumulative_ratio"]
+    expected = [[1, 2], model.explained_variance_, ratios, [ratios[0], ratios[0] + ratios[1]]]
+    np.testing.assert_array_equal(explained, np.column_stack(expected))
+    assert f"\nVariance explained: {ratios[0]:.1%}, {ratios[1]:.1%}\n" in result.stdout
+    files = ["components.csv", "explained_variance.csv", "model.npz", "scores.csv"]
+    assert sorted(os.listdir("attenua-fit")) == files
 
 
 def test_fit_says_which_strength_how_much_and_how_sure(frame):
@@ -98,7 +105,8 @@ def test_json_is_one_object_on_standard_output(frame):
     assert record["left_out_gain"] == paired_gain(model).crossed_gain
     assert record["left_out_gain_error"] == paired_gain(model).crossed_error
     assert record["files"] == [
-        f"folder/deep/{name}" for name in ("components.csv", "scores.csv", "model.npz")
+        f"folder/deep/{name}"
+        for name in ("components.csv", "explained_variance.csv", "scores.csv", "model.npz")
     ]
     assert record["settings"] == {"cv": 4, "repeats": 2, "seed": 3, "grouped": False}
 

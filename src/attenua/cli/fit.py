@@ -16,8 +16,17 @@ from attenua.cli.request import (
     refuse_options_of_other_methods,
     scores_of,
 )
-from attenua.cli.writing import check_targets, components_csv, refuse_file, scores_csv, write_files
+from attenua.cli.writing import (
+    check_targets,
+    components_csv,
+    explained_csv,
+    refuse_file,
+    scores_csv,
+    write_files,
+)
 from attenua.model_files import model_bytes
+
+_FILES = ("components.csv", "explained_variance.csv", "scores.csv", "model.npz")
 
 
 @command(app)
@@ -36,7 +45,8 @@ def fit(
     """Fit PCA with corrections chosen by held-out rows; write components, scores and model.
 
     Prints which corrections were chosen, how much of PCA's held-out risk they remove and how certain that
-    is. Writes components.csv, scores.csv and model.npz: all of them, or none. The result may be ordinary PCA.
+    is. Writes components.csv, explained_variance.csv, scores.csv and model.npz: all of them, or none. The
+    result may be ordinary PCA.
 
     For example:
 
@@ -59,7 +69,7 @@ def fit(
     refuse_options_of_other_methods(context, request.method)
     if request.reading.colour_by is not None and not report:
         raise typer.BadParameter("it colours the rows in the report; add --report.", param_hint="--colour-by")
-    targets = [out / name for name in ("components.csv", "scores.csv", "model.npz")]
+    targets = [out / name for name in _FILES]
     targets += [out / "report.html"] if report else []
     refuse_file(out)
     check_targets(targets, force=force, make_folders=True)
@@ -67,7 +77,7 @@ def fit(
     model = fit_rows(table, request)
     with noting(new_rows=False):
         scores = scores_csv(scores_of(model, table), table)
-    contents: list[Any] = [components_csv(model, table), scores, model_bytes(model)]
+    contents: list[Any] = [components_csv(model, table), explained_csv(model), scores, model_bytes(model)]
     if report:
         from attenua.cli.report import page_of
 

@@ -27,6 +27,14 @@ def components_csv(model: Any, table: Table) -> bytes:
     return _csv(["component", *column_names(table)], rows)
 
 
+def explained_csv(model: Any) -> bytes:
+    """Return the variance that each component explains as CSV, also as a part of the total and summed up."""
+    ratios = model.explained_variance_ratio_
+    columns = model.explained_variance_, ratios, np.cumsum(ratios)
+    rows = ([number, *_digits(row)] for number, row in enumerate(zip(*columns, strict=True), start=1))
+    return _csv(["component", "explained_variance", "explained_variance_ratio", "cumulative_ratio"], rows)
+
+
 def covariance_csv(model: Any, table: Table) -> bytes:
     """Return the covariance as CSV, with the names of the columns in its first row and first column."""
     names = column_names(table)
