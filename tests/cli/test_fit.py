@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 
-from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
+from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, choose_rank
 from attenua._select.steps import Steps
 from attenua.model_files import load_model
 from attenua.paired import paired_gain
 from tests.cli.shell import run
 
+METHODS = ("bcv", "parallel", "threshold")
 NAMES = [f"x{number}" for number in range(8)]
 
 
@@ -186,6 +188,46 @@ def test_pca_says_what_it_explains(frame):
     model = PCA(2).fit(frame.to_numpy())
     assert "Ordinary PCA, as given" in result.output
     assert f"2 components, {model.explained_variance_ratio_.sum():.1%} of the variance" in result.output
+
+
+def test_auto_takes_the_number_that_rank_recommends():
+    """One huge component hides the others from parallel analysis."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((40, 3)) * [30, 3, 3] @ rng.standard_normal((3, 12))
+    frame = pd.DataFrame(rows + rng.standard_normal((40, 12)), columns=list("abcdefghijkl"))
+    frame.assign(who="somebody").to_csv("data.csv", index=False)
+    reading = ("--drop", "who")
+    said = words(run("rank", "data.csv", *reading).stdout)
+    chosen = {method: choose_rank(frame, method=method, random_state=0) for method in METHODS}
+    best = chosen["bcv"]
+    assert best.rank != chosen["parallel"].rank
+    for method in METHODS:
+        assert re.search(rf"{method} {chosen[method].rank} (predict|explain|bring)", said)
+    assert f"Recommended, by bcv: {best} The methods disagree: bcv" in said
+    assert said.endswith(f"Go on with: attenua fit data.csv -k {best.rank} --drop who")
+    result = run("fit", "data.csv", "-k", "auto", *reading, "--method", "pca", "--json")
+    assert json.loads(result.stdout)["n_components"] == best.rank
+    assert f"Note: data.csv: {best} The methods disagree: bcv" in result.stderr
+
+
+def test_no_component_and_missing_cells_with_auto(frame):
+    np.save("noise.npy", np.random.default_rng(0).standard_normal((30, 6)))
+    result = run("fit", "noise.npy", "-k", "auto")
+    assert result.exit_code == 1
+    assert "noise.npy: -k auto finds no component: held-out entries are predicted as well" in result.stderr
+    assert json.loads(run("rank", "noise.npy", "--json").stdout)["n_components"] == 0
+    frame.mask(frame > 1).to_csv("gaps.csv", index=False)
+    assert "give --missing drop-rows or --missing mean, or fill them" in run("rank", "gaps.csv").stderr
+
+
+def test_a_stack_of_images_has_its_grid_as_neighbours():
+    stack = np.random.default_rng(0).standard_normal((20, 2, 3, 2)).cumsum(axis=1)
+    np.save("stack.npy", stack)
+    result = run("fit", "stack.npy", "-k", 1, "--corrections", "smoothing")
+    assert result.exit_code == 0, result.output
+    assert "the pixels of an image are neighbours, as by --neighbours 2x3x2" in result.stderr
+    assert load_model("attenua-fit/model.npz").neighbours == [2, 3, 2]
+    assert "neighbours" not in run("fit", "stack.npy", "-k", 1, "--method", "pca", "--force").stderr
 
 
 def test_without_a_file_the_digits(tmp_path):

@@ -124,7 +124,7 @@ def test_the_shell_completes_options():
     assert "--group-column" in answer.stdout.split()
 
 
-@pytest.mark.parametrize("command", ["fit", "transform", "covariance", "impute", "report", "demo"])
+@pytest.mark.parametrize("command", ["fit", "transform", "rank", "covariance", "impute", "report", "demo"])
 def test_help_fits_80_columns_and_says_no_type_of_flags(monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERMINAL_WIDTH", "80")

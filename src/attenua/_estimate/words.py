@@ -20,6 +20,8 @@ ADVICE = {
 CLEAR = 2.0
 # A turn that the page shows as 0.0 degrees.
 NO_TURN = 0.05
+# The shell prints what so many components explain.
+_MOST_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -230,6 +232,10 @@ def described(source: str, estimator: Any) -> str:
     facts = [f"{capitalised(name)}: {value}" for name, value in answer.facts]
     # The rows and columns come next: a wrong reading of a file shows there.
     lines = [answer.title, f"{source}: {dict(answer.facts)['fitted']}."]
+    if hasattr(estimator, "components_"):
+        ratios = [f"{ratio:.1%}" for ratio in estimator.explained_variance_ratio_[:_MOST_NAMED]]
+        more = ", ..." if estimator.n_components_ > _MOST_NAMED else ""
+        lines.append(f"Variance explained: {', '.join(ratios)}{more}")
     steps = getattr(estimator, "steps_", None)
     if steps is not None:
         lines += ["", repr(steps), ""]

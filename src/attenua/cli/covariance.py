@@ -8,7 +8,7 @@ import typer
 from attenua.cli import options
 from attenua.cli.base import app, command
 from attenua.cli.record import print_result
-from attenua.cli.request import Request, fit_rows, load_rows
+from attenua.cli.request import Request, fit_rows, load_rows, settled
 from attenua.cli.writing import check_targets, covariance_csv, write_files
 from attenua.model_files import model_bytes
 
@@ -43,6 +43,7 @@ def covariance(
     """
     check_targets([out], force=force)
     table = load_rows(request)
+    request = settled(request, table)
     model = fit_rows(table, request, request.covariance)
     content = model_bytes(model) if out.suffix.lower() == ".npz" else covariance_csv(model, table)
     write_files({out: content}, force=force)

@@ -15,6 +15,7 @@ from attenua.cli.request import (
     noting,
     refuse_options_of_other_methods,
     scores_of,
+    settled,
 )
 from attenua.cli.writing import (
     check_targets,
@@ -50,7 +51,7 @@ def fit(
 
     For example:
 
-    - `attenua fit data.csv -k 5`
+    - `attenua fit data.csv -k auto`
 
     - `attenua fit data.parquet -k 3 --columns height:weight,age --group-column subject --out fitted`
 
@@ -74,6 +75,7 @@ def fit(
     refuse_file(out)
     check_targets(targets, force=force, make_folders=True)
     table = load_rows(request)
+    request = settled(request, table)
     model = fit_rows(table, request)
     with noting(new_rows=False):
         scores = scores_csv(scores_of(model, table), table)

@@ -16,7 +16,7 @@ from attenua.cli.readers import Table, TableError
 from attenua.cli.readers.formats import TEXTS
 from attenua.cli.readers.reading import not_finite
 from attenua.cli.record import dump
-from attenua.cli.request import Request, fit_rows, load_rows, noting, refuse_options_of_a_fit
+from attenua.cli.request import Request, fit_rows, load_rows, noting, refuse_options_of_a_fit, settled
 from attenua.cli.writing import (
     arrow_bytes,
     check_targets,
@@ -112,6 +112,7 @@ def _fitted(request: Request, model: Path | None) -> tuple[Table, CorrectedCovar
     """Return the rows, and a covariance that is fitted to them or read from a file."""
     if model is None:
         table = load_rows(request, keep_file=True)
+        request = settled(request, table)
         return table, fit_rows(table, request, request.covariance)
     try:
         fitted = load_model(model)

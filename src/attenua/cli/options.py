@@ -17,6 +17,7 @@ from attenua.cli.readers.codes import code_as_text
 COLUMNS_HELP = "Columns to use, written as for --drop."
 # The largest seed of numpy's legacy generator.
 LARGEST_SEED = 2**32 - 1
+AUTO = "auto"
 
 
 class Method(StrEnum):
@@ -43,8 +44,10 @@ class Decimal(StrEnum):
     COMMA = ","
 
 
-def parse_rank(text: str) -> int | float:
-    """Return a number of components, or a share of the variance strictly between 0 and 1."""
+def parse_rank(text: str) -> int | float | str:
+    """Return a number of components, a share of the variance strictly between 0 and 1, or auto."""
+    if text == AUTO:
+        return text
     try:
         number = float(text)
     except ValueError:
@@ -54,7 +57,8 @@ def parse_rank(text: str) -> int | float:
     if number >= 1 and number.is_integer():
         return int(number)
     raise typer.BadParameter(
-        f"{text!r} is neither a number of components (1, 2, ...) nor a share of the variance below 1."
+        f"{text!r} is neither a number of components (1, 2, ...) nor a share of the variance below 1, nor "
+        f"{AUTO}."
     )
 
 

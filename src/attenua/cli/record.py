@@ -11,9 +11,6 @@ from attenua._estimate.words import described
 from attenua.cli.base import print_plain
 from attenua.cli.readers import Table
 
-# Components whose variance is printed.
-_MOST_NAMED = 10
-
 
 def print_result(table: Table, model: Any, files: Sequence[Path], *, as_json: bool) -> None:
     """Print the results of a fit and the files that were written, in sentences or as JSON."""
@@ -21,14 +18,7 @@ def print_result(table: Table, model: Any, files: Sequence[Path], *, as_json: bo
         print_plain(dump(_record(table, model) | {"files": [str(path) for path in files]}))
     else:
         print_plain(described(table.source, model))
-        if hasattr(model, "components_"):
-            print_plain(_explained(model.explained_variance_ratio_))
         print_plain("Written: " + ", ".join(map(str, files)))
-
-
-def _explained(ratios: Sequence[float]) -> str:
-    more = ", ..." if len(ratios) > _MOST_NAMED else ""
-    return f"Variance explained: {', '.join(map('{:.1%}'.format, ratios[:_MOST_NAMED]))}{more}"
 
 
 def dump(record: dict[str, Any]) -> str:

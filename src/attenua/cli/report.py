@@ -21,6 +21,7 @@ from attenua.cli.request import (
     reading_of_reference,
     refuse_options_of_a_fit,
     refuse_options_of_other_methods,
+    settled,
 )
 from attenua.cli.writing import check_targets, write_files
 from attenua.model_files import ModelFileError, load_model
@@ -73,6 +74,7 @@ def report(
     check_targets([out], force=force)
     if model is None:
         table = load_rows(request)
+        request = settled(request, table)
         fitted = fit_rows(table, request)
     else:
         try:

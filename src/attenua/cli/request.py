@@ -2,20 +2,22 @@
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import numpy as np
+import scipy.sparse as sp
 import typer
 from sklearn.datasets import load_digits
 
-from attenua import AttenuatedPCACV, CorrectedCovariance, CorrectedPCA, CorrectedPCACV
+from attenua import AttenuatedPCACV, CorrectedCovariance, CorrectedPCA, CorrectedPCACV, choose_rank
 from attenua._correct.registry import CORRECTIONS
 from attenua._data.range import OutOfRangeError, list_columns
 from attenua.cli.base import fail, warn, working
 from attenua.cli.options import (
+    AUTO,
     METHOD,
     Method,
     Missing,
@@ -29,6 +31,8 @@ from attenua.cli.options import (
 from attenua.cli.readers import Table, TableError
 from attenua.cli.readers.source import shortened
 from attenua.cli.writing import column_names
+from attenua.rank import Method as RankMethod
+from attenua.rank import RankChoice
 
 _NEED_NEIGHBOURS = [each.label for each in CORRECTIONS.values() if each.parameter == "neighbours"]
 _NEED_REFERENCE = [each.label for each in CORRECTIONS.values() if each.parameter == "reference"]
@@ -78,7 +82,8 @@ class Request:
             "--components",
             parser=parse_rank,
             metavar="K",
-            help="Number of components, or the share of the variance (0.9) that PCA explains with them.",
+            help="Number of components, the share of the variance (0.9) that PCA explains with them, or "
+            "auto, the number that attenua rank recommends.",
         ),
     ] = "5"
     reading: Reading = field(default_factory=Reading)
@@ -257,6 +262,45 @@ def load_rows(request: Request, names: Sequence[str] | None = None, **more: Any)
         fail(f"{request.reading.as_options()[0]} needs a file; it does not apply to the built-in digits.")
     digits = load_digits()
     return Table(digits.data, list(digits.feature_names), None, "the built-in digits")
+
+
+def settled(request: Request, table: Table) -> Request:
+    """Return a request with what it leaves to the rows: neighbours in images, how many components."""
+    if table.grid and request.neighbours is None and request.method is Method.CORRECTED:
+        shape = "x".join(map(str, table.grid))
+        warn(f"{table.source}: the pixels of an image are neighbours, as by --neighbours {shape}.")
+        request = replace(request, neighbours=table.grid)
+    if request.k != AUTO:
+        return request
+    choices = rank_choices(table)
+    best, doubt = choices["bcv"], disagreement(choices)
+    if not best.rank:
+        fail(f"{table.source}: -k auto finds {str(best).lower()}{doubt} -k 1 fits one all the same.")
+    warn(f"{table.source}: {best}{doubt}")
+    return replace(request, k=best.rank)
+
+
+def rank_choices(table: Table) -> Mapping[str, RankChoice]:
+    """Return the number of components by each method of `choose_rank`, or fail with a sentence."""
+    X = table.X.toarray() if sp.issparse(table.X) else table.X
+    if np.isnan(X).any():
+        fail(
+            f"{table.source}: some cells are missing, which the number of components cannot be chosen with; "
+            "give --missing drop-rows or --missing mean, or fill them first with attenua impute."
+        )
+    try:
+        with working("Choosing the number of components"):
+            return {method: choose_rank(X, method=method, random_state=0) for method in get_args(RankMethod)}
+    except ValueError as error:
+        fail(f"{table.source}: {in_options(str(error))}")
+
+
+def disagreement(choices: Mapping[str, RankChoice]) -> str:
+    """Return a sentence to add if the methods disagree on the number of components."""
+    if len({choice.rank for choice in choices.values()}) == 1:
+        return ""
+    numbers = ", ".join(f"{method} {choice.rank}" for method, choice in choices.items())
+    return f" The methods disagree: {numbers}."
 
 
 def reading_of_reference(request: Request, table: Table) -> Reading:
