@@ -16,6 +16,7 @@ from attenua._select.steps import Steps
 from attenua.model_files import load_model
 from attenua.paired import paired_gain
 from tests.cli.shell import run
+from tests.helpers import spiked_rows
 
 METHODS = ("bcv", "parallel", "threshold")
 NAMES = [f"x{number}" for number in range(8)]
@@ -218,6 +219,30 @@ def test_no_component_and_missing_cells_with_auto(frame):
     assert json.loads(run("rank", "noise.npy", "--json").stdout)["n_components"] == 0
     frame.mask(frame > 1).to_csv("gaps.csv", index=False)
     assert "give --missing drop-rows or --missing mean, or fill them" in run("rank", "gaps.csv").stderr
+
+
+@pytest.mark.parametrize(
+    ("names", "neighbours"),
+    [
+        (["400.5 nm", "401 nm", "402 nm", "403 nm", "404 nm", "405 nm"], "line"),
+        (["X2001", "X2000", "X1999", "X1998", "X1997", "X1996"], "line"),
+        (["pixel_0_0", "pixel_0_1", "pixel_0_2", "pixel_1_0", "pixel_1_1", "pixel_1_2"], "2x3"),
+        (["0", "1", "2", "3", "4", "5"], None),
+        (["1007_s", "1053_s", "1117_s", "1211_s", "1255_t", "1294_s"], None),
+        (["30", "10", "20", "50", "40", "60"], None),
+    ],
+)
+def test_names_like_an_axis_or_pixels_suggest_neighbours(names, neighbours):
+    pd.DataFrame(spiked_rows(20, 6), columns=names).to_csv("data.csv", index=False)
+    fit = ("fit", "data.csv", "-k", 1, "--header", "--corrections")
+    said, suggestion = (
+        run(*fit, "damping").stdout,
+        f"If neighbours vary together, give --neighbours {neighbours}.",
+    )
+    assert (suggestion in said) == ("give --neighbours" in said) == (neighbours is not None)
+    if neighbours:
+        assert run("rank", "data.csv", "--header").stdout.endswith(f"--header --neighbours {neighbours}\n")
+        assert "give" not in run(*fit, "smoothing", "--neighbours", neighbours, "--force").stdout
 
 
 def test_a_stack_of_images_has_its_grid_as_neighbours():

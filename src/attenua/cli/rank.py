@@ -7,6 +7,7 @@ from rich.table import Table as PrintedTable
 from attenua._estimate.words import counted
 from attenua.cli import options
 from attenua.cli.base import app, command, console, print_plain
+from attenua.cli.readers.axis import neighbours_by_name
 from attenua.cli.record import dump
 from attenua.cli.request import METHODS_OF_OPTIONS, Request, disagreement, load_rows, rank_choices
 
@@ -46,7 +47,11 @@ def rank(request: Request, as_json: options.AsJson = False) -> None:
         printed.add_row(method, str(choice.rank), _QUESTIONS[method])
     console.print(printed, highlight=False)
     print_plain(f"\nRecommended, by bcv: {best}{disagreement(choices)}")
+    neighbours = neighbours_by_name(table.names)
+    if table.grid or neighbours:
+        print_plain("The columns are in order: noise that neighbours share counts as components here.")
     if best.rank:
         options_of_fit = ["-k", str(best.rank), *request.reading.as_options()]
+        options_of_fit += ["--neighbours", neighbours] if neighbours else []
         file = [] if request.file is None else [request.file]
         print_plain(f"Go on with: {shlex.join(['attenua', 'fit', *file, *options_of_fit])}")

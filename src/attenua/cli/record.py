@@ -10,6 +10,7 @@ from attenua import AttenuatedPCACV, CorrectedPCACV, paired_gain
 from attenua._estimate.words import described
 from attenua.cli.base import print_plain
 from attenua.cli.readers import Table
+from attenua.cli.readers.axis import neighbours_by_name
 
 
 def print_result(table: Table, model: Any, files: Sequence[Path], *, as_json: bool) -> None:
@@ -18,7 +19,20 @@ def print_result(table: Table, model: Any, files: Sequence[Path], *, as_json: bo
         print_plain(dump(_record(table, model) | {"files": [str(path) for path in files]}))
     else:
         print_plain(described(table.source, model))
+        if hasattr(model, "steps_") and model.neighbours is None:
+            _suggest_neighbours(table.names)
         print_plain("Written: " + ", ".join(map(str, files)))
+
+
+def _suggest_neighbours(names: Sequence[str] | None) -> None:
+    """Say how to give neighbours to a search if the columns are called like an axis or pixels."""
+    neighbours = neighbours_by_name(names)
+    if names is not None and neighbours is not None:
+        kind = "points of an axis" if neighbours == "line" else "pixels"
+        print_plain(
+            f"The columns are called like {kind} ({names[0]} to {names[-1]}). If neighbours vary together, "
+            f"give --neighbours {neighbours}."
+        )
 
 
 def dump(record: dict[str, Any]) -> str:
