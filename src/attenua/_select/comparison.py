@@ -20,6 +20,7 @@ from attenua._data.missing import PartlySeen
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import to_host
 from attenua._data.splits import SplitPair, Splits
+from attenua._select.progress import in_parts
 from attenua._select.rule import Rule
 from attenua._solve.subspace import Subspace
 
@@ -104,6 +105,8 @@ def held_out_risks(
         n_parallel = 1  # a device is kept busy by one thread
     judge = partial(_in_worker, sklearn.get_config(), judge)
     pairs = iter(moments.pairs())
+    if goes_on is not None or n_candidates > 1:  # not the base alone, which is no part of a search
+        pairs = in_parts(pairs, moments.n_splits)
     n_first = moments.n_splits if goes_on is None else ceil(_FIRST_PART * moments.n_splits)
     found = list(in_order(judge, islice(pairs, n_first), n_parallel))
     if goes_on is not None and goes_on(found):

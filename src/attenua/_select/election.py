@@ -22,6 +22,7 @@ from attenua._data.reweighting import RowsInMemory
 from attenua._data.splits import Splits
 from attenua._select.comparison import row_losses
 from attenua._select.judges import Judge, SubspaceJudge
+from attenua._select.progress import in_parts
 from attenua._select.rule import PCA, CorrectedRule, mean_subspace, pca_subspace
 from attenua._select.search import SearchResult, StepSearch
 from attenua._select.votes import Voters
@@ -134,7 +135,9 @@ class Chooser(ABC, Generic[Fit]):
         if len(sizes) < 3 or rows.n_samples - np.sort(sizes)[-2:].sum() < self.fewest_rows:
             return Expected()
         losses = np.empty((rows.n_samples, 2))
-        for block in range(len(sizes)):
+        for block in in_parts(
+            range(len(sizes)), len(sizes), lambda k: f"without block {k + 1} of {len(sizes)}"
+        ):
             losses[block_of == block] = self._losses_of_block(rows, block_of, block)
         whole, gains = self._whole(losses[:, 0]), losses[:, 0] - losses[:, 1]
         if whole <= 0:

@@ -30,6 +30,7 @@ from attenua._select.comparison import (
     held_out_ratio,
 )
 from attenua._select.judges import Judge
+from attenua._select.progress import in_parts
 from attenua._select.steps import Step, Steps
 from attenua._select.votes import Voters
 
@@ -86,7 +87,8 @@ class StepSearch:
 
         Warnings, if wanted, quote the `names` of columns.
         """
-        for name in (name for name in order if name in grids):
+        names_in_order = [name for name in order if name in grids]
+        for name in in_parts(names_in_order, len(names_in_order), str):
             correction = ALL_CORRECTIONS[name]
             if correction.needs and name not in self._judge.prepared:
                 self._leave_out(name, f"{correction.parameter} is not given")
@@ -136,7 +138,7 @@ class StepSearch:
         start = best = strengths.index(before[correction])
         risks = {start: self._risk_of(before)}
         for places in (range(start - 1, -1, -1), range(start + 1, len(strengths))):
-            for place in places:
+            for place in in_parts(places, len(strengths), lambda place: f"strength {strengths[place]:g}"):
                 if reweighted is not None:
                     weights = Strengths(**{correction: strengths[place]})
                     self._splits[weights] = reweighted[strengths[place]].keep_pairs()

@@ -1,16 +1,17 @@
 """What all commands share: the application, the console, and how a command fails."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Annotated, Any, NoReturn
 
 from attenua import __version__
 from attenua._extras import how_to_install
+from attenua._select.progress import telling
 
 try:
     import typer
     from rich.console import Console
-    from rich.progress import Progress, ProgressColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
     from typer.core import TyperCommand, TyperGroup
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
@@ -113,7 +114,21 @@ def working(what: str) -> AbstractContextManager[object]:
     return stderr.status(f"{what} ...") if stderr.is_terminal else nullcontext()
 
 
-def progress_bar(*columns: ProgressColumn) -> Progress:
+def progress_bar(*columns: ProgressColumn, **how: bool) -> Progress:
     """Return a progress bar on standard error, if that is a terminal."""
     stderr = Console(stderr=True)
-    return Progress(*columns, console=stderr, disable=not stderr.is_terminal)
+    return Progress(*columns, console=stderr, disable=not stderr.is_terminal, **how)
+
+
+@contextmanager
+def fitting() -> Iterator[None]:
+    """Show how far the fits inside have come, on standard error, if that is a terminal."""
+    columns = BarColumn(20), TimeElapsedColumn(), TextColumn("{task.description}")
+    with progress_bar(*columns, transient=True) as progress:
+        task = progress.add_task("Fitting", total=1)
+
+        def show(words: str, done: float) -> None:
+            progress.update(task, completed=done, description=f"Fitting {words.replace('_', ' ')}")
+
+        with telling(show):
+            yield
