@@ -11,7 +11,7 @@ import typer
 
 from attenua._correct.registry import CORRECTIONS
 from attenua.cli.base import warn
-from attenua.cli.readers import Table, read_table
+from attenua.cli.readers import Table, TableError, read_table
 from attenua.cli.readers.codes import code_as_text
 
 COLUMNS_HELP = "Columns to use, written as for --drop."
@@ -270,7 +270,7 @@ class Reading:
         typer.Option(
             "--numeric-only",
             rich_help_panel=COLUMNS,
-            help="Leave out columns that hold something else than numbers, with a note that names them.",
+            help="Leave out columns that hold something else than numbers, or nothing, with a note.",
         ),
     ] = False
     group_column: Annotated[
@@ -320,7 +320,12 @@ class Reading:
 
     def read(self, file: str, **more: Any) -> Table:
         """Read a file, and print what was assumed about it."""
-        table = read_table(file, **self.given, **more)
+        try:
+            table = read_table(file, **self.given, **more)
+        except TableError as error:
+            for note in getattr(error, "__notes__", ()):
+                warn(note)
+            raise
         for note in table.notes:
             warn(f"{table.source}: {note}")
         return table

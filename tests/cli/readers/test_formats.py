@@ -122,7 +122,10 @@ def rows_with(cell, at=17, n=5_000):
         (rows_with("nan"), r"1 cell is missing, .* the first is row 17 \(line 18\), column 'age'\."),
         (rows_with("inf"), r"row 17 \(line 18\), column 'age' is inf, which is not a finite number"),
         ("a,b\n1,2\n3\n", r"row 2 \(line 3\) has 1 cell, but the first row has 2"),
-        ("a,a\n1,2\n3,4\n", "two columns are called 'a'; rename one, or drop one"),
+        (
+            "a,a\n1,2\n3,4\n",
+            "2 columns are called 'a'; rename them, or leave some out by their positions: --drop 2.",
+        ),
         ("a,b,\n1,2,3\n4,5,x\n", r"row 2 \(line 3\), column 3 holds 'x'"),
         (
             "a/b\n1/2\n3/4\n",

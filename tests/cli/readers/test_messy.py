@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import re
 import sys
 
 import numpy as np
@@ -261,3 +262,72 @@ def test_a_stack_of_images_has_a_row_for_each(path):
         assert table.grid == (4, 3)
         assert table.notes == ("a stack of 10 images of 4 x 3, read as a row for each image.",)
         assert read_table(path.with_suffix(ending), drop=["1"]).grid == ()
+
+
+@pytest.mark.parametrize("number", ["{:,.2f}", "{:,.0f}"])
+def test_commas_between_thousands(frame, path, number):
+    """In quotes, also where no number shows that the comma is not the decimal sign, and without a header."""
+    whole = (frame.abs() + 1000).round()
+    whole.map(number.format).to_csv(path, index=False, header=False)
+    table = read_table(path)
+    np.testing.assert_array_equal(table.X, whole)
+    first = number.format(whole.iloc[0, 0])
+    assert table.notes == (f"commas stand between thousands ({first} is {first.replace(',', '')}).",)
+
+
+def test_the_minus_of_typography(frame, path):
+    path.write_text(frame.to_csv(index=False).replace("-", "\N{MINUS SIGN}"), encoding="utf-8")
+    assert read(path) == ()
+
+
+@pytest.mark.parametrize("word", ["-", ".", "?", "#DIV/0!", "n.a."])
+def test_signs_for_missing_cells(frame, path, word):
+    frame.astype(object).mask(frame > 1500, word).to_csv(path, index=False)
+    np.testing.assert_array_equal(read_table(path).X, frame.mask(frame > 1500))
+
+
+@pytest.mark.parametrize(
+    "above", ["Trial of March\r\n\r\n", '"Trial of March, 2024",,,\nby Ann,,,\n', "sep=,\n"]
+)
+def test_lines_above_the_table(frame, path, above):
+    path.write_text(above + frame.to_csv(index=False), encoding="utf-8")
+    titles = re.findall("[A-Za-z][A-Za-z, 0-9]+[a-z4]", above.replace("sep", ""))
+    notes = (f"text above the table is left out: {', '.join(map(repr, titles))}.",) if titles else ()
+    assert read(path) == notes
+
+
+def test_filled_cells_stand_below_the_lines_above_the_table(path):
+    path.write_text("sep=;\nTrial;;\n\na;b;c\n1;2;3\n4;;6\n7;8;9\n9;8;7\n")
+    source, _ = read_table(path, keep_file=True).file
+    assert source.text_with([1], [1], [5.5]) == b"sep=;\nTrial;;\n\na;b;c\n1;2;3\n4;5.5;6\n7;8;9\n9;8;7\n"
+
+
+def test_a_first_cell_of_several_lines_or_a_number_is_no_title(path):
+    path.write_text('"Length\n(cm)",b,c\n1,2,3\n4,5,6\n')
+    assert read_table(path).names == ["Length\n(cm)", "b", "c"]
+    path.write_text("1,,\n4,5,6\n7,8,9\n")
+    assert read_table(path).X.shape == (3, 3)
+
+
+def test_columns_without_a_name_and_a_number_are_left_out(frame, path):
+    path.write_text(
+        "".join(f"{line},,\n" for line in frame.to_csv(index=False).splitlines()), encoding="utf-8"
+    )
+    assert read(path) == ("without a number, and left out: column 5, column 6.",)
+    frame.assign(e=np.nan, f=np.nan).to_csv(path, index=False)
+    with pytest.raises(
+        TableError, match=r"column 'e' holds no number at all \(nor do 1 more\); .* --drop e,f"
+    ):
+        read_table(path)
+    assert read(path, numeric_only=True) == ("without a number, and left out: column 'e', column 'f'.",)
+
+
+def test_the_sheets_of_a_book_are_named_also_if_the_first_is_no_table(frame, tmp_path):
+    with pd.ExcelWriter(tmp_path / "x.xlsx") as book:
+        pd.DataFrame({"About": ["made by Ann"]}).to_excel(book, sheet_name="Read me", index=False)
+        frame.to_excel(book, sheet_name="Data", index=False)
+    with pytest.raises(TableError, match="made by Ann") as refused:
+        read_table(tmp_path / "x.xlsx")
+    (note,) = refused.value.__notes__
+    assert note.endswith("x.xlsx: the sheet 'Read me' is read; --sheet reads another: 'Data'.")
+    assert read(tmp_path / "x.xlsx", sheet="Data") == ()

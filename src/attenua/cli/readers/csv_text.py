@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._estimate.words import counted
-from attenua.cli.readers.cells import MISSING, is_missing, plain_number
+from attenua.cli.readers.cells import MISSING, is_missing
 from attenua.cli.readers.decoding import Text
 from attenua.cli.readers.form import BLANK, COMMENT, CsvOptions, Form, find_form, rows_of
 from attenua.cli.readers.not_numbers import NotNumbers, TextColumn
+from attenua.cli.readers.preamble import without_preamble
 from attenua.cli.readers.source import (
     Source,
     TableError,
@@ -34,7 +35,8 @@ class CsvSource(Source):
     """A CSV text, with what the user has said about it."""
 
     def __init__(self, text: Text, source: str, options: CsvOptions):
-        self.source, self._text, self._content = source, text, text.content
+        self.source, self._text = source, text
+        self._content, titles = without_preamble(text.content)
         with needing(source, "CSV files", "pyarrow", "cli"):
             import pyarrow  # noqa: F401
         try:
@@ -44,7 +46,7 @@ class CsvSource(Source):
         if form is None:
             raise TableError(f"{source} is empty.")
         self._form, self.names, self.n_columns = form, form.names, form.width
-        self.notes = (*text.notes, *form.notes)
+        self.notes = (*text.notes, *titles, *form.notes)
         if form.may_have_comments and COMMENT.encode() in text.content:
             self._content = _without_comments(self._lines(), form).encode()
         self._delimiter = form.delimiter
@@ -77,7 +79,7 @@ class CsvSource(Source):
         """Return columns as numbers, which may have thousands separated, or be True and False."""
 
         def number(cell: str) -> float:
-            return np.nan if is_missing(cell) else float(plain_number(cell, self._form.decimal) or "nan")
+            return np.nan if is_missing(cell) else float(self._form.number(cell) or "nan")
 
         rows = [[number(cells[position]) for position in positions] for _, cells in self._data_rows()]
         return np.array(rows)
@@ -189,7 +191,7 @@ class CsvSource(Source):
                 cell = cells[position]
                 if is_missing(cell):
                     missing.add(cell)
-                elif plain_number(cell, self._form.decimal) is not None:
+                elif self._form.number(cell) is not None:
                     n_numbers[position] += 1
                 else:
                     n_texts[position] += 1

@@ -7,13 +7,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from attenua.cli.readers.source import TableError, needing, refuse_too_large, refusing, unzipped_size
+from attenua.cli.readers.decoding import Text
+from attenua.cli.readers.source import (
+    TableError,
+    needing,
+    refuse_too_large,
+    refusing,
+    shortened,
+    unzipped_size,
+)
 
 _MOST_ROWS = 2**20
 
 
-def sheet_as_csv(path: Path, source: str, sheet: str | None) -> bytes:
-    """Return a sheet of an Excel file as CSV, line by line; by default the first sheet."""
+def sheet_as_csv(path: Path, source: str, sheet: str | None) -> Text:
+    """Return a sheet of an Excel file as CSV, line by line; by default the first sheet, with a note."""
     with needing(source, "Excel files", "openpyxl", "cli"):
         import openpyxl
     with refusing(source, "an Excel file"), warnings.catch_warnings():
@@ -24,12 +32,14 @@ def sheet_as_csv(path: Path, source: str, sheet: str | None) -> bytes:
         with path.open("rb") as file:
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
             rows = [_texts(row) for row in _sheet_rows(book, source, sheet)]
+            first, *others = [shortened(found.title) for found in book.worksheets]
     width = max(map(len, rows), default=0)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     for row in rows:
         writer.writerow([*row, *[""] * (width - len(row))] if row else [])
-    return text.getvalue().encode()
+    note = f"the sheet {first} is read; --sheet reads another: {', '.join(others)}."
+    return Text(text.getvalue().encode(), notes=(note,) if others and sheet is None else ())
 
 
 def _sheet_rows(book: Any, source: str, sheet: str | None) -> Iterator[tuple[Any, ...]]:

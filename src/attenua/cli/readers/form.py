@@ -20,6 +20,7 @@ from attenua.cli.readers.cells import (
     is_missing,
     is_number,
     is_surely_decimal,
+    is_surely_grouped_by_commas,
     plain_number,
 )
 
@@ -52,6 +53,11 @@ class Form:
     notes: tuple[str, ...]
     may_have_comments: bool = True  # False if all lines begin with #
     header_is_comment: bool = False
+    by_commas: bool = False  # whether commas stand between thousands
+
+    def number(self, cell: str) -> str | None:
+        """Return a cell as Python writes a number, or None."""
+        return plain_number(cell, self.decimal, by_commas=self.by_commas)
 
 
 def counts_rows(cells: Iterable[object]) -> bool:
@@ -71,22 +77,30 @@ def find_form(lines: Callable[[], Iterator[str]], options: CsvOptions) -> Form |
     rows = _first_rows(uncommented(), delimiter)
     if not rows:
         return None
-    notes = []
+    notes, by_commas = [], _thousands_by_commas(rows, delimiter, decimal)
+    if by_commas:
+        decimal = "."
+        notes.append(
+            f"commas stand between thousands ({by_commas} is {plain_number(by_commas, by_commas=True)})."
+        )
     if decimal is None:
         decimal = _decimal(rows)
         if decimal == ",":
             notes.append(_note_of_commas(rows))
+    judged = rows
+    if by_commas:
+        judged = [[plain_number(cell, by_commas=True) or cell for cell in row] for row in rows]
     above = None if header is False or not has_rows else _comment_above(lines(), delimiter, rows)
-    if above is not None and not _find_header(rows, decimal)[0]:
+    if above is not None and not _find_header(judged, decimal)[0]:
         notes.append(f"the header is the comment above the rows: {_start_of(above)}.")
-        return Form(delimiter, decimal, above, len(above), tuple(notes), header_is_comment=True)
+        return Form(delimiter, decimal, above, len(above), tuple(notes), True, True, bool(by_commas))
     if header is None and options.names is not None:
         header = set(options.names) <= {cell.strip() for cell in rows[0]} or None
     if header is None:
-        header, note = _find_header(rows, decimal)
+        header, note = _find_header(judged, decimal)
         notes += [note] if note else []
     names = [cell.strip() for cell in rows[0]] if header else None
-    return Form(delimiter, decimal, names, len(rows[0]), tuple(notes), has_rows)
+    return Form(delimiter, decimal, names, len(rows[0]), tuple(notes), has_rows, False, bool(by_commas))
 
 
 def _without_comments(lines: Callable[[], Iterator[str]]) -> Iterator[str]:
@@ -160,6 +174,18 @@ def _decimal(rows: list[list[str]]) -> str:
     if any(map(is_surely_decimal, commas)):
         points = [cell for cell in points if not has_thousands(cell)]
     return "," if commas and not points else "."
+
+
+def _thousands_by_commas(rows: list[list[str]], delimiter: str, decimal: str | None) -> str | None:
+    """Return a number with commas between thousands if the text has them, as 7,261.22 shows.
+
+    Also 7,261 does where commas separate cells, unless another cell shows that the comma is the decimal sign.
+    """
+    commas = [cell.strip() for row in rows for cell in row if "," in cell]
+    if decimal == "," or any(map(is_surely_decimal, commas)):
+        return None
+    is_grouped = has_decimal_comma if delimiter == "," and decimal is None else is_surely_grouped_by_commas
+    return next((cell for cell in commas if is_surely_grouped_by_commas(cell) or is_grouped(cell)), None)
 
 
 def _note_of_commas(rows: list[list[str]]) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from attenua._data.filled import put_back
 from attenua.cli.readers.csv_text import CsvSource
-from attenua.cli.readers.decoding import UNPACKERS, Text, read_text, unpack_text
+from attenua.cli.readers.decoding import UNPACKERS, read_text, unpack_text
 from attenua.cli.readers.excel import sheet_as_csv
 from attenua.cli.readers.form import CsvOptions
 from attenua.cli.readers.not_numbers import NotNumbers, TextColumn
@@ -55,7 +55,7 @@ def _open(path: Path, source: str, options: CsvOptions, sheet: str | None) -> So
     ending = path.suffix.lower()
     if ending == _EXCEL:
         _refuse_options_of_texts(source, options)
-        return CsvSource(Text(sheet_as_csv(path, source, sheet)), source, replace(options, decimal="."))
+        return CsvSource(sheet_as_csv(path, source, sheet), source, replace(options, decimal="."))
     _refuse_given(source, "--sheet", sheet, "an Excel file")
     if ending in UNPACKERS and Path(path.stem).suffix.lower() in TEXTS:
         return CsvSource(unpack_text(path, source, options.encoding), source, options)

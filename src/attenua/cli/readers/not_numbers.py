@@ -79,7 +79,7 @@ def _which_texts(source: Source, texts: Sequence[TextColumn], n_numbers: int) ->
     what = "it" if len(texts) == 1 else "one"
     return (
         f"{found} Leave {out} {_drop(source, texts)} or --numeric-only, or use {what} as row names with "
-        f"--id-column {shlex.quote(_option(source, first))}."
+        f"--id-column {shlex.quote(_option(source, first.position))}."
     )
 
 
@@ -106,16 +106,20 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def _drop(source: Source, columns: Sequence[TextColumn]) -> str:
+    return drop_option(source, [column.position for column in columns])
+
+
+def drop_option(source: Source, positions: Sequence[int]) -> str:
     """Return the finished option that leaves columns out."""
-    if len(columns) > _MOST_DROPPED:
+    if len(positions) > _MOST_DROPPED:
         return "--numeric-only"
     line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow([_option(source, column) for column in columns])
+    csv.writer(line, lineterminator="").writerow([_option(source, position) for position in positions])
     return f"--drop {shlex.quote(line.getvalue())}"
 
 
-def _option(source: Source, column: TextColumn) -> str:
+def _option(source: Source, position: int) -> str:
     """Return the name of a column as an option takes it, or its position where a name would not do."""
-    name = (source.names or [""] * source.n_columns)[column.position]
+    name = (source.names or [""] * source.n_columns)[position]
     is_plain = source.names is not None and source.names.count(name) == 1 and name.isprintable()
-    return name if is_plain and repr(name) == shortened(name) and name else str(column.position + 1)
+    return name if is_plain and repr(name) == shortened(name) and name else str(position + 1)

@@ -12,7 +12,7 @@ from attenua._estimate.words import counted
 from attenua.cli.readers.codes import suspected_codes
 from attenua.cli.readers.form import CsvOptions
 from attenua.cli.readers.formats import open_source
-from attenua.cli.readers.not_numbers import NotNumbers, note_of_left_out
+from attenua.cli.readers.not_numbers import NotNumbers, drop_option, note_of_left_out
 from attenua.cli.readers.roles import (
     Labels,
     as_colours,
@@ -106,6 +106,7 @@ def read_table(
     """
     if missing not in _WAYS:
         raise ValueError(f"missing must be one of {', '.join(_WAYS)}; got {missing!r}.")
+    source = None
     try:
         source = open_source(path, CsvOptions(header, decimal, encoding, names), sheet)
         groups = find_labels(source, group_column, "--group-column")
@@ -122,7 +123,7 @@ def read_table(
             positions = [position for position in range(source.n_columns) if position not in labels]
         dropped = chosen_columns(source, drop, "--drop") if drop else []
         positions = [position for position in positions if position not in dropped]
-        X, positions, texts_note = _numbers(source, positions, least_rows, means, numeric_only)
+        X, positions, left_out = _numbers(source, positions, least_rows, means, numeric_only)
         X = _with_codes_missing(X, na or (), source)
         chosen = bool(columns) or names is not None
         ids, first_note = _row_names(source, ids, None if 0 in positions else first, chosen)
@@ -144,12 +145,17 @@ def read_table(
             None if colours is None else as_colours(colours.values[kept]),
             tuple(
                 note
-                for note in (*source.notes, texts_note, first_note, id_note, missing_note, *codes_notes)
+                for note in (*source.notes, *left_out, first_note, id_note, missing_note, *codes_notes)
                 if note
             ),
             (source, positions) if keep_file else None,
             source.grid if positions == list(range(source.n_columns)) else (),
         )
+    except TableError as error:
+        # A wrong guess may be the reason.
+        for note in () if source is None else source.notes:
+            error.add_note(f"{source.source}: {note}")
+        raise
     except MemoryError:
         raise TableError(
             f"{'standard input' if str(path) == '-' else path} does not fit in memory."
@@ -171,18 +177,17 @@ def _row_names(
 
 def _numbers(
     source: Source, positions: list[int], least_rows: int, means: ArrayLike | None, numeric_only: bool
-) -> tuple[Any, list[int], str | None]:
-    """Return the columns of numbers, their positions, and a note on others that were left out."""
+) -> tuple[Any, list[int], list[str]]:
+    """Return the columns of numbers, their positions, and notes on others that were left out."""
     if not positions:
         raise TableError(f"{source.source} has no column left to use as numbers.")
-    refuse_same_names(source, positions)
     n_fitted = len(positions) if means is None else np.size(means)
     if len(positions) != n_fitted:
         raise TableError(
             f"{source.source} has {len(positions)} columns of numbers, but the model was fitted to {n_fitted}"
             "; choose them with --columns."
         )
-    note = None
+    notes = []
     try:
         X = source.numbers(positions)
     except NotNumbers as found:
@@ -190,12 +195,28 @@ def _numbers(
         if not numeric_only or len(texts) == len(positions):
             raise
         positions = [position for position in positions if position not in texts]
-        X, note = source.numbers(positions), note_of_left_out(source, found.columns)
+        X = source.numbers(positions)
+        notes.append(note_of_left_out(source, found.columns))
+    empty = _empty_columns(source, X, positions, numeric_only) if means is None else []
+    if empty:
+        notes.append(f"without a number, and left out: {', '.join(map(source.called, empty))}.")
+        kept = [place for place, position in enumerate(positions) if position not in empty]
+        X, positions = X[:, kept], [positions[place] for place in kept]
+    refuse_same_names(source, positions)
     if X.shape[0] < least_rows:
         raise TableError(
             f"{source.source} has {counted(X.shape[0], 'row')}; at least {least_rows} are needed."
         )
-    return X, positions, note
+    return X, positions, notes
+
+
+def _empty_columns(source: Source, X: Any, positions: list[int], numeric_only: bool) -> list[int]:
+    """Return the positions of columns without any number that are left out: those without a name, or all."""
+    named = [source.names is None or bool(source.names[position]) for position in positions]
+    if sp.issparse(X) or (all(named) and not numeric_only):
+        return []
+    empty = np.isnan(X).all(axis=0) & (numeric_only | ~np.array(named))
+    return [] if empty.all() else [positions[place] for place in np.flatnonzero(empty)]
 
 
 def _with_codes_missing(X: Any, codes: Sequence[float], source: Source) -> Any:
@@ -275,8 +296,12 @@ def _refuse_empty_columns(
     """Return how many cells of each column are not missing; a column without any is an error."""
     n_present = shape[0] - np.bincount(columns, minlength=shape[1])
     if not n_present.all():
-        empty = source.called(positions[int(np.argmin(n_present))])
-        raise TableError(f"{source.source}: {empty} holds no number at all; leave it out with --drop.")
+        empty = [positions[place] for place in np.flatnonzero(n_present == 0)]
+        more = f" (nor do {len(empty) - 1:,} more)" * (len(empty) > 1)
+        raise TableError(
+            f"{source.source}: {source.called(empty[0])} holds no number at all{more}; leave it out with "
+            f"{drop_option(source, empty)}."
+        )
     return n_present
 
 

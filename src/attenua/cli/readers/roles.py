@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from attenua.cli.readers.cells import MISSING
 from attenua.cli.readers.form import counts_rows
+from attenua.cli.readers.not_numbers import drop_option
 from attenua.cli.readers.source import Source, TableError, first_names
 
 _NAMES_OF_IDS = re.compile(
@@ -85,11 +86,14 @@ def fitted_columns(source: Source, names: Sequence[str]) -> list[int]:
 def refuse_same_names(source: Source, positions: list[int]) -> None:
     """Refuse two columns of numbers with one name."""
     seen: set[str] = set()
-    for name in [source.names[position] for position in positions] if source.names is not None else []:
+    for position in positions if source.names is not None else []:
+        name = source.names[position]
         if name in seen:
+            others = [each for each in positions if source.names[each] == name][1:]
+            are = f"are called {name!r}" if name else "have no name"
             raise TableError(
-                f"{source.source}: two columns are called {name!r}; rename one, or drop one by its position "
-                "with --drop."
+                f"{source.source}: {len(others) + 1} columns {are}; rename them, or leave some out by "
+                f"their positions: {drop_option(source, others)}."
             )
         seen.add(name)
 
