@@ -204,7 +204,11 @@ def test_problems_end_with_a_sentence_and_write_nothing(rows):
     save_model(CorrectedPCA(2).fit(frame), "pca.npz")
     Path("mine.csv").write_text("mine")
     for arguments, code, sentence in (
-        (["x.csv", "-o", "y.xlsx"], 2, "y.xlsx must end in .csv, .tsv, .txt, .parquet, .feather, .npy."),
+        (
+            ["x.csv", "-o", "y.xlsx"],
+            2,
+            "y.xlsx must end in .csv, .tsv, .tab, .txt, .dat, .parquet, .feather, .npy.",
+        ),
         (["x.csv", "-o", "y.csv", "--std", "y.csv"], 2, "y.csv must end in .csv, and be another file"),
         (["x.csv", "-o", "y.csv", "--std", "s.npy"], 2, "s.npy must end in .csv"),
         (["x.csv"], 2, "Missing option"),

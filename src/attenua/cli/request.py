@@ -70,9 +70,9 @@ class Request:
         typer.Argument(
             metavar="FILE",
             show_default=False,
-            help="Rows of numbers: .csv (.tsv, .txt; also compressed as .gz, .bz2, .xz or .zst), .xlsx, "
-            ".parquet, .feather, .npy, .npz or .h5ad; - for CSV on standard input. Without a file, the "
-            "handwritten digits of scikit-learn.",
+            help="Rows of numbers: .csv (.tsv, .tab, .txt, .dat; also compressed as .gz, .bz2, .xz or "
+            ".zst), .xlsx, .parquet, .feather, .npy, .npz or .h5ad; - for CSV on standard input. Without a "
+            "file, the handwritten digits of scikit-learn.",
         ),
     ] = None
     k: Annotated[

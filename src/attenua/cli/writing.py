@@ -85,7 +85,7 @@ def arrow_bytes(columns: Any, ending: str) -> bytes:
         else column.to_numpy()
         for column in columns.columns
     ]
-    return _csv(columns.column_names, zip(*cells, strict=True), "\t" if ending == ".tsv" else ",")
+    return _csv(columns.column_names, zip(*cells, strict=True), "\t" if ending in (".tsv", ".tab") else ",")
 
 
 def _digits(row: Any) -> list[str]:

@@ -1,5 +1,6 @@
 """Texts as people have them: encodings, thousands, comments, blanks, True and False, columns of texts."""
 
+import csv
 import gzip
 import io
 import re
@@ -48,6 +49,11 @@ def test_western_windows_is_assumed_and_noted_with_a_word(frame, path):
     assert read(path, encoding="latin-1") == ()
     assert read_table(path, encoding="cp1250").names[0] == "Größe"
     assert read_table(path, encoding="cp437").names[0] != "Größe"
+
+
+def test_a_long_word_in_western_windows_takes_no_time(path):
+    path.write_bytes(b"x" * 100_000 + "\xe9,b\n1,2\n3,4\n".encode("cp1252"))
+    assert read_table(path).X.shape == (2, 2)
 
 
 def test_an_encoding_that_is_none_or_does_not_fit(frame, path):
@@ -307,6 +313,20 @@ def test_a_first_cell_of_several_lines_or_a_number_is_no_title(path):
     assert read_table(path).names == ["Length\n(cm)", "b", "c"]
     path.write_text("1,,\n4,5,6\n7,8,9\n")
     assert read_table(path).X.shape == (3, 3)
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", " "])
+def test_row_names_without_a_heading_as_r_writes_them(frame, path, delimiter):
+    text = frame.rename(lambda row: f"row {row}").to_csv(sep=delimiter, quoting=csv.QUOTE_NONNUMERIC)
+    path.write_text(text.removeprefix(f'""{delimiter}'), encoding="utf-8")
+    assert read(path) == ("the first column has no name and holds text, so it is used as row names.",)
+    assert read_table(path).ids[1] == "row 1"
+
+
+def test_a_header_without_the_delimiter_that_ends_the_rows(frame, path):
+    header, *rows = frame.to_csv(index=False).splitlines()
+    path.write_text("\n".join(["  ", header, *(f"{row}," for row in rows), "   ", ""]), encoding="utf-8")
+    assert read(path) == ("without a number, and left out: column 5.",)
 
 
 def test_columns_without_a_name_and_a_number_are_left_out(frame, path):

@@ -36,7 +36,8 @@ class CsvSource(Source):
 
     def __init__(self, text: Text, source: str, options: CsvOptions):
         self.source, self._text = source, text
-        self._content, titles = without_preamble(text.content)
+        # Lines of blanks are empty ones.
+        self._content, titles = without_preamble(re.sub(rb"\n +(?=\r?\n|$)", b"\n", text.content))
         with needing(source, "CSV files", "pyarrow", "cli"):
             import pyarrow  # noqa: F401
         try:
@@ -50,6 +51,8 @@ class CsvSource(Source):
         if form.may_have_comments and COMMENT.encode() in text.content:
             self._content = _without_comments(self._lines(), form).encode()
         self._delimiter = form.delimiter
+        if form.header_lacks and form.delimiter != BLANK:
+            self._content = _with_whole_header(self._content, form)
         if form.delimiter == BLANK:
             with refusing(source, "CSV"):
                 self._content, self._delimiter = _between_tabs(self._lines(), form.width), "\t"
@@ -229,6 +232,16 @@ def _without_comments(lines: Iterator[str], form: Form) -> str:
     if form.header_is_comment:
         place, found[place] = header
     return "".join(found)
+
+
+def _with_whole_header(content: bytes, form: Form) -> bytes:
+    """Return a text whose header has the cell that it lacks."""
+    reader = csv.reader(_lines_of(content), delimiter=form.delimiter)
+    next(filter(None, reader))
+    head = "".join(islice(_lines_of(content), reader.line_num))
+    empty, header = re.fullmatch(r"([\r\n]*)(.*?)[\r\n]*", head, re.DOTALL).groups()
+    whole = form.delimiter + header if form.header_lacks == "first" else header + form.delimiter
+    return (empty + whole + head[len(empty + header) :]).encode() + content[len(head.encode()) :]
 
 
 def _between_tabs(lines: Iterator[str], width: int) -> bytes:

@@ -16,6 +16,8 @@ from attenua.cli.readers.source import TableError, first_line, needing, refuse_t
 # Bytes of a text to read at once, and to judge its encoding by.
 _BLOCK, _JUDGED = 2**20, 2**12
 _FALLBACK = "cp1252"
+# Letters around the first that is not UTF-8, in which its word is looked for.
+_NEAR = 100
 _MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 # Controls that no text has; some other files can be decoded as cp1252, too.
 _CONTROLS = bytes(sign for sign in range(32) if sign not in b"\t\n\v\f\r\x1b")
@@ -129,7 +131,9 @@ def _may_be_fallback(content: bytes) -> bool:
 
 
 def _note_of_fallback(text: str, place: int) -> str:
-    before, after = re.search(r"[^\s,;|\"]*$", text[:place]), re.match(r"[^\s,;|\"]*", text[place:])
+    # Searched in a part of the text: to look for an end takes the square of the length.
+    near = text[max(0, place - _NEAR) : place], text[place : place + _NEAR]
+    before, after = re.search(r"[^\s,;|\"]*$", near[0]), re.match(r"[^\s,;|\"]*", near[1])
     word = "".join(found[0] for found in (before, after) if found)
     return (
         f"the text is not UTF-8 and is read as {_FALLBACK} (Western Windows), such as {shortened(word)}; "

@@ -54,6 +54,7 @@ class Form:
     may_have_comments: bool = True  # False if all lines begin with #
     header_is_comment: bool = False
     by_commas: bool = False  # whether commas stand between thousands
+    header_lacks: str = ""  # the first or the last cell of the header, if it has one less than the rows
 
     def number(self, cell: str) -> str | None:
         """Return a cell as Python writes a number, or None."""
@@ -77,6 +78,7 @@ def find_form(lines: Callable[[], Iterator[str]], options: CsvOptions) -> Form |
     rows = _first_rows(uncommented(), delimiter)
     if not rows:
         return None
+    rows, lacks = _with_whole_header(rows, delimiter)
     notes, by_commas = [], _thousands_by_commas(rows, delimiter, decimal)
     if by_commas:
         decimal = "."
@@ -100,7 +102,23 @@ def find_form(lines: Callable[[], Iterator[str]], options: CsvOptions) -> Form |
         header, note = _find_header(judged, decimal)
         notes += [note] if note else []
     names = [cell.strip() for cell in rows[0]] if header else None
-    return Form(delimiter, decimal, names, len(rows[0]), tuple(notes), has_rows, False, bool(by_commas))
+    return Form(
+        delimiter, decimal, names, len(rows[0]), tuple(notes), has_rows, False, bool(by_commas), lacks
+    )
+
+
+def _with_whole_header(rows: list[list[str]], delimiter: str) -> tuple[list[list[str]], str]:
+    """Return rows whose header has a cell for each column, and which cell it lacked.
+
+    R leaves out the name of row names; others end all rows but the header with a delimiter.
+    """
+    first, *below = rows
+    of_numbers = any(map(is_number, first)) and any(is_number(row[0]) for row in below)
+    if {len(row) for row in below} != {len(first) + 1} or (of_numbers and delimiter != BLANK):
+        return rows, ""
+    if any(row[-1].strip() for row in below):
+        return [["", *first], *below], "first"
+    return [[*first, ""], *below], "last"
 
 
 def _without_comments(lines: Callable[[], Iterator[str]]) -> Iterator[str]:
@@ -158,8 +176,6 @@ def _first_rows(lines: Iterator[str], delimiter: str) -> list[list[str]]:
     except csv.Error:  # reported with its line when the numbers are read
         if not found:
             raise
-    if delimiter == BLANK and len(found) > 1 and len(found[0]) == len(found[1]) - 1:
-        found[0] = ["", *found[0]]
     return found
 
 

@@ -30,7 +30,7 @@ from attenua.cli.readers.source import (
     unzipped_size,
 )
 
-TEXTS = (".csv", ".tsv", ".txt")
+TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat")
 _EXCEL = ".xlsx"
 
 

@@ -22,18 +22,28 @@ def without_preamble(content: bytes) -> tuple[bytes, tuple[str, ...]]:
     """
     head = list(islice(io.BytesIO(content), _LINES))
     length = sum(map(len, head))
-    lines = [line.decode(errors="replace").strip() for line in head]
-    cells = [[cell for cell in _CELL.findall(line) if cell.strip(' "')] for line in lines]
-    is_table = np.median([len(row) for row in cells if row] or [0]) >= _LEAST_CELLS
     titles = []
-    for number, (line, row) in enumerate(zip(lines, cells, strict=True)):
-        if not line or line.startswith("#"):
+    for number, line in enumerate(line.decode(errors="replace").strip(" \r\n") for line in head):
+        if line.startswith("#"):
             continue
-        if not _SEPARATOR.fullmatch(line):
+        if line and not _SEPARATOR.fullmatch(line):
+            cells = _cells(line)
             # An odd quote begins a cell of several lines.
-            if not is_table or len(row) > 1 or line.count('"') % 2 or is_number(row[0] if row else "0"):
+            is_text = len(cells) == 1 and not is_number(cells[0]) and line.count('"') % 2 == 0
+            if not is_text or _usual_cells(content) < _LEAST_CELLS:
                 break
-            titles.append(shortened(row[0].strip(' "')))
+            titles.append(shortened(cells[0].strip(' "')))
         head[number] = head[number][len(head[number].rstrip(b"\r\n")) :]
     note = f"text above the table is left out: {', '.join(titles)}."
     return b"".join(head) + content[length:], (note,) if titles else ()
+
+
+def _usual_cells(content: bytes) -> float:
+    """Return how many cells half of the first lines have at least, empty lines left out."""
+    found = [len(_cells(line.decode(errors="replace"))) for line in islice(io.BytesIO(content), _LINES)]
+    return float(np.median([number for number in found if number]))
+
+
+def _cells(line: str) -> list[str]:
+    """Return the cells of a line that are not empty, by any separator but blanks."""
+    return [cell for cell in _CELL.findall(line) if cell.strip(' "\r\n')]

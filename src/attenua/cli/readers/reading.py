@@ -58,8 +58,8 @@ def read_table(
     Parameters
     ----------
     path : str or Path
-        A .csv (.tsv, .txt; also compressed: .gz, .bz2, .xz, .zst), .xlsx, .parquet, .feather, .npy, .npz or
-        .h5ad file; ``-`` is CSV on standard input.
+        A .csv (.tsv, .tab, .txt, .dat; also compressed: .gz, .bz2, .xz, .zst), .xlsx, .parquet, .feather,
+        .npy, .npz or .h5ad file; ``-`` is CSV on standard input.
     columns : sequence of str, optional
         Comma-separated names, positions counted from 1, or ranges ``first:last``, ``first:``, ``:last``. By
         default all columns except those named by the next four parameters.
