@@ -76,6 +76,25 @@ def test_ids_among_the_numbers_are_suspected_but_kept(frame, path, name, values,
     np.testing.assert_array_equal(read_table(path, drop=[name]).X, ROWS)
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "suspected"),
+    [
+        ("subject", [1, 1, 2, 2, 3, 3, 4, 4], True),
+        ("Patient ID", [1, 1, 2, 2, 3, 3, 4, 4], True),
+        ("batches", [1, 1, 2, 2, 3, 3, 4, 4], False),
+        ("subject", [1.5, 1, 2, 2, 3, 3, 4, 4], False),
+        ("subject", [7, 3, 99, 12, 5, 41, 8, 23], False),
+    ],
+)
+def test_labels_of_groups_among_the_numbers_are_suspected_but_kept(frame, path, name, values, suspected):
+    frame.insert(1, name, values)
+    frame.to_csv(path, index=False)
+    table = read_table(path)
+    assert table.X.shape == (8, 4)
+    assert any("use --group-column to keep them in one fold" in note for note in table.notes) == suspected
+    assert not any("--group-column" in note for note in read_table(path, group_column=name).notes)
+
+
 def test_a_table_that_counts_everywhere_has_no_ids(path):
     np.savetxt(path, np.arange(8)[:, None] + [0, 10, 30], delimiter=",")
     assert read_table(path).notes == ()

@@ -24,6 +24,7 @@ from attenua.cli.readers.roles import (
     fitted_columns,
     refuse_as_numbers,
     refuse_same_names,
+    suspected_groups,
     suspected_id,
 )
 from attenua.cli.readers.source import Source, Table, TableError
@@ -128,6 +129,7 @@ def read_table(
         chosen = bool(columns) or names is not None
         ids, first_note = _row_names(source, ids, None if 0 in positions else first, chosen)
         id_note = None if chosen else suspected_id(source, X, positions)
+        groups_notes = [] if chosen else suspected_groups(source, X, positions)
         codes_notes = suspected_codes(source, X, positions)
         X, kept, missing_note = _settled_missing(source, X, positions, missing, means)
         if X.shape[0] < least_rows:
@@ -145,7 +147,15 @@ def read_table(
             None if colours is None else as_colours(colours.values[kept]),
             tuple(
                 note
-                for note in (*source.notes, *left_out, first_note, id_note, missing_note, *codes_notes)
+                for note in (
+                    *source.notes,
+                    *left_out,
+                    first_note,
+                    id_note,
+                    *groups_notes,
+                    missing_note,
+                    *codes_notes,
+                )
                 if note
             ),
             (source, positions) if keep_file else None,

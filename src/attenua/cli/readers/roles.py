@@ -21,6 +21,10 @@ _NAMES_OF_IDS = re.compile(
     r"(.*[_ .-])?(id|ids|index|idx|sample|sampleid|subject|row|rowid|rownames|record|obs|number|no|nr)",
     re.IGNORECASE,
 )
+_NAMES_OF_GROUPS = re.compile(
+    r"(.*[_ .-])?(subject|patient|participant|person|animal|donor|batch|plate)([_ .-]?(id|no|nr|number))?",
+    re.IGNORECASE,
+)
 # Fewer rows than this may count up by chance.
 _LEAST_ROWS = 5
 
@@ -202,6 +206,20 @@ def suspected_id(source: Source, X: Any, positions: list[int]) -> str | None:
         f"{source.called(positions[found[0]])} is used as numbers but looks like an ID; use --id-column to "
         "take it as row names, or --drop to leave it out."
     )
+
+
+def suspected_groups(source: Source, X: Any, positions: list[int]) -> list[str]:
+    """Return a note for each column of whole numbers that is called like labels of rows, and repeats them."""
+    names = [source.names[position].strip() for position in positions] if source.names is not None else []
+    found = [place for place, name in enumerate(names) if _NAMES_OF_GROUPS.fullmatch(name)]
+    if sp.issparse(X) or X.shape[0] < _LEAST_ROWS:
+        return []
+    return [
+        f"{source.called(positions[place])} is used as numbers but looks like labels of rows that belong "
+        "together; use --group-column to keep them in one fold, or --drop to leave it out."
+        for place in found
+        if (X[:, place] == np.round(X[:, place])).all() and np.unique(X[:, place]).size < X.shape[0]
+    ]
 
 
 def _looks_like_id(source: Source, column: Any, position: int) -> bool:
