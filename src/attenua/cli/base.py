@@ -1,7 +1,7 @@
 """What all commands share: the application, the console, and how a command fails."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
 from attenua import __version__
@@ -12,6 +12,7 @@ try:
     import typer
     from rich.console import Console
     from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
     from typer.core import TyperCommand, TyperGroup
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
@@ -108,12 +109,6 @@ def warn(sentence: str) -> None:
     typer.echo(f"Note: {sentence}", err=True)
 
 
-def working(what: str) -> AbstractContextManager[object]:
-    """Return a context that shows a spinner on standard error, if that is a terminal."""
-    stderr = Console(stderr=True)
-    return stderr.status(f"{what} ...") if stderr.is_terminal else nullcontext()
-
-
 def progress_bar(*columns: ProgressColumn, **how: bool) -> Progress:
     """Return a progress bar on standard error, if that is a terminal."""
     stderr = Console(stderr=True)
@@ -121,14 +116,19 @@ def progress_bar(*columns: ProgressColumn, **how: bool) -> Progress:
 
 
 @contextmanager
-def fitting() -> Iterator[None]:
-    """Show how far the fits inside have come, on standard error, if that is a terminal."""
-    columns = BarColumn(20), TimeElapsedColumn(), TextColumn("{task.description}")
+def working(what: str) -> Iterator[None]:
+    """Show what is done, and how far the fits inside have come, on standard error, if that is a terminal."""
+    columns = (
+        BarColumn(20, table_column=Column(min_width=20)),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
     with progress_bar(*columns, transient=True) as progress:
-        task = progress.add_task("Fitting", total=1)
+        task = progress.add_task(f"{what} ...", total=None)
 
         def show(words: str, done: float) -> None:
-            progress.update(task, completed=done, description=f"Fitting {words.replace('_', ' ')}")
+            doing = f"{what}: {words.replace('_', ' ')}" if words else f"{what} ..."
+            progress.update(task, total=1, completed=done, description=doing)
 
         with telling(show):
             yield

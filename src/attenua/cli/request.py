@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 from attenua import AttenuatedPCACV, CorrectedCovariance, CorrectedPCA, CorrectedPCACV, choose_rank
 from attenua._correct.registry import CORRECTIONS
 from attenua._data.range import OutOfRangeError, list_columns
-from attenua.cli.base import fail, fitting, warn, working
+from attenua.cli.base import fail, warn, working
 from attenua.cli.options import (
     AUTO,
     METHOD,
@@ -335,7 +335,7 @@ def fit_rows(table: Table, request: Request, model: Any = None) -> Any:
         model.reference = _load_reference(request.reference, request, table)
     # PCA holds no rows out, so groups make no difference.
     groups = {} if request.method is Method.PCA else {"groups": table.groups}
-    with fitting(), noting():
+    with working("Fitting"), noting():
         try:
             model.fit(table.X, **groups)
         except OutOfRangeError as error:
