@@ -13,6 +13,8 @@ _SEPARATOR = re.compile(r'"?sep=.?"?', re.IGNORECASE)
 _CELL = re.compile(r'"[^"]*"|[^,;\t|"]+')
 # Lines to judge by, and the fewest cells in the rows of a table that may have a title.
 _LINES, _LEAST_CELLS = 50, 3
+# A longer line is no title; it is cut.
+_LONGEST = 2**20
 
 
 def without_preamble(content: bytes) -> tuple[bytes, tuple[str, ...]]:
@@ -20,7 +22,7 @@ def without_preamble(content: bytes) -> tuple[bytes, tuple[str, ...]]:
 
     A title is a line with a text in one cell only, above lines with three cells and more.
     """
-    head = list(islice(io.BytesIO(content), _LINES))
+    head = _first_lines(content)
     length = sum(map(len, head))
     titles = []
     for number, line in enumerate(line.decode(errors="replace").strip(" \r\n") for line in head):
@@ -35,12 +37,19 @@ def without_preamble(content: bytes) -> tuple[bytes, tuple[str, ...]]:
             titles.append(shortened(cells[0].strip(' "')))
         head[number] = head[number][len(head[number].rstrip(b"\r\n")) :]
     note = f"text above the table is left out: {', '.join(titles)}."
+    if sum(map(len, head)) == length:  # nothing changed, so nothing is copied
+        return content, ()
     return b"".join(head) + content[length:], (note,) if titles else ()
+
+
+def _first_lines(content: bytes) -> list[bytes]:
+    stream = io.BytesIO(content)
+    return list(islice(iter(lambda: stream.readline(_LONGEST), b""), _LINES))
 
 
 def _usual_cells(content: bytes) -> float:
     """Return how many cells half of the first lines have at least, empty lines left out."""
-    found = [len(_cells(line.decode(errors="replace"))) for line in islice(io.BytesIO(content), _LINES)]
+    found = [len(_cells(line.decode(errors="replace"))) for line in _first_lines(content)]
     return float(np.median([number for number in found if number]))
 
 
