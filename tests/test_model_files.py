@@ -200,7 +200,8 @@ def test_the_file_is_plain_data_and_the_same_every_time(path, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "model", [AttenuatedPCACV(2, alphas=[0, 0.5]), CorrectedPCACV(2), CorrectedCovariance()]
+    "model",
+    [AttenuatedPCACV(2, alphas=[0, 0.5], scale=True), CorrectedPCACV(2, scale=True), CorrectedCovariance()],
 )
 def test_every_fitted_attribute_is_in_the_file_under_its_name(path, model):
     save_model(model.fit(X), path)

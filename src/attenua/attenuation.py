@@ -55,10 +55,15 @@ class AttenuatedPCA(ImputesByCovariance, MonitorsRows, RuleTransformer):
         Groups of columns. If given, the covariances within groups are weakened, not only the diagonal.
     whiten : bool, default=False
         Scale the scores to unit variance.
+    scale : bool, default=False
+        Divide the columns by their standard deviations, as ``StandardScaler`` does in front of PCA. A column
+        that does not vary is left as it is. Scores, components, variances, errors are those of divided
+        columns; ``mean_``, ``inverse_transform``, ``impute``, ``score`` and ``get_covariance`` are in the
+        units of the data.
 
     Attributes
     ----------
-    components_, mean_, explained_variance_, explained_variance_ratio_ : ndarray
+    components_, mean_, scale_, explained_variance_, explained_variance_ratio_ : ndarray
     singular_values_, loadings_, feature_names_in_ : ndarray
     noise_variance_, shortfall_ : float
     n_components_, n_samples_, n_features_in_ : int
@@ -87,11 +92,13 @@ class AttenuatedPCA(ImputesByCovariance, MonitorsRows, RuleTransformer):
         alpha: float = 0.0,
         feature_groups: FeatureGroups = None,
         whiten: bool = False,
+        scale: bool = False,
     ):
         self.n_components = n_components
         self.alpha = alpha
         self.feature_groups = feature_groups
         self.whiten = whiten
+        self.scale = scale
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add a batch of rows to those seen so far, as by :meth:`CorrectedPCA.partial_fit`.
@@ -156,6 +163,12 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         (Groups of *rows* are the ``groups`` of ``fit``.)
     whiten : bool, default=False
         Scale the scores to unit variance.
+    scale : bool, default=False
+        Divide the columns by their standard deviations, in every training set by those of its own rows, as
+        ``StandardScaler`` in front of PCA does where a whole pipeline is cross-validated. A column that does
+        not vary is left as it is. Risks, errors, scores, components and variances are those of divided
+        columns; ``mean_``, ``inverse_transform``, ``impute``, ``score`` and ``get_covariance`` are in the
+        units of the data.
     n_jobs : int or None, default=None
         How many splits run in parallel, in threads. None spreads the threads of BLAS over the splits.
     random_state : int, RandomState or None, default=None
@@ -176,7 +189,7 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         optimistic; see :func:`paired_gain`.
     verdict_ : str
         What to expect of new rows, and what the fit is, in a sentence or two.
-    components_, mean_, explained_variance_, explained_variance_ratio_ : ndarray
+    components_, mean_, scale_, explained_variance_, explained_variance_ratio_ : ndarray
     singular_values_, loadings_, feature_names_in_ : ndarray
     noise_variance_, shortfall_ : float
     n_components_, n_samples_, n_features_in_ : int
@@ -198,9 +211,10 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
     -----
     The held-out error falls with every component, so it must not be used to choose ``n_components``.
 
-    If all columns have the same variance, every strength gives PCA's subspace: after StandardScaler there is
-    nothing left to attenuate. If columns have different units, divide them beforehand by scales that do not
-    come from these rows, such as those of a population.
+    If all columns have the same variance, every strength gives PCA's subspace: with ``scale=True``, and after
+    StandardScaler, there is nothing left to attenuate. If columns have different units, use
+    :class:`CorrectedPCACV` with ``scale=True``; or divide them beforehand by scales that do not come from
+    these rows, such as those of a population.
 
     A number of folds means the same in every container: row i, counted from 0 over all batches or partitions,
     is held out in fold ``i % cv``. So sorted rows are spread over all folds, and neighbouring rows fall in
@@ -241,6 +255,7 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         n_repeats: int = 1,
         feature_groups: FeatureGroups = None,
         whiten: bool = False,
+        scale: bool = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ):
@@ -250,6 +265,7 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         self.n_repeats = n_repeats
         self.feature_groups = feature_groups
         self.whiten = whiten
+        self.scale = scale
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -109,10 +109,15 @@ class CorrectedPCA(ImputesByCovariance, MonitorsRows, WithReference, RuleTransfo
         Groups of columns. If given, attenuation weakens the covariances within groups, not only the diagonal.
     whiten : bool, default=False
         Scale the scores to unit variance.
+    scale : bool, default=False
+        Divide the columns by their standard deviations, as ``StandardScaler`` does in front of PCA. A column
+        that does not vary is left as it is. Scores, components, variances, errors are those of divided
+        columns; ``mean_``, ``inverse_transform``, ``impute``, ``score`` and ``get_covariance`` are in the
+        units of the data.
 
     Attributes
     ----------
-    components_, mean_, explained_variance_, explained_variance_ratio_ : ndarray
+    components_, mean_, scale_, explained_variance_, explained_variance_ratio_ : ndarray
     singular_values_, loadings_, feature_names_in_ : ndarray
     noise_variance_, shortfall_ : float
     n_components_, n_samples_, n_features_in_ : int
@@ -155,6 +160,7 @@ class CorrectedPCA(ImputesByCovariance, MonitorsRows, WithReference, RuleTransfo
         reference: Reference = None,
         feature_groups: FeatureGroups = None,
         whiten: bool = False,
+        scale: bool = False,
     ):
         self.n_components = n_components
         self.attenuation = attenuation
@@ -168,6 +174,7 @@ class CorrectedPCA(ImputesByCovariance, MonitorsRows, WithReference, RuleTransfo
         self.reference = reference
         self.feature_groups = feature_groups
         self.whiten = whiten
+        self.scale = scale
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Add a batch of rows to those seen so far. It works without row tempering only.
@@ -276,6 +283,12 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
         (Groups of *rows* are the ``groups`` of ``fit``.)
     whiten : bool, default=False
         Scale the scores to unit variance.
+    scale : bool, default=False
+        Divide the columns by their standard deviations, in every training set by those of its own rows, as
+        ``StandardScaler`` in front of PCA does where a whole pipeline is cross-validated. A column that does
+        not vary is left as it is. Risks, errors, scores, components and variances are those of divided
+        columns; ``mean_``, ``inverse_transform``, ``impute``, ``score`` and ``get_covariance`` are in the
+        units of the data.
     n_jobs : int or None, default=None
         How many splits run in parallel, in threads. None spreads the threads of BLAS over the splits.
     random_state : int, RandomState or None, default=None
@@ -317,6 +330,9 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
         Orthonormal rows that span the subspace, ordered by explained variance.
     mean_ : ndarray of shape (n_features,)
         Mean of the fitted rows.
+    scale_ : ndarray of shape (n_features,) or None
+        With `scale`, what the columns were divided by: standard deviations, or 1 where a column does not
+        vary. None without.
     explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
         Variance of the scores on each component, divided by n - 1, and the same as a part of the total.
     singular_values_ : ndarray of shape (n_components,)
@@ -352,8 +368,8 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
     so it is left out, with a warning, if they come from an iterator. Damping and pooling need every
     correlation, and are left out above 4,000 columns. ``steps_`` says what was left out.
 
-    If columns have different units, divide them by scales that do not come from these rows, such as those of
-    a population, rather than by their own standard deviations; or leave them, and let tempering decide.
+    If columns have different units, set ``scale=True``. Every training set is then divided by the standard
+    deviations of its own rows; after StandardScaler on all rows, the held-out ones would be in them.
 
     Examples
     --------
@@ -402,6 +418,7 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
         nested: bool = False,
         feature_groups: FeatureGroups = None,
         whiten: bool = False,
+        scale: bool = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ):
@@ -415,6 +432,7 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
         self.nested = nested
         self.feature_groups = feature_groups
         self.whiten = whiten
+        self.scale = scale
         self.n_jobs = n_jobs
         self.random_state = random_state
 

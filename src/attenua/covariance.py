@@ -21,7 +21,6 @@ from attenua._correct.registry import (
 )
 from attenua._data.filled import impute_by
 from attenua._data.missing import has_missing
-from attenua._data.moments import in_data_units
 from attenua._data.opening import FitData, checked_rows, open_for_cv
 from attenua._data.sums import row_blocks
 from attenua._estimate.advice import AdvisesOnParameters
@@ -104,6 +103,10 @@ class CorrectedCovariance(
     nested : bool, default=False
         Whether to measure what to expect of new rows (``left_out_gain_``), at about five times the cost, as
         in :class:`CorrectedPCACV`.
+    scale : bool, default=False
+        Whether to divide the columns by their standard deviations before anything is estimated, in every
+        training set by those of its own rows. So columns of different units are shrunk alike. The covariance
+        and all results are in the units of the data.
     assume_centered : bool, default=False
         Whether the mean of the rows is known to be 0. Residuals from means of the same rows are not
         independent: those in a training set give away the held-out ones. Use contrasts instead (the guide
@@ -159,8 +162,7 @@ class CorrectedCovariance(
 
     Notes
     -----
-    X may have up to 4,000 columns. Shrinkage is in the units of the data; if these differ from column to
-    column, scale the columns first.
+    X may have up to 4,000 columns. Shrinkage is in the units of the data, unless ``scale=True``.
 
     References
     ----------
@@ -227,6 +229,7 @@ class CorrectedCovariance(
         cv: Folds = 5,
         n_repeats: int = 1,
         nested: bool = False,
+        scale: bool = False,
         assume_centered: bool = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -237,6 +240,7 @@ class CorrectedCovariance(
         self.cv = cv
         self.n_repeats = n_repeats
         self.nested = nested
+        self.scale = scale
         self.assume_centered = assume_centered
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -273,7 +277,7 @@ class CorrectedCovariance(
                 n_jobs=self.n_jobs,
                 assume_centered=self.assume_centered,
             )
-            self._fit_data(data, chooser)
+            self._fit_data(data.scaled() if self.scale else data, chooser)
         return self
 
     def _fit_data(self, data: FitData, chooser: CovarianceChooser) -> None:
@@ -287,13 +291,13 @@ class CorrectedCovariance(
             covariance, found, voters = election.fit, election.search, election.voters.words
             choices, weights = list(election.choices), list(election.choices.values())
             expected = chooser.expected_gain(data) if self.nested else expected
-        unit = data.moments.total.unit
+        divisor = data.moments.total.divisor
         matrix, factor = positive_definite(covariance.matrix)
         precision = cho_solve((factor, True), np.eye(len(matrix)))
         values = {
-            "covariance_": in_data_units(matrix, unit),
-            "precision_": in_data_units((precision + precision.T) / 2, 1 / unit),
-            "location_": covariance.centre * unit,
+            "covariance_": _in_data_units(matrix, divisor),
+            "precision_": _in_data_units((precision + precision.T) / 2, 1 / divisor),
+            "location_": covariance.centre * divisor,
             "n_samples_": data.n_samples,
             "corrections_": _offered(found.chosen),
             "choices_": [_offered(choice) for choice in choices],
@@ -344,7 +348,7 @@ class CorrectedCovariance(
             with missing cells, that of the seen ones.
         """
         squares, log_det, n_cells = self._squares(X)
-        scores: NDArray[np.float64] = -negative_log_likelihood(log_det, squares, n_cells, 1.0)
+        scores: NDArray[np.float64] = -negative_log_likelihood(log_det, squares, n_cells)
         return scores
 
     def score(self, X_test: Any, y: Any = None) -> float:
@@ -458,6 +462,14 @@ class CorrectedCovariance(
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _in_data_units(matrix: NDArray[np.float64], divisor: Any) -> NDArray[np.float64]:
+    """Return a covariance of divided columns in the data's own units; beyond 1e308, infinity."""
+    factors = np.broadcast_to(divisor, len(matrix))
+    with np.errstate(over="ignore", under="ignore"):
+        whole: NDArray[np.float64] = matrix * factors[:, None] * factors
+    return whole
 
 
 def _offered(strengths: Strengths) -> dict[str, float]:

@@ -27,7 +27,7 @@ _NO_ROWS = (
     "its impute."
 )
 # Parameters of the estimator that its covariance has too.
-_SHARED = ("neighbours", "reference", "cv", "n_repeats", "n_jobs", "random_state")
+_SHARED = ("scale", "neighbours", "reference", "cv", "n_repeats", "n_jobs", "random_state")
 
 
 class Filling:
@@ -68,7 +68,8 @@ class Filling:
             else:
                 rows = checked_rows(estimator, self._X)
                 own = PartialRows(rows.toarray() if sp.issparse(rows) else rows)
-                law, unit = own.complete().law, own.unit
+                scale = own.deviations() if estimator.scale else None
+                law, unit = own.complete(scale=scale).law, own.unit if scale is None else scale
                 self._law = FactorLaw(
                     law.mean * unit, law.factors * unit, law.noise * unit**2, law.remainder * unit**2
                 )
@@ -88,7 +89,7 @@ class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
         r"""Return rows with their missing cells (NaN) filled, all others as they are.
 
         Cells are filled by :class:`CorrectedCovariance`, which the first call fits to the rows that were
-        fitted, with the same `neighbours`, `reference` and `cv`: a whole covariance, whatever
+        fitted, with the same `scale`, `neighbours`, `reference` and `cv`: a whole covariance, whatever
         ``n_components`` is. Beyond 4,000 columns it is a shrunk covariance of up to 16 factors.
 
         Parameters

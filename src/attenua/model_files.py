@@ -112,7 +112,8 @@ def model_bytes(estimator: Any) -> bytes:
         raise ValueError(f"only {', '.join(others)} and {last} can be saved; got {name}.")
     check_is_fitted(estimator)
     plain, as_arrays, as_text, table = {}, {}, {}, estimator._fitted
-    arrays = {key: np.asarray(to_host(getattr(estimator, key))) for key in keys_of(table, *ARRAY_KINDS)}
+    held = {key: getattr(estimator, key) for key in keys_of(table, *ARRAY_KINDS)}
+    arrays = {key: np.asarray(to_host(value)) for key, value in held.items() if value is not None}
     given = estimator.get_params(deep=False)
     for key, value in _stored_parameters(given, estimator.n_features_in_).items():
         parts = _array_parts(value)
@@ -272,7 +273,7 @@ def _read(npz: Npz) -> Any:
     header = _checked_header(npz)
     cls, fitted, names = _CLASSES[header["class"]], header["fitted"], header["feature_names"]
     table = cls._fitted
-    keys = keys_of(table, *ARRAY_KINDS)
+    keys = _array_keys(npz, cls)
     forms = {key: npz.header(f"{key}.npy")[:2] for key in keys}
     stored = StoredFit(table, forms, lambda: {key: npz.array(f"{key}.npy") for key in keys}, fitted)
     model_kind = COVARIANCE if cls is CorrectedCovariance else SUBSPACE
@@ -285,8 +286,9 @@ def _read(npz: Npz) -> Any:
     estimator = cls(**parameters)
     if issubclass(cls, RuleTransformer):
         estimator._check_parameters()  # its strengths say what was fitted
-    for key, array in arrays.items():
-        setattr(estimator, key, array if array.ndim else array[()])
+    for key in keys_of(table, *ARRAY_KINDS):
+        array = arrays.get(key)
+        setattr(estimator, key, array if array is None or array.ndim else array[()])
     for key, value in fitted.items():
         setattr(estimator, key, _from_json(table[key], value, model_kind))
     estimator.n_features_in_ = p
@@ -297,6 +299,12 @@ def _read(npz: Npz) -> Any:
     odd = [name for name in sums if not isinstance(given, dict) or given.get(name) != sums[name]]
     require(not odd, f"{', '.join(odd[:1])} is not the array that was saved under this name")
     return estimator
+
+
+def _array_keys(npz: Npz, cls: Any) -> list[str]:
+    """Return the fitted attributes that a file holds as arrays; ``scale_`` only where columns are scaled."""
+    keys = keys_of(cls._fitted, *ARRAY_KINDS)
+    return [key for key in keys if key != "scale_" or "scale_.npy" in npz.names]
 
 
 def _checked_header(npz: Npz) -> dict[str, Any]:
@@ -316,7 +324,7 @@ def _checked_header(npz: Npz) -> dict[str, Any]:
     stored = header["parameters_as_arrays"]
     known = isinstance(stored, dict) and all(parts in ([*_DENSE], [*_SPARSE]) for parts in stored.values())
     require(known, "parameters_as_arrays must name the arrays of each parameter")
-    expected = {_JSON, *(f"{key}.npy" for key in keys_of(_CLASSES[name]._fitted, *ARRAY_KINDS))}
+    expected = {_JSON, *(f"{key}.npy" for key in _array_keys(npz, _CLASSES[name]))}
     expected |= {f"{key}.{part}.npy" for key, parts in stored.items() for part in parts}
     odd = sorted(set(npz.names) ^ expected)
     require(not odd, f"wrong or missing: {', '.join(map(_brief, odd[:1]))}")
@@ -330,12 +338,13 @@ def _checked_parameters(npz: Npz, header: dict[str, Any]) -> dict[str, Any]:
     require(isinstance(plain, dict) and isinstance(as_text, dict), "parameters are missing")
     as_arrays = {key: _array(npz, key, parts) for key, parts in header["parameters_as_arrays"].items()}
     known, given = set(_CLASSES[header["class"]]().get_params(deep=False)), [*plain, *as_text, *as_arrays]
-    # A parameter that the file does not have came with a later correction, and has its default.
-    later = {*CORRECTIONS, *(correction.parameter for correction in CORRECTIONS.values())}
+    # A parameter that the file does not have came later, mostly with a correction, and has its default.
+    later = {"scale", *CORRECTIONS, *(correction.parameter for correction in CORRECTIONS.values())}
     fits = len(set(given)) == len(given) and known - later <= set(given) <= known
     require(fits, f"parameters must be {', '.join(sorted(known))}")
     require(all(isinstance(text, str) for text in as_text.values()), "parameters_as_text must be texts")
     require("whiten" not in known or isinstance(plain.get("whiten"), bool), "whiten must be true or false")
+    require(isinstance(plain.get("scale", False), bool), "scale must be true or false")
     return {**plain, **as_text, **as_arrays}
 
 

@@ -293,6 +293,7 @@ class MonitorsRows(SubspaceTransformer):
         """Return what reconstruction misses of each cell, so that the squares of a row sum to its Q."""
         rows = rows.toarray() if sp.issparse(rows) else rows
         missed = rows - self.inverse_transform(self.transform(rows))
+        missed = missed if self.scale_ is None else missed / self.scale_
         seen = ~np.isnan(missed)
         share = np.maximum(seen.mean(axis=1, keepdims=True), 1 / missed.shape[1])
         residuals: Array = np.where(seen, missed, 0.0).astype(float) / np.sqrt(share)

@@ -53,7 +53,7 @@ def words(text):
     [
         ([], CorrectedPCACV(2, random_state=0)),
         (["--method", "attenuated"], AttenuatedPCACV(2, random_state=0)),
-        (["--method", "pca"], CorrectedPCA(2)),
+        (["--method", "pca", "--scale"], CorrectedPCA(2, scale=True)),
     ],
 )
 def test_fit_writes_components_scores_and_model(frame, options, estimator):

@@ -82,7 +82,7 @@ def test_the_page_is_written_and_its_code_makes_it_again(frame, tmp_path, monkey
                 random_state=0,
             ),
         ),
-        (["--method", "pca"], CorrectedPCA(2)),
+        (["--method", "pca", "--scale"], CorrectedPCA(2, scale=True)),
     ],
 )
 def test_the_code_of_a_corrected_page_makes_it_again(frame, options, expected):

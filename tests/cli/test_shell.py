@@ -140,7 +140,16 @@ def test_the_options_that_matter_come_first(monkeypatch):
     said = run("fit", "--help").stdout
     first = said.partition("─ Options ─")[2].partition("╰")[0]
     options = re.findall(r"^│ (--[a-z-]+)", first, re.MULTILINE)
-    assert options == ["--components", "--drop", "--id-column", "--neighbours", "--out", "--report", "--help"]
+    assert options == [
+        "--components",
+        "--drop",
+        "--id-column",
+        "--neighbours",
+        "--scale",
+        "--out",
+        "--report",
+        "--help",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from attenua._correct.correction import Correction
 from attenua._correct.reference import Reference, as_reference, described_reference, stored_reference
 from attenua._data.moments import Moments, within_groups
-from attenua._data.namespace import array_namespace
+from attenua._data.namespace import array_namespace, to_host
 
 
 def borrowed(moments: Moments, strength: float, reference: Reference) -> Moments:
@@ -20,6 +20,8 @@ def borrowed(moments: Moments, strength: float, reference: Reference) -> Moments
     """
     if strength == 0:
         return moments
+    if moments.scale is not None:
+        reference = reference.divided(to_host(moments.scale))
     keeps_rows = reference.keeps_rows and not moments.forms_covariance
     return (BorrowedRows if keeps_rows else BorrowedMoments)(moments, strength, reference)
 

@@ -58,6 +58,10 @@ class Reference:
         """Whether the reference is held as rows, and not as a p-by-p matrix."""
         return not self.moments.forms_covariance
 
+    def divided(self, scale: Array) -> "Reference":
+        """Return the same with the columns divided by a scale."""
+        return Reference(self.moments.divided(scale), self.names)
+
     @cached_property
     def _matrix(self) -> Array:
         S: Array = self.moments.covariance
@@ -230,7 +234,9 @@ def _of_model(model: Any, n_features: int) -> Reference:
         components = np.asarray(to_host(model.components_), dtype=float)
         _check_columns(components.shape[1], n_features)
         variances = np.asarray(to_host(model.explained_variance_), dtype=float)
-        return Reference(_of_components(components, variances, float(model.noise_variance_)), names)
+        moments = _of_components(components, variances, float(model.noise_variance_))
+        scale = getattr(model, "scale_", None)  # of columns that were divided by it
+        return Reference(moments if scale is None else moments.divided(1 / to_host(scale)), names)
     if hasattr(model, "get_covariance") and hasattr(model, "components_"):
         S = np.asarray(to_host(model.get_covariance()))
         _check_columns(S.shape[0], n_features)

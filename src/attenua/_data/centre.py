@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._data.rows import HostRows
+from attenua._data.sums import divided
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -57,19 +58,22 @@ class RowSample:
 
 
 class Centre(NamedTuple):
-    """The spatial median of rows, and the median squared distance from it, both in a unit."""
+    """The spatial median of rows, and the median squared distance from it, of divided rows."""
 
     place: Array
     square: float
 
 
-def robust_centre(rows: Any, counts: Array, unit: float, total_variance: float) -> Centre:
-    """Return the centre of rows, dense or sparse, that count so often; the total variance is in the unit."""
-    host = HostRows(rows)
-    squares = host.in_rows().in_unit(unit).squared_distances()
+def robust_centre(rows: Any, counts: Array, divisor: Any, total_variance: float) -> Centre:
+    """Return the centre of rows, dense or sparse, that count so often, once they are divided.
+
+    The total variance is that of divided rows.
+    """
+    host = HostRows(divided(rows, divisor))
+    squares = host.in_rows().in_unit(1.0).squared_distances()
     shares, lengths = _spatial_median(squares, counts)
     square = max(_weighted_median(lengths, counts), _LEAST_PART * total_variance)
-    return Centre(host.in_rows(factors=shares).in_unit(unit).mean, square if square > 0 else 1.0)
+    return Centre(host.in_rows(factors=shares).in_unit(1.0).mean, square if square > 0 else 1.0)
 
 
 def _spatial_median(squares: Array, weights: Array) -> tuple[Array, Array]:

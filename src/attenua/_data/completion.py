@@ -215,18 +215,20 @@ class Completion:
         mean: Array = self.weights @ self.rows / self.weights.sum()
         return mean
 
-    def moments(self, unit: float, *, forms_scatter: bool) -> Moments:
+    def moments(self, unit: float, *, forms_scatter: bool, scale: Array | None = None) -> Moments:
         """Return the moments of the filled rows, which are in a unit, and of what is unknown of them."""
         weight, mean = float(self.weights.sum()), self.mean
         shares = self.weights / weight
         if not forms_scatter:
-            return self.mixed_moments(np.diag(np.sqrt(shares)), shares, unit)
+            return self.mixed_moments(np.diag(np.sqrt(shares)), shares, unit, scale)
         weighted = (self.rows - mean) * np.sqrt(self.weights)[:, None]
         scatter = weighted.T @ weighted + weight * self.spread(shares)
         zeros = np.zeros_like(mean)
-        return ScatterMoments(weight, zeros, scatter, mean, unit, owned=True, varies=self.varies)
+        return ScatterMoments(weight, zeros, scatter, mean, unit, owned=True, varies=self.varies, scale=scale)
 
-    def mixed_moments(self, mixing: Array, shares: Array, unit: float) -> RowMoments:
+    def mixed_moments(
+        self, mixing: Array, shares: Array, unit: float, scale: Array | None = None
+    ) -> RowMoments:
         r"""Return moments kept as rows, with :math:`S = (M Z)^\top M Z + \sum_i c_i C_i`.
 
         Z are the filled rows less their mean, M mixes them, and c are the shares.
@@ -236,7 +238,8 @@ class Completion:
         whole = np.zeros((m + q, n + q))
         whole[:m, :n], whole[m:, n:] = mixing, np.eye(q)
         weights = np.concatenate([self.weights, np.zeros(q)])  # the further rows must not move the mean
-        return RowMoments(np.vstack([self.rows - mean, extra]), weights, mean, unit, mixing=lambda: whole)
+        rows = np.vstack([self.rows - mean, extra])
+        return RowMoments(rows, weights, mean, unit, mixing=lambda: whole, scale=scale)
 
     def squared_lengths(self, centre: Array) -> Array:
         """Return the expected squared distance of each row from a centre."""
@@ -265,18 +268,24 @@ def _is_added_up(n: int, p: int, q: int) -> bool:
     return n * q * p**2 <= _MOST_SPREAD_WORK
 
 
+def moments_of_seen(rows: Array, weights: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Return means and standard deviations of the seen cells of each column, and whether these differ."""
+    is_seen = ~np.isnan(rows)
+    known, shares = np.where(is_seen, rows, 0.0), weights / weights.sum()
+    part_seen = np.maximum(shares @ is_seen, np.finfo(float).tiny)
+    largest, mean = np.max(np.abs(known), axis=0), shares @ known / part_seen
+    deviations = np.sqrt(shares @ np.where(is_seen, known - mean, 0.0) ** 2 / part_seen)
+    return mean, deviations, deviations > _ROUNDING * largest
+
+
 def complete(rows: Array, weights: Array) -> Completion:
     """Fill the missing cells of rows, which are NaN, by expectation and maximisation.
 
     A column of which these rows have seen nothing is 0 in them.
     """
     is_seen = ~np.isnan(rows)
-    known, shares = np.where(is_seen, rows, 0.0), weights / weights.sum()
-    part_seen = np.maximum(shares @ is_seen, np.finfo(float).tiny)
-    largest, mean = np.max(np.abs(known), axis=0), shares @ known / part_seen
-    known = np.where(is_seen, known - mean, 0.0)
-    deviations = np.sqrt(shares @ known**2 / part_seen)
-    varies = deviations > _ROUNDING * largest
+    mean, deviations, varies = moments_of_seen(rows, weights)
+    known = np.where(is_seen, rows - mean, 0.0)
     scale = _comparable_scale(deviations, varies)
     known = known / scale * varies
     n_factors = _MOST_FACTORS

@@ -15,7 +15,7 @@ second term keeps scores near the mean in directions that the seen cells hardly 
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from attenua._data.centre import RowSample, robust_centre
 from attenua._data.checks import caller_level
-from attenua._data.completion import Completion, complete
+from attenua._data.completion import Completion, complete, moments_of_seen
 from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.range import named_columns
 from attenua._data.reweighting import RowsInMemory, Weighing, WeightedSplits, laplacian, laplacian_root
@@ -125,16 +125,31 @@ class PartlySeen:
         Rows in a unit; NaN where a cell is missing.
     unit : float
         Size of one unit in the data's own units.
+    scale : ndarray of shape (n_features,), optional
+        What the columns were divided by.
     """
 
-    def __init__(self, rows: Array, unit: float):
-        self._rows, self.unit = rows, unit
+    def __init__(self, rows: Array, unit: float, scale: Array | None = None):
+        self._rows, self.unit, self.scale = rows, unit, scale
         self.weight, self.n_features = float(len(rows)), rows.shape[1]
         self.seen = ~np.isnan(rows)
 
     def in_unit(self, unit: float) -> "PartlySeen":
         """Return the same rows in another unit."""
-        return PartlySeen(self._rows * (self.unit / unit), unit)
+        return PartlySeen(self._rows * (self.unit / unit), unit, self.scale)
+
+    def as_in(self, moments: Moments) -> "PartlySeen":
+        """Return the same rows in the unit of moments, and divided by the same scale."""
+        if moments.scale is None:
+            return self.in_unit(moments.unit)
+        return PartlySeen(self._rows * (self.unit / moments.scale), 1.0, moments.scale)
+
+    @property
+    def log_divisor(self) -> Array:
+        """Sum of the logarithms of what the seen cells of each row are divided by."""
+        divisors = np.broadcast_to(self.unit if self.scale is None else self.scale, self.n_features)
+        logs: Array = self.seen @ np.log(divisors)
+        return logs
 
     def centred(self, centre: Array) -> Array:
         """Return the rows less a centre; 0 where a cell is missing."""
@@ -188,11 +203,16 @@ class PartialRows:
         self.unit = unit_for(largest_magnitude(without_missing(X)))
         self.rows: Array = X.astype(float) / self.unit
 
-    def complete(self, rows: Indices | None = None) -> Completion:
-        """Return some of the rows, completed by each other alone."""
-        if rows is None:
-            return complete(self.rows, self.weights)
-        return complete(self.rows[rows], self.weights[rows])
+    def complete(self, rows: Indices | None = None, scale: Array | None = None) -> Completion:
+        """Return some of the rows, completed by each other alone; with a scale, they are divided by it."""
+        some, weights = (self.rows, self.weights) if rows is None else (self.rows[rows], self.weights[rows])
+        return complete(some if scale is None else some * (self.unit / scale), weights)
+
+    def deviations(self, rows: Indices | None = None) -> Array:
+        """Return the standard deviations of the seen cells of some rows, in the data's own units; 1 for 0."""
+        some, weights = (self.rows, self.weights) if rows is None else (self.rows[rows], self.weights[rows])
+        _, deviations, varies = moments_of_seen(some, weights)
+        return np.where(varies, deviations * self.unit, 1.0)
 
     def in_rows(self, rows: Indices, training: Indices | None = None) -> PartlySeen:
         """Return rows that are held out, without the columns of which the training rows have no cell.
@@ -218,16 +238,29 @@ class PartialSplits(SplitMoments):
         self.pair_entries = max(self.pair_entries, rows.rows.size)
         self._completions: dict[int | None, Completion] = {}
 
+    def scaled(self, as_in: Splits | None = None) -> Self:
+        """Return the same splits with columns that are divided by the deviations of the seen cells."""
+        same = super().scaled(as_in)
+        same._completions = {}
+        return same
+
     def completion(self, number: int | None) -> Completion:
-        """Return the completed training rows of a split, or all rows; made once."""
+        """Return the completed training rows of a split, or all rows, in their scale; made once."""
         if number not in self._completions:
-            chosen = None if number is None else self.training_rows(number)
-            self._completions[number] = self._rows.complete(chosen)
+            self._completions[number] = self._rows.complete(self._chosen(number), self._scale(number))
         return self._completions[number]
 
+    def _chosen(self, number: int | None) -> Indices | None:
+        return None if number is None else self.training_rows(number)
+
+    def _scale(self, number: int | None) -> Array | None:
+        return self._rows.deviations(self._chosen(number)) if self.is_scaled else None
+
     def plain(self, number: int | None) -> Moments:
-        """Return the moments of the training rows of a split, or of all rows."""
-        return self.completion(number).moments(self._rows.unit, forms_scatter=self._rows.forms_scatter)
+        """Return the moments of the training rows of a split, or of all rows, in their scale."""
+        completion, scale = self.completion(number), self._scale(number)
+        unit = self._rows.unit if scale is None else 1.0
+        return completion.moments(unit, forms_scatter=self._rows.forms_scatter, scale=scale)
 
     @cached_property
     def total(self) -> Moments:
@@ -236,12 +269,16 @@ class PartialSplits(SplitMoments):
 
     def _read(self) -> Iterator[SplitPair]:
         for number, held_out in enumerate(self.held_out_rows):
+            training = self.plain(number)
             rows = self._rows.in_rows(held_out, self.training_rows(number))
-            yield SplitPair(number, self.plain(number), rows)
+            yield SplitPair(number, training, rows.as_in(training))
 
-    def fourth_powers(self, number: int | None, centre: Array, unit: float) -> float:
+    _read_in_scale = _read  # rows are completed in their scale
+
+    def fourth_powers(self, number: int | None, moments: Moments, centre: Array) -> float:
         """Return the weighted sum of squares of the expected squared distances from a centre."""
-        completion, ratio = self.completion(number), self._rows.unit / unit
+        completion = self.completion(number)
+        ratio = 1.0 if self.is_scaled else self._rows.unit / moments.unit
         squares = completion.squared_lengths(centre / ratio) * ratio * ratio
         return float(completion.weights @ squares**2)
 
@@ -283,11 +320,18 @@ class WeightedPartialSplits(WeightedSplits):
         if not plain.forms_covariance:
             about_mean = np.eye(len(Z)) - counted
             mixing = laplacian_root(L, shares) if self._pairs else np.sqrt(counted)[:, None] * about_mean
-            return completion.mixed_moments(mixing, counted, plain.unit)
+            return completion.mixed_moments(mixing, counted, plain.unit, plain.scale)
         scatter = plain.weight * (Z.T @ weighted + completion.spread(counted))
         zeros = np.zeros_like(plain.mean)
         return ScatterMoments(
-            plain.weight, zeros, scatter, plain.mean, plain.unit, owned=True, varies=completion.varies
+            plain.weight,
+            zeros,
+            scatter,
+            plain.mean,
+            plain.unit,
+            owned=True,
+            varies=completion.varies,
+            scale=plain.scale,
         )
 
 
@@ -309,7 +353,7 @@ class PartialInMemory(RowsInMemory):
         """Return some of the rows, with splits of their own."""
         chosen = self.rows.some(rows)
         groups = None if self.groups is None else self.groups[rows]
-        return PartialInMemory(chosen, PartialSplits(chosen, splits), groups)
+        return PartialInMemory(chosen, PartialSplits(chosen, splits).scaled(as_in=self.splits), groups)
 
     def held_out(self, rows: Indices, training: Indices) -> PartlySeen:
         """Return some rows, to be judged by a fit to others."""

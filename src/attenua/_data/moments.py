@@ -37,6 +37,8 @@ class Moments(ABC):
         Number of rows, or the sum of their weights.
     unit : float
         A value in these moments times `unit` is a value in the data's own units.
+    scale : array of shape (n_features,) or None
+        What the columns were divided by, in the data's own units, if they were; `unit` is 1 then.
     mean, variances : array of shape (n_features,)
         Mean and diagonal of the covariance.
     forms_covariance : bool
@@ -50,7 +52,36 @@ class Moments(ABC):
 
     weight: float
     unit: float
+    scale: Any = None
     forms_covariance: bool
+
+    @property
+    def divisor(self) -> Any:
+        """What values in the data's own units are divided by here: a number, or one for each column."""
+        return self.unit if self.scale is None else self.scale
+
+    @property
+    def deviations(self) -> Any:
+        """Standard deviations in the data's own units; 1 for a column that does not vary."""
+        xp = self.xp
+        return xp.where(self.varies, xp.sqrt(self.variances) * self.unit, xp.ones_like(self.variances))
+
+    @property
+    def log_divisor(self) -> float:
+        """Sum of the logarithms of what the columns are divided by."""
+        return float(np.sum(np.log(np.broadcast_to(to_host(self.divisor), self.n_features))))
+
+    def divided(self, scale: Any) -> Self:
+        """Return the moments of the columns divided by a scale, in the data's own units."""
+        raise NotImplementedError
+
+    def in_unit(self, unit: float) -> Self:
+        """Return the same moments in another unit, which is a power of two."""
+        raise NotImplementedError
+
+    def as_in(self, other: "Moments") -> Self:
+        """Return the same moments in the unit of others, and divided by the same scale."""
+        return self.in_unit(other.unit) if other.scale is None else self.divided(other.scale)
 
     @property
     def has_few_rows(self) -> bool:
@@ -250,6 +281,8 @@ class ScatterMoments(Moments):
         Whether nothing else uses the scatter, so that the covariance may take its memory.
     varies : array of bool of shape (n_features,), optional
         Which columns vary, if the sums of squares do not show it any more.
+    scale : array of shape (n_features,), optional
+        What the columns were divided by.
     """
 
     forms_covariance = True
@@ -264,9 +297,11 @@ class ScatterMoments(Moments):
         *,
         owned: bool = False,
         varies: Any = None,
+        scale: Any = None,
     ):
         self.weight = weight
         self.unit = unit
+        self.scale = scale
         self._total = total
         self._scatter = scatter
         self._origin = origin
@@ -288,6 +323,19 @@ class ScatterMoments(Moments):
         total, scatter, origin = self._total * ratio, self._scatter * ratio * ratio, self._origin * ratio
         return ScatterMoments(self.weight, total, scatter, origin, unit, owned=True)
 
+    def divided(self, scale: Any) -> "ScatterMoments":
+        """Return the moments of the columns divided by a scale, in the data's own units."""
+        factors = self.unit / scale
+        return ScatterMoments(
+            self.weight,
+            self._total * factors,
+            self._sums_of_products * factors[:, None] * factors[None, :],
+            self._origin * factors,
+            owned=True,
+            varies=self._varies,
+            scale=scale,
+        )
+
     def about(self, centre: Any, unit: float) -> "ScatterMoments":
         """Return the second moments about a centre in a unit."""
         moved = self.in_unit(unit)
@@ -297,13 +345,22 @@ class ScatterMoments(Moments):
         for rows in row_blocks(*scatter.shape):  # in its own memory: new memory costs more than the sums
             scatter[rows, :] -= half[rows, None] * step[None, :]
             scatter[rows, :] -= step[rows, None] * half[None, :]
-        return ScatterMoments(self.weight, self.xp.zeros_like(step), scatter, centre, unit, owned=True)
+        zeros = self.xp.zeros_like(step)
+        return ScatterMoments(self.weight, zeros, scatter, centre, unit, owned=True, scale=self.scale)
 
     def with_mean(self, mean: Any, unit: float, varies: Any) -> "ScatterMoments":
         """Return the covariance in a unit, with the mean of other rows and which of their columns vary."""
         moved = self.in_unit(unit)
         origin = mean - moved._offset
-        return ScatterMoments(self.weight, moved._total, moved._sums_of_products, origin, unit, varies=varies)
+        return ScatterMoments(
+            self.weight,
+            moved._total,
+            moved._sums_of_products,
+            origin,
+            unit,
+            varies=varies,
+            scale=self.scale,
+        )
 
     @staticmethod
     def sum(parts: "Sequence[ScatterMoments]") -> "ScatterMoments":

@@ -115,6 +115,12 @@ class FitData(NamedTuple):
     stream: RowStream | None = None
     reweighter: Reweighting | None = None
 
+    def scaled(self) -> "FitData":
+        """Return the same data with columns that are divided by the standard deviations of fitted rows."""
+        moments = self.moments.scaled()
+        rows = self.reweighter
+        return self._replace(moments=moments, reweighter=None if rows is None else rows.with_splits(moments))
+
 
 def is_in_memory(X: Any) -> bool:
     """Whether X is one array, frame or table of rows on the host."""

@@ -7,9 +7,10 @@ Rows that are held out are never weighed.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -72,7 +73,7 @@ class RowWeightedSplits(WeightedSplits):
 
 
 def _with_mean_of(plain: Moments, weighted: Moments) -> Moments:
-    return weighted.with_mean(plain.mean, plain.unit, plain.varies)
+    return weighted.as_in(plain).with_mean(plain.mean, plain.unit, plain.varies)
 
 
 class PairWeightedSplits(WeightedSplits):
@@ -102,7 +103,10 @@ class PairWeightedSplits(WeightedSplits):
 
     @cached_property
     def _weights(self) -> Array:
-        return self._weigh(self._squares / _positive(2 * self._plain.total.total_variance))
+        return self._weighed(self._squares)
+
+    def _weighed(self, squares: Array) -> Array:
+        return self._weigh(squares / _positive(2 * self._plain.total.total_variance))
 
     @cached_property
     def _weighted_squares(self) -> Array:
@@ -120,31 +124,37 @@ class PairWeightedSplits(WeightedSplits):
 
     def _weighted_moments(self, rows: NDArray[np.intp] | None, plain: Moments) -> Moments:
         # Plain moments that keep their rows may hold inner products already.
-        kept = plain if isinstance(plain, RowMoments) else self._rows.in_rows(rows).in_unit(plain.unit)
+        kept = plain if isinstance(plain, RowMoments) else self._rows.in_rows(rows).as_in(plain)
         counts = to_host(kept.row_weights)
         shares = counts / counts.sum()
+        if plain.scale is None:
+            weights, weighted_squares = self._weights, self._weighted_squares
+        else:  # distances depend on the scale, which every training set has of its own
+            squares = kept.squared_distances()
+            weights = self._weighed(squares)
+            weighted_squares = weights * squares
         if self.n_features <= _FEW_COLUMNS:
-            L = laplacian(self._weights * shares[:, None] * shares)
+            L = laplacian(weights * shares[:, None] * shares)
             return kept.summed(asarray_like(kept.mean, L), plain.varies)
-        trace = float(shares @ self._weighted_squares @ shares) / 2
-        mixing, square = partial(self._mixing, shares, kept.mean), self._multiplier(shares, kept.mean)
-        return kept.mixed(mixing, trace, square)
+        trace = float(shares @ weighted_squares @ shares) / 2
+        mixing = partial(self._mixing, weights, shares, kept.mean)
+        return kept.mixed(mixing, trace, self._multiplier(weights, shares, kept.mean))
 
-    def _multiplier(self, shares: Array, like: Any) -> Callable[[Any], Any]:
+    def _multiplier(self, weights: Array, shares: Array, like: Any) -> Callable[[Any], Any]:
         """Return a function that multiplies by the Laplacian of the weights of rows that have shares.
 
-        All training sets share the weights, so no matrix is formed for each of them.
+        Training sets share the weights, unless columns are scaled, so no matrix is formed for each of them.
         """
-        weights = asarray_like(like, self._weights)
+        weights = asarray_like(like, weights)
         column = asarray_like(like, shares[:, None])
         degrees = column * (weights @ column)
         return lambda V: degrees * V - column * (weights @ (column * V))
 
-    def _mixing(self, shares: Array, like: Any) -> Any:
+    def _mixing(self, weights: Array, shares: Array, like: Any) -> Any:
         """Return a root of the Laplacian of the weights of pairs of rows that have shares."""
         used = np.flatnonzero(shares)
         some = shares[used]
-        L = laplacian(self._weights[np.ix_(used, used)] * some[:, None] * some)
+        L = laplacian(weights[np.ix_(used, used)] * some[:, None] * some)
         mixing = np.zeros((len(used), len(shares)))
         mixing[:, used] = laplacian_root(L, some)
         return asarray_like(like, mixing)
@@ -166,10 +176,17 @@ def laplacian_root(L: Array, shares: Array) -> Array:
 
 
 class Reweighting(ABC):
-    """Rows that can be read again: their number, and the sum of their weights."""
+    """Rows that can be read again: their number, the sum of their weights, and their splits without more."""
 
     n_samples: int
     weight: float
+    splits: Any
+
+    def with_splits(self, splits: Splits) -> Self:
+        """Return the same rows with other splits."""
+        same = copy(self)
+        same.splits = splits
+        return same
 
     @property
     def has_few_rows(self) -> bool:
@@ -200,7 +217,7 @@ class Reweighting(ABC):
         A pair is weighed by its squared distance, as a part of twice the total variance.
         """
         few = self.in_memory()
-        squares = few.rows.in_rows().in_unit(few.splits.total.unit).squared_distances()
+        squares = few.rows.in_rows().as_in(few.splits.total).squared_distances()
         return [PairWeightedSplits(few.splits, few.rows, squares, weigh) for weigh in weighings]
 
 
@@ -235,7 +252,7 @@ class RowsInMemory(Reweighting):
         """Return some of the rows, with splits of their own."""
         chosen = self.rows.some(rows)
         groups = None if self.groups is None else self.groups[rows]
-        return RowsInMemory(chosen, SplitMoments(chosen, splits), groups)
+        return RowsInMemory(chosen, SplitMoments(chosen, splits).scaled(as_in=self.splits), groups)
 
     def held_out(self, rows: NDArray[np.intp], training: NDArray[np.intp]) -> Any:
         """Return some rows, to be judged by a fit to others."""
@@ -245,22 +262,25 @@ class RowsInMemory(Reweighting):
         """Return, for each weighing, the splits with weights on the rows."""
         plain, total = self.splits, self.splits.total
         rows, counts = self.rows.sampled(RowSample(self.n_samples, self.weight).taken)
-        centre = robust_centre(rows, counts, total.unit, total.total_variance)
-        lengths = self.rows.squared_lengths(centre.place, total.unit) / centre.square
+        centre = robust_centre(rows, counts, total.divisor, total.total_variance)
+        lengths = self.rows.squared_lengths(centre.place, total.divisor) / centre.square
         return [RowWeightedSplits(plain, plain.reweighted(weigh(lengths))) for weigh in weighings]
 
 
 @dataclass(frozen=True)
 class RowFactors:
-    """Factors of the weights of rows, by their distance from a centre; it can be sent to a worker."""
+    """Factors of the weights of rows, by their distance from a centre; it can be sent to a worker.
+
+    The rows are divided by the divisor; the centre is that of divided rows.
+    """
 
     weigh: Weighing
     centre: Centre
-    unit: float
+    divisor: Any
 
     def __call__(self, rows: Any) -> Array:
         """Return the factors of some rows."""
-        return self.weigh(squared_lengths(rows, self.centre.place, self.unit) / self.centre.square)
+        return self.weigh(squared_lengths(rows, self.centre.place, self.divisor) / self.centre.square)
 
 
 class Gathered(NamedTuple):
@@ -322,17 +342,18 @@ class RowsOfStream(Reweighting):
         gather: Callable[[RowSample | None], Sequence[Gathered]],
     ):
         self.n_samples, self.weight = first.n_rows, plain.weight
-        self._first, self._plain, self._read, self._gather = first, plain, read, gather
+        self.splits = plain
+        self._first, self._read, self._gather = first, read, gather
 
     def with_row_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
         """Return, for each weighing, the splits with weights on the rows: all from the same two readings."""
-        total = self._plain.total
+        total = self.splits.total
         sample = self._joined(RowSample(self.n_samples, self.weight))
-        centre = robust_centre(sample.rows, sample.sample_weight, total.unit, total.total_variance)
-        factors = [RowFactors(weigh, centre, total.unit) for weigh in weighings]
+        centre = robust_centre(sample.rows, sample.sample_weight, total.divisor, total.total_variance)
+        factors = [RowFactors(weigh, centre, total.divisor) for weigh in weighings]
         streams = self._read(factors)
         self._check(streams[0].n_rows)
-        return [RowWeightedSplits(self._plain, stream.moments()) for stream in streams]
+        return [RowWeightedSplits(self.splits, stream.moments()) for stream in streams]
 
     def in_memory(self) -> RowsInMemory:
         """Gather the rows, which are few, with the splits of the first reading."""
@@ -343,7 +364,8 @@ class RowsOfStream(Reweighting):
         rows, groups, sample_weight = self._joined()
         host = HostRows(rows, sample_weight)
         self._check(host.n_samples)
-        return RowsInMemory(host, SplitMoments(host, self._first.splits(host.n_samples, groups)), groups)
+        splits = SplitMoments(host, self._first.splits(host.n_samples, groups))
+        return RowsInMemory(host, splits.scaled(as_in=self.splits), groups)
 
     def _joined(self, sample: RowSample | None = None) -> Gathered:
         parts = self._gather(sample)

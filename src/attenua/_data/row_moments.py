@@ -59,6 +59,8 @@ class RowMoments(Moments):
         Multiplies by M'M. Products with S need no more, and a root M is expensive.
     rough_variances : array of shape (n_features,), optional
         Numbers of the size of the variances, if those are expensive.
+    scale : array of shape (n_features,), optional
+        What the columns were divided by.
 
     Attributes
     ----------
@@ -82,6 +84,7 @@ class RowMoments(Moments):
         mixing: Callable[[], Any] | None = None,
         mixing_square: Callable[[Any], Any] | None = None,
         rough_variances: Any = None,
+        scale: Any = None,
     ):
         self._all_rows = rows
         self.row_weights = weights
@@ -91,6 +94,7 @@ class RowMoments(Moments):
         self._make_mixing, self._mixing_square = mixing, mixing_square
         self._rough_variances = rough_variances
         self.unit = unit
+        self.scale = scale
         self.weight = float(array_namespace(weights).sum(weights))
 
     def about(self, centre: Any, unit: float) -> "RowMoments":
@@ -103,6 +107,7 @@ class RowMoments(Moments):
             unit,
             moved._products,
             offset=centre - moved._origin,
+            scale=self.scale,
         )
 
     def with_mean(self, mean: Any, unit: float, varies: Any) -> "RowMoments":
@@ -137,6 +142,7 @@ class RowMoments(Moments):
             mixing=mixing,
             mixing_square=square,
             rough_variances=self.variances * (trace / max(self.total_variance, float_info.min)),
+            scale=self.scale,
         )
 
     @property
@@ -150,7 +156,9 @@ class RowMoments(Moments):
         Z = Z - self._offset
         scatter = Z.T @ (L @ Z) * self.weight
         zeros = self.xp.zeros_like(self._offset)
-        return ScatterMoments(self.weight, zeros, scatter, self.mean, self.unit, owned=True, varies=varies)
+        return ScatterMoments(
+            self.weight, zeros, scatter, self.mean, self.unit, owned=True, varies=varies, scale=self.scale
+        )
 
     def squared_distances(self) -> Array:
         """Return the squared distances between all rows, on the host; equal rows are at 0 exactly."""
@@ -183,6 +191,22 @@ class RowMoments(Moments):
             mixing=self._make_mixing,
             mixing_square=self._mixing_square,
             rough_variances=None if self._rough_variances is None else self._rough_variances * ratio * ratio,
+        )
+
+    def divided(self, scale: Any) -> "RowMoments":
+        """Return the moments of the columns divided by a scale: of a copy of the rows that count."""
+        rows, weights = self._used
+        factors = self.unit / scale
+        rows = rows.multiply(factors).tocsr() if sp.issparse(rows) else rows * factors
+        return RowMoments(
+            rows,
+            weights,
+            self._origin * factors,
+            products=None if self._products is None else inner_products(rows),
+            offset=None if self._centre is None else self._centre * factors,
+            mixing=self._make_mixing,
+            mixing_square=self._mixing_square,
+            scale=scale,
         )
 
     @cached_property

@@ -150,9 +150,9 @@ class HostRows:
         numbers, counts = taken(self.n_samples, self._weights)
         return self._X[numbers], counts
 
-    def squared_lengths(self, centre: Array, unit: float) -> Array:
-        """Return the squared distance of every row from a centre; both in the given unit."""
-        return squared_lengths(self._X, centre, unit)
+    def squared_lengths(self, centre: Array, divisor: Any) -> Array:
+        """Return the squared distance of every row, divided here, from a centre, which is already."""
+        return squared_lengths(self._X, centre, divisor)
 
     def kept(self, rows: NDArray[np.intp]) -> RowMoments:
         """Return the moments of a few rows, kept as rows whatever the others do."""
@@ -270,12 +270,12 @@ class DeviceRows:
         numbers, counts = taken(self.n_samples, to_host(self._weights))
         return to_host(self.xp.take(self._X, asarray_like(self._X, numbers), axis=0)), counts
 
-    def squared_lengths(self, centre: Array, unit: float) -> np.ndarray:
-        """Return the squared distance of every row from a centre, both in the given unit, on the host."""
+    def squared_lengths(self, centre: Array, divisor: Any) -> np.ndarray:
+        """Return the same as :meth:`HostRows.squared_lengths`, on the host."""
         xp, parts = self.xp, []
         centre = asarray_like(self._X, centre)
         for B, _ in self._steps(slice(0, self.n_samples), None):
-            centred = xp.astype(B, xp.float64) / unit - centre
+            centred = xp.astype(B, xp.float64) / divisor - centre
             parts.append(to_host(xp.sum(centred**2, axis=1)))
         return np.concatenate(parts)
 

@@ -6,6 +6,7 @@ subtract would leave the rounding errors of a held-out outlier behind.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -53,6 +54,9 @@ class Splits(ABC):
         Numbers that the moments of one split hold, beyond rows that all splits share.
     keeps_pairs : bool
         Whether the moments of the splits are kept for the next pass.
+    is_scaled : bool
+        Whether columns are divided by the standard deviations of the training rows of each split, and of all
+        rows in the total.
     """
 
     n_splits: int
@@ -62,13 +66,29 @@ class Splits(ABC):
     forms_covariance: bool
     pair_entries: int
     keeps_pairs = False
+    is_scaled = False
     _kept: list[SplitPair]
     _unread: Iterator[SplitPair] | None = None
 
-    @property
-    @abstractmethod
+    @cached_property
     def total(self) -> Moments:
         """Moments of all rows."""
+        total = self._plain_total
+        return total.divided(total.deviations) if self.is_scaled else total
+
+    @property
+    def _plain_total(self) -> Moments:
+        """Moments of all rows as they are."""
+        raise NotImplementedError
+
+    def scaled(self, as_in: "Splits | None" = None) -> Self:
+        """Return the same splits with scaled columns; if others are given, only where theirs are."""
+        if as_in is not None and not as_in.is_scaled:
+            return self
+        same = copy(self)
+        vars(same).pop("total", None)
+        same.is_scaled = True
+        return same
 
     @abstractmethod
     def _read(self) -> Iterable[SplitPair]:
@@ -86,14 +106,23 @@ class Splits(ABC):
     def pairs(self) -> Iterator[SplitPair]:
         """Yield the moments of both sides of every split, all in one unit; each is read when it is needed."""
         if not self.keeps_pairs:
-            yield from self._read()
+            yield from self._read_in_scale()
             return
         if self._unread is None:
-            self._kept, self._unread = [], iter(self._read())
+            self._kept, self._unread = [], iter(self._read_in_scale())
         for place in range(self.n_splits):
             if place == len(self._kept):
                 self._kept.append(next(self._unread))
             yield self._kept[place]
+
+    def _read_in_scale(self) -> Iterator[SplitPair]:
+        for pair in self._read():
+            if self.is_scaled:
+                scale = pair.training.deviations
+                pair = pair._replace(
+                    training=pair.training.divided(scale), held_out=pair.held_out.divided(scale)
+                )
+            yield pair
 
 
 class FoldMoments(Splits):
@@ -115,8 +144,7 @@ class FoldMoments(Splits):
         self.pair_entries = self.n_features**2
 
     @cached_property
-    def total(self) -> Moments:
-        """Moments of all rows."""
+    def _plain_total(self) -> Moments:
         return ScatterMoments.sum(self._folds) if self.n_splits else self._folds[0]
 
     def _read(self) -> Iterator[SplitPair]:
@@ -162,6 +190,13 @@ class SplitMoments(Splits):
             # The products of rows of a few splits are kept whatever they take, since they are expensive.
             self.pair_entries = 0 if self.n_splits <= _MOST_PARTS else rows.n_samples**2
 
+    def scaled(self, as_in: Splits | None = None) -> Self:
+        """Return the same splits with scaled columns; each then has rows of its own."""
+        same = super().scaled(as_in)
+        if same.is_scaled and not self.forms_covariance:
+            same.pair_entries = self._rows.n_samples * (self._rows.n_samples + self.n_features)
+        return same
+
     @cached_property
     def held_out_rows(self) -> list[Indices]:
         """Numbers of the held-out rows of every split, increasing."""
@@ -186,13 +221,13 @@ class SplitMoments(Splits):
         training, held_out = self._splits[number]
         return np.delete(np.arange(self._rows.n_samples), held_out) if training is None else training
 
-    def fourth_powers(self, number: int | None, centre: Any, unit: float) -> float:
-        """Return the weighted sum of fourth powers of the distances from a centre, which is in a unit.
+    def fourth_powers(self, number: int | None, moments: Moments, centre: Any) -> float:
+        """Return the weighted sum of fourth powers of the distances from a centre.
 
-        Of the training rows of a split, or of all rows.
+        Of the training rows of a split, or of all rows, whose moments are given.
         """
         chosen = None if number is None else self.training_rows(number)
-        powers: float = self._rows.in_rows(chosen).in_unit(unit).fourth_powers(centre)
+        powers: float = self._rows.in_rows(chosen).as_in(moments).fourth_powers(centre)
         return powers
 
     @property
@@ -206,17 +241,17 @@ class SplitMoments(Splits):
         return min(sizes, default=n)
 
     @cached_property
-    def total(self) -> Moments:
-        """Moments of all rows."""
+    def _plain_total(self) -> Moments:
         if self._partitions and len(self._partitions[0]) <= _MOST_PARTS:
             return self._first_folds.total
-        return self._moments()
+        total: Moments = self._moments()
+        return total
 
     def _moments(self, rows: Any = None) -> Any:
         return self._rows.moments(rows, self._factors)
 
     def _read(self) -> Iterator[SplitPair]:
-        unit = self.total.unit
+        unit = self._plain_total.unit
         for number, training, held_out in self._read_in_any_unit():
             if self._keeps_rows:
                 held_out = self._rows.in_rows(self.held_out_rows[number])

@@ -66,11 +66,18 @@ def counted_rows(X: Any, sample_weight: Array | None) -> tuple[Any, Any]:
     return X[numbers] if sp.issparse(X) else ChosenRows(X, numbers), sample_weight[numbers]
 
 
-def squared_lengths(X: Any, mean: Array, unit: float) -> Array:
-    """Return the squared distances of rows from a mean; both in the given unit."""
+def divided(rows: Any, divisor: Any) -> Any:
+    """Return rows, dense or sparse, divided by a number, or by one for each column."""
+    if sp.issparse(rows) and np.ndim(divisor):
+        return rows.multiply(1 / divisor).tocsr()
+    return rows / divisor
+
+
+def squared_lengths(X: Any, mean: Array, divisor: Any) -> Array:
+    """Return the squared distances of rows, which are divided here, from a mean, which is already."""
     parts = []
     for block in row_blocks(*X.shape):
-        rows = X[block].astype(float) / unit
+        rows = divided(X[block].astype(float), divisor)
         if sp.issparse(rows):
             parts.append(np.maximum(sparse_squared_lengths(*partly_centred(rows, mean)), 0.0))
         else:

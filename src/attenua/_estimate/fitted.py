@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 class Kind(Enum):
-    """How a fitted attribute is held."""
+    """How a fitted attribute is held; one that is None stays None."""
 
     DATA = "array of the type, library and device of the data"
     SCALAR = "one number of the type of the data"
@@ -44,6 +44,7 @@ _KEPT = ("_stream", "_filling")
 SUBSPACE = {
     "components_": Kind.DATA,
     "mean_": Kind.DATA,
+    "scale_": Kind.DATA,
     "explained_variance_": Kind.DATA,
     "explained_variance_ratio_": Kind.DATA,
     "singular_values_": Kind.DATA,
@@ -58,7 +59,8 @@ def store(estimator: Any, values: Mapping[str, Any], like: Any, dtype: type) -> 
     """Set fitted attributes, each as its kind requires; arrays get the library and device of `like`."""
     table = type(estimator)._fitted
     for name, value in values.items():
-        setattr(estimator, name, _as_kind(table[name], value, like, dtype))
+        held = None if value is None else _as_kind(table[name], value, like, dtype)
+        setattr(estimator, name, held)
 
 
 def forget(estimator: Any) -> None:
@@ -175,7 +177,8 @@ def subspace_values(moments: Moments, subspace: Subspace) -> dict[str, Any]:
     squares = total * (moments.weight - 1)  # of all rows, in the moments' unit
     return {
         "components_": axes.components,
-        "mean_": moments.mean * moments.unit,
+        "mean_": moments.mean * moments.divisor,
+        "scale_": moments.scale,
         "explained_variance_": axes.explained_variance,
         "explained_variance_ratio_": axes.explained_variance_ratio,
         "singular_values_": moments.unit * np.sqrt(axes.explained_variance_ratio * squares),

@@ -27,7 +27,7 @@ from attenua._data.namespace import (
     to_host,
 )
 from attenua._data.opening import checked_magnitude, checked_rows
-from attenua._data.sums import partly_centred, row_blocks, sparse_squared_lengths, unit_for
+from attenua._data.sums import divided, partly_centred, row_blocks, sparse_squared_lengths, unit_for
 from attenua._select.likelihood import negative_log_likelihood
 from attenua._solve.gaussian import Factored, Formed
 from attenua._solve.subspace import rounding
@@ -43,6 +43,7 @@ class GaussianModel(BaseEstimator):
 
     components_: NDArray[Any]
     mean_: NDArray[Any]
+    scale_: NDArray[Any] | None
     explained_variance_: NDArray[Any]
     noise_variance_: float
 
@@ -59,7 +60,8 @@ class GaussianModel(BaseEstimator):
         array of shape (n_samples,), or lazy dask array
             :math:`-\frac12 \{p \log 2\pi + \log\det\Sigma + (x - \bar x)^\top \Sigma^{-1} (x - \bar x)\}`
             with the :math:`\Sigma` of :meth:`get_covariance`; minus infinity where that is too large for a
-            double. Of a row with missing cells, it is that of the seen ones.
+            double. Of a row with missing cells, it is that of the seen ones. It is in the units of the data
+            with `scale`, too, so that fits with and without can be compared.
 
         Notes
         -----
@@ -105,7 +107,8 @@ class GaussianModel(BaseEstimator):
         -------
         array of shape (n_samples,), or lazy dask array
             :math:`\|(I - P)(x_i - \bar x)\|^2`; infinity where that is too large for a double. Of a row with
-            missing cells, the error in the seen ones, after filling as in :meth:`transform`.
+            missing cells, the error in the seen ones, after filling as in :meth:`transform`. With `scale`,
+            :math:`x_i - \bar x` is divided by ``scale_`` first.
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -128,11 +131,13 @@ class GaussianModel(BaseEstimator):
             :math:`W^\top (\Lambda - \sigma^2 I)_+ W + \sigma^2 I` with the components :math:`W`, explained
             variances :math:`\Lambda` and noise variance :math:`\sigma^2`. It is the model of the rows, so
             `whiten` does not change it. (scikit-learn's PCA with ``whiten=True`` multiplies the components by
-            the standard deviations once more, and returns the covariance of no rows.)
+            the standard deviations once more, and returns the covariance of no rows.) With `scale`, it is
+            taken back to the units of the data, :math:`D \Sigma D` with ``scale_`` on the diagonal of D.
         """
         check_is_fitted(self)
         W, noise = self.components_, float(self.noise_variance_)
-        return (W.T * clipped(self.explained_variance_ - noise)) @ W + noise * self._identity()
+        model = (W.T * clipped(self.explained_variance_ - noise)) @ W + noise * self._identity()
+        return model if self.scale_ is None else model * self.scale_[:, None] * self.scale_[None, :]
 
     def get_precision(self) -> Any:
         """Return the inverse of ``get_covariance()``.
@@ -147,7 +152,8 @@ class GaussianModel(BaseEstimator):
         if noise == 0:
             return array_namespace(W).linalg.pinv(self.get_covariance())
         model = clipped(self.explained_variance_ - noise) + noise
-        return (W.T * (1 / model - 1 / noise)) @ W + self._identity() / noise
+        precision = (W.T * (1 / model - 1 / noise)) @ W + self._identity() / noise
+        return precision if self.scale_ is None else precision / self.scale_[:, None] / self.scale_[None, :]
 
     def _identity(self) -> Any:
         W = self.components_
@@ -162,10 +168,10 @@ class GaussianModel(BaseEstimator):
         with quiet_overflow():
             squares = self._row_squares(X, variances=variances, noise=noise)
             if self._misses_cells(X, squares):
-                return -negative_log_likelihood(*self._of_seen(X, variances, noise), 1.0)
+                return -negative_log_likelihood(*self._of_seen(X, variances, noise))
             squares = self._squared_again(X, squares, variances=variances, noise=noise)
         log_det = float(np.sum(np.log(variances))) + (p - len(variances)) * log(noise)
-        return -negative_log_likelihood(log_det, squares, p, 1.0)
+        return -negative_log_likelihood(log_det, squares, p, float(np.sum(np.log(self._host_scale()))))
 
     def _variances(self) -> tuple[Array, float]:
         """Return the variances along the components, and the noise variance; none is below rounding."""
@@ -175,17 +181,24 @@ class GaussianModel(BaseEstimator):
         is_whole = len(variances) == self.components_.shape[1]
         return np.maximum(variances, least if is_whole else noise), noise
 
-    def _of_seen(self, X: Any, variances: Array, noise: float) -> tuple[Array, Array, Array]:
-        """Return the squared distances of the seen cells, logarithms of determinants, numbers of cells."""
+    def _host_scale(self) -> Array:
+        """Return what columns are divided by, on the host: ``scale_`` or ones."""
+        p = self.components_.shape[1]
+        return np.ones(p) if self.scale_ is None else np.asarray(to_host(self.scale_), dtype=float)
+
+    def _of_seen(self, X: Any, variances: Array, noise: float) -> tuple[Array, Array, Array, Array]:
+        """Return the arguments of ``negative_log_likelihood`` about the seen cells of every row."""
         X = X.toarray() if sp.issparse(X) else X
         seen = ~np.isnan(X)
         warn_of_empty_rows(seen)
         W = np.asarray(self.components_, dtype=float)
         law = Formed((W.T * variances) @ W) if len(W) == W.shape[1] else self._factored(variances, noise)
-        Z = np.where(seen, X - np.asarray(self.mean_, dtype=float), 0.0)
+        scale = self._host_scale()
+        Z = np.where(seen, X - np.asarray(self.mean_, dtype=float), 0.0) / scale
         squares, log_dets = law.of_seen(Z, seen)
         # A difference of squares that are too large for doubles is NaN.
-        return np.where(np.isnan(squares), np.inf, squares), log_dets, seen.sum(axis=1)
+        squares = np.where(np.isnan(squares), np.inf, squares)
+        return log_dets, squares, seen.sum(axis=1), seen @ np.log(scale)
 
     def _factored(self, variances: Array, noise: float) -> Factored:
         """Return the law of variances along the components and a noise variance, on the host."""
@@ -204,9 +217,9 @@ class GaussianModel(BaseEstimator):
         noise = max(float(self.noise_variance_), _LEAST_NOISE * float(variances.max()), np.finfo(float).tiny)
         seen = ~np.isnan(X)
         warn_of_empty_rows(seen)
-        mean = np.asarray(self.mean_, dtype=float)
-        filled, _ = self._factored(variances, noise).fill(np.where(seen, X - mean, 0.0), seen)
-        return np.where(seen, X, filled + mean).astype(X.dtype), seen
+        mean, scale = np.asarray(self.mean_, dtype=float), self._host_scale()
+        filled, _ = self._factored(variances, noise).fill(np.where(seen, X - mean, 0.0) / scale, seen)
+        return np.where(seen, X, filled * scale + mean).astype(X.dtype), seen
 
     def _squared_again(self, X: Any, squares: Any, **how: Any) -> Any:
         """Return the results of ``_row_squares``; of rows too large to square, in a unit that suits them."""
@@ -246,16 +259,17 @@ class GaussianModel(BaseEstimator):
         """Yield the squared errors and the scores of blocks of rows, in a unit."""
         xp = array_namespace(self.components_)
         W, mean = (xp.astype(a, xp.float64) for a in (self.components_, self.mean_))
-        mean = mean / unit
+        divisor = unit if self.scale_ is None else unit * xp.astype(self.scale_, xp.float64)
+        mean = mean / divisor
         for block in row_blocks(*X.shape):
             if sp.issparse(X):
-                rows, rest = partly_centred(X[block].astype(float) / unit, mean)
+                rows, rest = partly_centred(divided(X[block].astype(float), divisor), mean)
                 scores = rows @ W.T - W @ rest
                 # |c - W's|^2 with s = Wc. Components that are rounded to float32 are not quite orthonormal.
                 explained = np.sum(scores * (2 * scores - scores @ (W @ W.T)), axis=1)
                 yield np.maximum(sparse_squared_lengths(rows, rest) - explained, 0.0), scores
             else:
-                centred = xp.astype(X[block, :], xp.float64) / unit - mean
+                centred = xp.astype(X[block, :], xp.float64) / divisor - mean
                 scores = centred @ W.T
                 squares = (centred - scores @ W) ** 2
                 yield xp.sum(squares if seen is None else squares * seen[block], axis=1), scores

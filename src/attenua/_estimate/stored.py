@@ -79,7 +79,9 @@ def _checked_subspace(stored: StoredFit) -> Arrays:
     require(is_rank, f"n_components_ must be {rank}, the rows of components_")
     per_component = ("explained_variance_", "explained_variance_ratio_", "singular_values_")
     shapes = {"mean_": (p,), "noise_variance_": (), **dict.fromkeys(per_component, (rank,))}
+    shapes |= {"scale_": (p,)} if "scale_" in stored.forms else {}
     arrays = _checked_arrays(stored, SUBSPACE, shapes)
+    require(bool((arrays.get("scale_", np.ones(1)) > 0).all()), "scale_ must be positive")
     for key, array in arrays.items():
         if key not in ("components_", "mean_"):
             require(bool((array >= 0).all()), f"{key} must not be negative")

@@ -129,6 +129,7 @@ class SubspaceTransformer(AdvisesOnParameters, GaussianModel, ShowsAnswer, RowsT
 
     n_components: Any
     whiten: bool
+    scale: bool = False
     components_: NDArray[Any]
     explained_variance_: NDArray[Any]
     explained_variance_ratio_: NDArray[Any]
@@ -149,7 +150,7 @@ class SubspaceTransformer(AdvisesOnParameters, GaussianModel, ShowsAnswer, RowsT
         """Set the fitted attributes, and keep the sums of a stream for ``partial_fit``."""
         self.__dict__.pop("_stream", None)
         with limit_for_fit(data.n_samples, data.moments.n_features):
-            self._fit_moments(data)
+            self._fit_moments(data.scaled() if self.scale else data)
         if data.stream is not None and hasattr(type(self), "partial_fit"):
             self._stream = data.stream
 
@@ -162,7 +163,8 @@ class SubspaceTransformer(AdvisesOnParameters, GaussianModel, ShowsAnswer, RowsT
             try:
                 with all_or_nothing(self):
                     self._check_parameters()
-                    self._fit_moments(stream_data(self._stream))
+                    data = stream_data(self._stream)
+                    self._fit_moments(data.scaled() if self.scale else data)
             except ValueError as error:
                 raise NotFittedError(f"{name} cannot be computed yet: {error}") from error
             return vars(self)[name]
@@ -217,7 +219,8 @@ class SubspaceTransformer(AdvisesOnParameters, GaussianModel, ShowsAnswer, RowsT
         Entry :math:`(j, k)`, :math:`u_{kj} \sqrt{\lambda_k}` with the explained variance :math:`\lambda_k`,
         is the covariance of column j, as ``inverse_transform`` reconstructs it, with the scores on component
         k scaled to unit variance. For ordinary PCA that is also the covariance of the column itself.
-        ``loadings_ @ loadings_.T`` is the covariance of the reconstructed rows.
+        ``loadings_ @ loadings_.T`` is the covariance of the reconstructed rows. With `scale` all of this is
+        about columns divided by ``scale_``, so that these covariances are correlations.
         """
         xp = array_namespace(self.components_)
         loadings: NDArray[Any] = self.components_.T * xp.sqrt(self.explained_variance_)
@@ -244,7 +247,8 @@ class SubspaceTransformer(AdvisesOnParameters, GaussianModel, ShowsAnswer, RowsT
         Returns
         -------
         array of shape (n_samples, n_components), or lazy dask array
-            ``(X - mean_) @ components_.T``, divided by the standard deviations if ``whiten``.
+            ``(X - mean_) @ components_.T``, divided by the standard deviations if ``whiten``. With `scale`,
+            ``X - mean_`` is divided by ``scale_`` first.
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -252,9 +256,10 @@ class SubspaceTransformer(AdvisesOnParameters, GaussianModel, ShowsAnswer, RowsT
         check_same_place(self, X, "transform")
         X = checked_rows(self, X)
         with quiet_overflow():
-            scores = self._centred_product(X, self.components_.T)
+            W = self.components_ if self.scale_ is None else self.components_ / self.scale_
+            scores = self._centred_product(X, W.T)
             if self._misses_cells(X, scores):
-                scores = self._centred_product(self._filled(X)[0], self.components_.T)
+                scores = self._centred_product(self._filled(X)[0], W.T)
             scores = scores / asarray_like(scores, self._scale(), scores.dtype) if self.whiten else scores
         return check_scores(scores, "transform")
 
@@ -269,7 +274,8 @@ class SubspaceTransformer(AdvisesOnParameters, GaussianModel, ShowsAnswer, RowsT
         Returns
         -------
         array of shape (n_samples, n_features)
-            Points of the fitted subspace, ``X @ components_ + mean_``.
+            Points of the fitted subspace, ``X @ components_ + mean_``; with `scale`,
+            ``(X @ components_) * scale_ + mean_``.
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -280,5 +286,6 @@ class SubspaceTransformer(AdvisesOnParameters, GaussianModel, ShowsAnswer, RowsT
         dtype = xp.float32 if scores.dtype == self.components_.dtype == xp.float32 else xp.float64
         scores, W, mean = (xp.astype(a, dtype) for a in (scores, self.components_, self.mean_))
         with quiet_overflow():
-            rows = (scores * xp.astype(self._scale(), dtype) if self.whiten else scores) @ W + mean
+            rows = (scores * xp.astype(self._scale(), dtype) if self.whiten else scores) @ W
+            rows = (rows if self.scale_ is None else rows * xp.astype(self.scale_, dtype)) + mean
         return check_scores(rows, "inverse_transform")

@@ -156,7 +156,7 @@ class Chooser(ABC, Generic[Fit]):
         part = rows.some(others, splits)
         data = FitData(part.splits, len(others), part.splits.fewest_training_rows, float, reweighter=part)
         election = self.elect(data, warn=False)
-        held = rows.held_out(held_out, others).in_unit(election.total.unit)
+        held = rows.held_out(held_out, others).as_in(election.total)
         return self._losses(held, election, rows.splits.total.unit)
 
 

@@ -90,7 +90,7 @@ class LikelihoodJudge:
 
     def _sample(self, moments: Moments, number: int | None = None) -> Sample:
         own = self._centred(moments)
-        powers = self._splits.fourth_powers(number, self.centre(moments), moments.unit)
+        powers = self._splits.fourth_powers(number, moments, self.centre(moments))
         return Sample(own.total_variance, ledoit_wolf(own, powers))
 
     def centre(self, moments: Moments) -> Array:
@@ -151,7 +151,7 @@ class LikelihoodJudge:
             assert isinstance(law, Formed)  # moments of the same rows are formed on both sides
             offset = held.mean - centre
             squares = np.array([law.mean_square(held.covariance + np.outer(offset, offset))])
-        losses = negative_log_likelihood(law.log_det, squares, held.n_features, held.unit)
+        losses = negative_log_likelihood(law.log_det, squares, held.n_features, held.log_divisor)
         return FoldRisk(pair.number, losses[:, None], held.weight, training.weight)
 
     def forget_all_but(self, present: Strengths) -> None:
@@ -167,7 +167,7 @@ class LikelihoodJudge:
 def _losses_of_seen(law: Any, rows: PartlySeen, centre: Array) -> Array:
     """Return the negative log-likelihood of the seen cells of every row."""
     squares, log_dets = law.of_seen(rows.centred(centre), rows.seen)
-    losses: Array = negative_log_likelihood(log_dets, squares, rows.seen.sum(axis=1), rows.unit)
+    losses: Array = negative_log_likelihood(log_dets, squares, rows.seen.sum(axis=1), rows.log_divisor)
     return losses
 
 
@@ -175,12 +175,13 @@ def _not_shrunk(strengths: Strengths) -> Strengths:
     return strengths.replace(decoupling=0.0, shrinkage=0.0)
 
 
-def negative_log_likelihood(log_det: Any, squares: Any, n_features: Any, unit: float) -> Any:
+def negative_log_likelihood(log_det: Any, squares: Any, n_features: Any, log_divisor: Any = 0.0) -> Any:
     r"""Return :math:`\frac12 (p \log 2\pi + \log\det\Sigma + z^\top \Sigma^{-1} z)`, from its parts.
 
-    They are in a unit; the result is in the data's own. Where rows have missing cells, they differ by row.
+    They are of columns that were divided; with the sum of the logarithms of what they were divided by, the
+    result is in the data's own units. Where rows have missing cells, these numbers differ by row.
     """
-    return 0.5 * (squares + log_det + n_features * log(2 * pi)) + n_features * log(unit)
+    return 0.5 * (squares + log_det + n_features * log(2 * pi)) + log_divisor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,7 +232,10 @@ class CovarianceChooser(Chooser[Covariance]):
             return np.column_stack([_losses_of_seen(law, rows, election.fit.centre) for law in laws])
         Z = rows.centred(election.fit.centre)
         return np.column_stack(
-            [negative_log_likelihood(law.log_det, law.squares(Z), Z.shape[1], rows.unit) for law in laws]
+            [
+                negative_log_likelihood(law.log_det, law.squares(Z), Z.shape[1], rows.log_divisor)
+                for law in laws
+            ]
         )
 
     def _whole(self, of_base: Array) -> float:

@@ -45,6 +45,7 @@ METHODS_OF_OPTIONS = {
     "pca_share": (Method.CORRECTED,),
     "nested": (Method.CORRECTED,),
     "alphas": (Method.ATTENUATED,),
+    "scale": tuple(Method),
     "cv": _SEARCHES,
     "repeats": _SEARCHES,
     "seed": _SEARCHES,
@@ -115,6 +116,13 @@ class Request:
             "times), or the shape of a grid such as 28x28 (pixels).",
         ),
     ] = None
+    scale: Annotated[
+        bool,
+        typer.Option(
+            help="Divide the columns by their standard deviations, as for columns in different units; in "
+            "every training set by its own.",
+        ),
+    ] = False
     reference: Annotated[
         str | None,
         typer.Option(
@@ -192,12 +200,14 @@ class Request:
             Method.CORRECTED: search | self._folds,
             Method.ATTENUATED: {"alphas": self.alphas} | self._folds,
             Method.PCA: {},
-        }[self.method]
+        }[self.method] | {"scale": self.scale}
 
     @property
     def covariance(self) -> CorrectedCovariance:
         """Estimator of the whole covariance, without the reference."""
-        return CorrectedCovariance(neighbours=self.neighbours, nested=self.nested, **self._folds)
+        return CorrectedCovariance(
+            neighbours=self.neighbours, nested=self.nested, scale=self.scale, **self._folds
+        )
 
     @property
     def _folds(self) -> dict[str, int]:

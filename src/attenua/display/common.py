@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from attenua._data.namespace import to_host
 from attenua._data.opening import checked_rows
+from attenua._data.sums import divided
 from attenua._estimate.transformer import SubspaceTransformer
 from attenua._extras import how_to_install
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
@@ -99,9 +100,10 @@ def checked_model(estimator: Any) -> None:
 
 
 def host_rows(estimator: Any, X: Any) -> Any:
-    """Return rows as a fitted estimator reads them, in the memory of the host."""
+    """Return rows as a fitted estimator reads and scales them, in the memory of the host."""
     rows = checked_rows(estimator, X)
-    return rows if sp.issparse(rows) else to_host(rows)
+    rows = rows if sp.issparse(rows) else to_host(rows)
+    return rows if estimator.scale_ is None else divided(rows, to_host(estimator.scale_))
 
 
 def strength_of(estimator: Any) -> float:
@@ -113,7 +115,7 @@ def path_of(estimator: Any, X: Any) -> AttenuationPath:
     """Return the path of a fitted estimator and the rows it was fitted to; its strength is on it."""
     checked_kind(estimator, AttenuatedPCA, AttenuatedPCACV)
     return attenuation_path(
-        X,
+        X if estimator.scale_ is None else host_rows(estimator, X),
         int(estimator.n_components_),
         alphas=np.append(to_host(getattr(estimator, "alphas_", _STRENGTHS)), strength_of(estimator)),
         feature_groups=estimator.feature_groups,

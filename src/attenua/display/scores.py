@@ -225,7 +225,7 @@ class ScoresBesidePCADisplay:
         checked_model(estimator)
         rank = int(estimator.n_components_)
         pair = _checked_pair(components, rank)
-        pca, ours = _scores(CorrectedPCA(rank).fit(X), X), _scores(estimator, X)
+        pca, ours = _scores(CorrectedPCA(rank, scale=estimator.scale).fit(X), X), _scores(estimator, X)
         turn, _ = orthogonal_procrustes(ours, pca)
         return cls(pca=pca, aligned=ours @ turn, components=(pair[0], pair[1])).plot(ax=ax, **options)
 

@@ -20,6 +20,7 @@ from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import to_host
 from attenua._data.opening import checked_matrix
 from attenua._data.rows import HostRows
+from attenua._data.sums import divided
 from attenua._estimate.words import Evidence, Recommendation, recommend, strengths_in_words
 from attenua.report.choice import Search, Strengths, search_of, shared_parameters, strengths_of
 from attenua.report.missing import MissingCells, find_missing
@@ -158,10 +159,14 @@ def find(
         pca, other = _loadings(estimator, stages, is_pca)
         end = fitted[-1] if is_pca else np.asarray(to_host(estimator.components_), dtype=float)
         examples, why = None, None
+        # Errors are those of columns as the fit scaled them.
+        scale = None if estimator.scale_ is None else to_host(estimator.scale_)
+        scaled = rows if scale is None else divided(rows, scale)
         if len(stages) > 1:
-            examples = held_out_examples(rows, groups, [stages[0], stages[-1]], random_state)
+            examples = held_out_examples(scaled, groups, [stages[0], stages[-1]], random_state)
         if isinstance(estimator, AttenuatedPCA | AttenuatedPCACV):
-            why = find_why(estimator, rows, moments, compared["attenuation"], search.steps[0], random_state)
+            own = moments if scale is None else moments.divided(scale)
+            why = find_why(estimator, scaled, own, compared["attenuation"], search.steps[0], random_state)
     return Findings(
         kind="attenuated" if why else "corrected",
         search=search,

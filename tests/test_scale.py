@@ -1,0 +1,208 @@
+"""scale=True is StandardScaler in front of the fit, in every training set by its own rows."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import StandardScaler
+
+from attenua import AttenuatedPCACV, CorrectedCovariance, CorrectedPCA, CorrectedPCACV, imputing
+from attenua._data import reweighting
+from attenua.display import ScoresBesidePCADisplay
+from attenua.display.common import path_of
+from attenua.model_files import load_model, save_model
+from attenua.report.findings import find
+from tests.helpers import spiked_rows
+
+
+def rows_in_units(n, p, seed=0):
+    """Rows whose columns have different units; one of them does not vary."""
+    units = np.random.default_rng(seed).permutation(np.geomspace(1e-3, 1e4, p))
+    X = spiked_rows(n, p, seed=seed) * units
+    X[:, 1] = 7.0
+    return X
+
+
+X, WIDE = rows_in_units(40, 8), rows_in_units(30, 530)
+NEW = X[:11] * 1.3
+OTHERS = rows_in_units(50, 8, seed=0)[:, ::-1] * X.std(axis=0)
+HOLES = np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
+SPARSE = np.where(np.random.default_rng(2).random(X.shape) < 0.6, 0.0, X)
+STRENGTHS = {
+    "PCA": {},
+    "row tempering": {"row_tempering": 1.0},
+    "borrowing": {"borrowing": 0.4},
+    "damping and smoothing": {"damping": 0.5, "smoothing": 0.8, "neighbours": "line"},
+}
+
+
+def with_reference(strengths, scale):
+    """Parameters of a fit; a reference has the units of its rows."""
+    return strengths | ({"reference": OTHERS / scale} if "borrowing" in strengths else {})
+
+
+@pytest.mark.parametrize("strengths", STRENGTHS.values(), ids=STRENGTHS)
+@pytest.mark.parametrize("rows", [X, SPARSE, HOLES], ids=["dense", "zeros", "holes"])
+def test_a_fit_is_that_of_standardised_columns(rows, strengths):
+    scaler = StandardScaler().fit(rows)
+    by_hand = CorrectedPCA(3, **with_reference(strengths, scaler.scale_)).fit(scaler.transform(rows))
+    for given in (rows, sp.csr_array(rows)):
+        scaled = CorrectedPCA(3, scale=True, **with_reference(strengths, 1.0)).fit(given)
+        np.testing.assert_allclose(scaled.scale_, scaler.scale_)
+        np.testing.assert_allclose(scaled.components_, by_hand.components_, atol=1e-8)
+        np.testing.assert_allclose(scaled.explained_variance_, by_hand.explained_variance_)
+    new = rows if np.isnan(rows).any() else NEW
+    there = scaler.transform(new)
+    np.testing.assert_allclose(scaled.transform(new), by_hand.transform(there), atol=1e-7)
+    for method in ("reconstruction_error", "t2", "q"):
+        expected = getattr(by_hand, method)(there)
+        np.testing.assert_allclose(getattr(scaled, method)(new), expected, atol=1e-8 * expected.max())
+    scores = by_hand.transform(there)
+    back = scaler.inverse_transform(by_hand.inverse_transform(scores))
+    np.testing.assert_allclose(scaled.inverse_transform(scores), back)
+    # A likelihood is in the units of the data.
+    jacobian = ~np.isnan(new) @ np.log(scaler.scale_)
+    expected = by_hand.score_samples(there) - jacobian
+    np.testing.assert_allclose(scaled.score_samples(new), expected, rtol=1e-6)
+    limits = scaled.control_limits(rows, held_out=False)
+    theirs = by_hand.control_limits(scaler.transform(rows), held_out=False)
+    assert (limits.t2(), limits.q()) == pytest.approx((theirs.t2(), theirs.q()))
+
+
+def test_the_model_of_the_rows_is_in_their_units():
+    scaled = CorrectedPCA(3, scale=True).fit(X)
+    centred, p = NEW - scaled.mean_, X.shape[1]
+    squares = np.einsum("ij,jk,ik->i", centred, scaled.get_precision(), centred)
+    log_det = np.linalg.slogdet(scaled.get_covariance())[1]
+    expected = -(squares + log_det + p * np.log(2 * np.pi)) / 2
+    np.testing.assert_allclose(scaled.score_samples(NEW), expected)
+
+
+def test_missing_cells_are_imputed_in_scaled_columns(monkeypatch):
+    found = CorrectedPCA(3, scale=True).fit(HOLES).impute(HOLES)
+    np.testing.assert_allclose(found, CorrectedCovariance(scale=True).fit_transform(HOLES))
+    monkeypatch.setattr(imputing, "MOST_COLUMNS", 4)
+    scaler = StandardScaler().fit(HOLES)
+    by_hand = CorrectedPCA(3).fit(scaler.transform(HOLES)).impute(scaler.transform(HOLES))
+    found = CorrectedPCA(3, scale=True).fit(HOLES).impute(HOLES)
+    np.testing.assert_allclose(found, scaler.inverse_transform(by_hand))
+
+
+@pytest.mark.parametrize("rows", [X, WIDE], ids=["few columns", "many columns"])
+@pytest.mark.parametrize(
+    ("name", "few_rows"),
+    [("damping", True), ("damping", False), ("row_tempering", True), ("borrowing", True)],
+)
+def test_a_training_set_is_scaled_by_its_own_rows(name, rows, few_rows, monkeypatch):
+    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 1_000 if few_rows else 10)
+    others = {"borrowing": np.roll(rows, 3, axis=1)[:20]}.get(name)
+    search = CorrectedPCACV(3, corrections={name: [0.5]}, reference=others, scale=True)
+    for model, given in ((search, rows), (search, [rows[:7], rows[7:]])):
+        model.fit(given)
+        risks = np.empty_like(model.cv_risk_folds_)
+        for k in range(5):
+            held = np.arange(len(rows)) % 5 == k
+            scaler = StandardScaler().fit(rows[~held])
+            training, reference = scaler.transform(rows[~held]), None
+            if others is not None:
+                reference = others / scaler.scale_
+            for place, strengths in enumerate(model.candidates_):
+                fit = CorrectedPCA(3, reference=reference, **strengths).fit(training)
+                risks[k, place] = fit.reconstruction_error(scaler.transform(rows[held])).mean()
+        np.testing.assert_allclose(model.cv_risk_folds_, risks, rtol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [HOLES, rows_in_units(1_300, 6)], ids=["missing cells", "many rows"])
+def test_one_split_is_that_of_rows_scaled_by_hand(rows):
+    folds = list(KFold(4).split(rows))
+    given = {"alphas": [0.3, 0.8], "feature_groups": np.arange(rows.shape[1]) // 2}
+    model = AttenuatedPCACV(3, cv=folds, scale=True, **given).fit(rows)
+    for number, (train, held) in enumerate(folds):
+        by_hand = StandardScaler().fit(rows[train]).transform(rows)
+        alone = AttenuatedPCACV(3, cv=[(train, held)], **given).fit(by_hand)
+        np.testing.assert_allclose(model.cv_risk_folds_[number], alone.cv_risk_, rtol=1e-8)
+
+
+def test_what_new_rows_gain_is_measured_on_columns_scaled_by_the_other_rows():
+    model = CorrectedPCACV(2, corrections={"damping": [1.0]}, scale=True, nested=True).fit(WIDE)
+    losses = np.empty((len(WIDE), 2))
+    blocks = np.arange(len(WIDE)) % 5
+    for k in range(5):
+        scaler = StandardScaler().fit(WIDE[blocks != k])
+        others, held = scaler.transform(WIDE[blocks != k]), scaler.transform(WIDE[blocks == k])
+        folds = [
+            (np.flatnonzero(fold), np.flatnonzero(~fold))
+            for fold in (blocks[blocks != k] != j for j in range(5) if j != k)
+        ]
+        # Each fold of the others has a scale of its own again.
+        choice = CorrectedPCACV(2, corrections={"damping": [1.0]}, cv=folds, scale=True).fit(others)
+        ordinary = CorrectedPCA(2).fit(others)
+        losses[blocks == k] = np.column_stack(
+            [ordinary.reconstruction_error(held), choice.reconstruction_error(held)]
+        )
+    gain = 0.8 * (losses[:, 0] - losses[:, 1]).sum() / losses[:, 0].sum()
+    assert model.left_out_gain_ == pytest.approx(gain, rel=1e-4)
+    assert gain != 0
+
+
+def test_a_covariance_is_shrunk_in_scaled_columns():
+    for given in (np.delete(X, 1, axis=1), np.delete(HOLES, 1, axis=1)):
+        scaler = StandardScaler().fit(given)
+        only = {"corrections": {"shrinkage": [1.0]}}
+        by_hand = CorrectedCovariance(**only).fit(scaler.transform(given))
+        scaled = CorrectedCovariance(scale=True, **only).fit(given)
+        sizes = np.outer(scaler.scale_, scaler.scale_)
+        np.testing.assert_allclose(scaled.covariance_ / sizes, by_hand.covariance_, atol=1e-10)
+        np.testing.assert_allclose(scaled.precision_ * sizes, by_hand.precision_, rtol=1e-6, atol=1e-8)
+        location = scaler.mean_ + by_hand.location_ * scaler.scale_
+        np.testing.assert_allclose(scaled.location_, location)
+
+
+def test_a_covariance_is_judged_in_the_units_of_the_data():
+    rows = np.delete(X, 1, axis=1)
+    train, held = np.arange(30), np.arange(30, 40)
+    only = {"corrections": {"shrinkage": [1.0]}, "scale": True}
+    model = CorrectedCovariance(cv=[(train, held)], **only).fit(rows)
+    alone = CorrectedCovariance(cv=[(np.arange(20), np.arange(20, 30))], **only).fit(rows[train])
+    assert model.cv_risk_[0] == pytest.approx(-alone.score(rows[held]))
+
+
+def test_batches_are_scaled_when_the_subspace_is_computed():
+    model = CorrectedPCA(3, scale=True).partial_fit(X[:9]).partial_fit(X[9:])
+    np.testing.assert_allclose(model.scale_, np.where(X.std(axis=0) > 1e-9, X.std(axis=0), 1.0))
+    np.testing.assert_allclose(model.transform(NEW), CorrectedPCA(3, scale=True).fit(X).transform(NEW))
+
+
+def test_weights_count_in_the_scale():
+    weights = np.arange(len(X)) % 3
+    weighted = CorrectedPCA(3, scale=True).fit(X, sample_weight=weights)
+    repeated = CorrectedPCA(3, scale=True).fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(weighted.scale_, repeated.scale_)
+    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_a_model_file_has_the_scale(tmp_path, scale):
+    model = CorrectedPCA(3, scale=scale).fit(X.astype(np.float32))
+    save_model(model, tmp_path / "model.npz")
+    loaded = load_model(tmp_path / "model.npz")
+    assert (loaded.scale_ is not None) == scale
+    assert model.transform(NEW.astype(np.float32)).dtype == (np.float32)
+    np.testing.assert_array_equal(
+        loaded.inverse_transform(loaded.transform(NEW)), model.inverse_transform(model.transform(NEW))
+    )
+
+
+def test_a_scaled_model_as_a_reference_is_in_the_units_of_the_data():
+    others = CorrectedPCA(3, scale=True).fit(OTHERS)
+    given = CorrectedPCA(3, borrowing=0.5, reference=others.get_covariance()).fit(X)
+    found = CorrectedPCA(3, borrowing=0.5, reference=others).fit(X)
+    np.testing.assert_allclose(found.components_, given.components_, atol=1e-8)
+
+
+def test_the_report_and_pictures_are_about_scaled_columns():
+    model = AttenuatedPCACV(2, scale=True).fit(X)
+    assert find(model, X).is_pca
+    assert ScoresBesidePCADisplay.from_estimator(model, X).change < 1e-6
+    # All columns have variance 1, but for the one that does not vary.
+    np.testing.assert_allclose(np.ptp(path_of(model, X).angles_to_pca()), 0, atol=1e-6)
