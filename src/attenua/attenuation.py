@@ -269,7 +269,13 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def partial_fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Add a batch of rows to those seen so far, as by :meth:`CorrectedPCACV.partial_fit`.
 
         Parameters
@@ -280,12 +286,15 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
             Here for scikit-learn.
         groups : array-like of shape (n_samples,), optional
             Labels of its rows: with every batch or with none.
+        sample_weight : array-like of shape (n_samples,), optional
+            Frequencies of its rows.
 
         Returns
         -------
         self
         """
-        self._add_batch(X, checked_stream_folds(self.cv, self.n_repeats), groups=groups)
+        n_folds = checked_stream_folds(self.cv, self.n_repeats)
+        self._add_batch(X, n_folds, groups=groups, sample_weight=sample_weight)
         return self
 
     def _check_parameters(self) -> None:

@@ -436,7 +436,13 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def partial_fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Add a batch of rows to those seen so far.
 
         Nothing is chosen until a fitted attribute or method is next used: then cross-validation runs over all
@@ -453,12 +459,15 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
             Here for scikit-learn.
         groups : array-like of shape (n_samples,), optional
             Labels of its rows: with every batch or with none.
+        sample_weight : array-like of shape (n_samples,), optional
+            Frequencies of its rows.
 
         Returns
         -------
         self
         """
-        self._add_batch(X, checked_stream_folds(self.cv, self.n_repeats), groups=groups)
+        n_folds = checked_stream_folds(self.cv, self.n_repeats)
+        self._add_batch(X, n_folds, groups=groups, sample_weight=sample_weight)
         return self
 
     def _check_parameters(self) -> None:

@@ -245,7 +245,13 @@ class CorrectedCovariance(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Choose strengths by held-out rows, and fit the covariance to all rows.
 
         Parameters
@@ -258,6 +264,8 @@ class CorrectedCovariance(
             Labels of the rows, such as subjects; rows of one group are never split. Where rows follow each
             other in time, pass stretches, ``np.arange(n_samples) * 5 // n_samples``: the neighbours of a
             held-out row would give it away, and the fit would shrink far too little.
+        sample_weight : array-like of shape (n_samples,), optional
+            Frequencies: a row of weight 2 counts as two rows of one group.
 
         Returns
         -------
@@ -266,7 +274,7 @@ class CorrectedCovariance(
         grids = checked_grids(self.corrections, COVARIANCE_CORRECTIONS)
         check_needs(self.corrections, vars(self))
         with fit_from_nothing(self):
-            data = open_for_cv(self, X, y, groups, fewer_folds=True)
+            data = open_for_cv(self, X, y, groups, sample_weight, fewer_folds=True)
             _check_data(data)
             if isinstance(self.corrections, str) and data.moments.n_features > _MOST_POOLED:
                 del grids["pooling"]

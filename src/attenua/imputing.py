@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from attenua._correct.correlations import MOST_COLUMNS
+from attenua._data.checks import checked_weights
 from attenua._data.completion import FactorLaw
 from attenua._data.filled import impute_by
 from attenua._data.missing import PartialRows
@@ -38,14 +39,12 @@ class Filling:
 
     def __init__(self, X: Any, n_cells: int, y: Any, groups: Any, sample_weight: Any):
         self.why = "they came in batches or are on a device"
-        self._X = self._y = self._groups = None
+        self._X = self._y = self._groups = self._weights = None
         self._law: CorrectedCovariance | FactorLaw | None = None
-        if sample_weight is not None:
-            self.why = "it takes rows without sample_weight only"
-        elif is_in_memory(X):
+        if is_in_memory(X):
             self._is_small = 8 * n_cells <= _MOST_KEPT
             self._X = deepcopy(X) if self._is_small else X
-            self._y, self._groups = deepcopy((y, groups))
+            self._y, self._groups, self._weights = deepcopy((y, groups, sample_weight))
             self.why = "they are too large to be stored with the model"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -64,10 +63,13 @@ class Filling:
                 model = CorrectedCovariance(**{name: given[name] for name in _SHARED if name in given})
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", UserWarning)  # the first fit gave them
-                    self._law = model.fit(self._X, self._y, groups=self._groups)
+                    self._law = model.fit(self._X, self._y, self._groups, self._weights)
             else:
                 rows = checked_rows(estimator, self._X)
-                own = PartialRows(rows.toarray() if sp.issparse(rows) else rows)
+                weights = checked_weights(self._weights, rows.shape[0])
+                kept = slice(None) if weights is None else weights > 0
+                rows = rows[kept].toarray() if sp.issparse(rows) else rows[kept]
+                own = PartialRows(rows, None if weights is None else weights[kept])
                 scale = own.deviations() if estimator.scale else None
                 law, unit = own.complete(scale=scale).law, own.unit if scale is None else scale
                 self._law = FactorLaw(

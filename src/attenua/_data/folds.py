@@ -237,6 +237,19 @@ def checked_groups(groups: ArrayLike | None, n_samples: int) -> Indices | None:
     return encode_labels(labels, "groups")
 
 
+def splits_of_kept(splits: list[Split], kept: NDArray[np.bool_]) -> list[Split]:
+    """Return splits of all rows as splits of those that are kept, because they have a weight above 0."""
+    place = np.cumsum(kept) - 1
+    some = [(place[training[kept[training]]], place[held[kept[held]]]) for training, held in splits]
+    for number, (training, held) in enumerate(some):
+        if len(training) < 2 or not len(held):
+            raise ValueError(
+                f"split {number} of cv has {len(training)} training rows and {len(held)} held-out rows of a "
+                "weight above 0; it needs at least two and one."
+            )
+    return some
+
+
 def _warn_of_shared_rows(splits: list[Split]) -> None:
     """Warn if rows are held out by a split that also trains on them."""
     shared = [np.intersect1d(training, held) for training, held in splits]

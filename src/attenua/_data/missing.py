@@ -123,26 +123,29 @@ class PartlySeen:
     ----------
     rows : ndarray of shape (n_rows, n_features)
         Rows in a unit; NaN where a cell is missing.
+    weights : ndarray of shape (n_rows,)
+        Weights of the rows.
     unit : float
         Size of one unit in the data's own units.
     scale : ndarray of shape (n_features,), optional
         What the columns were divided by.
     """
 
-    def __init__(self, rows: Array, unit: float, scale: Array | None = None):
-        self._rows, self.unit, self.scale = rows, unit, scale
-        self.weight, self.n_features = float(len(rows)), rows.shape[1]
+    def __init__(self, rows: Array, weights: Array, unit: float, scale: Array | None = None):
+        self._rows, self.weights_of_rows, self.unit, self.scale = rows, weights, unit, scale
+        self.weight, self.n_features = float(weights.sum()), rows.shape[1]
         self.seen = ~np.isnan(rows)
 
     def in_unit(self, unit: float) -> "PartlySeen":
         """Return the same rows in another unit."""
-        return PartlySeen(self._rows * (self.unit / unit), unit, self.scale)
+        return PartlySeen(self._rows * (self.unit / unit), self.weights_of_rows, unit, self.scale)
 
     def as_in(self, moments: Moments) -> "PartlySeen":
         """Return the same rows in the unit of moments, and divided by the same scale."""
         if moments.scale is None:
             return self.in_unit(moments.unit)
-        return PartlySeen(self._rows * (self.unit / moments.scale), 1.0, moments.scale)
+        rows = self._rows * (self.unit / moments.scale)
+        return PartlySeen(rows, self.weights_of_rows, 1.0, moments.scale)
 
     @property
     def log_divisor(self) -> Array:
@@ -221,7 +224,7 @@ class PartialRows:
         """
         known = slice(None) if training is None else training
         is_known = ~np.isnan(self.rows[known]).all(axis=0)
-        return PartlySeen(np.where(is_known, self.rows[rows], np.nan), self.unit)
+        return PartlySeen(np.where(is_known, self.rows[rows], np.nan), self.weights[rows], self.unit)
 
     def some(self, rows: Indices) -> "PartialRows":
         """Return some of the rows, in a unit of their own."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import validate_data
 
@@ -32,6 +32,7 @@ from attenua._data.folds import (
     is_number_of_folds,
     make_splits,
     resolve_cv,
+    splits_of_kept,
 )
 from attenua._data.known_rows import known_to
 from attenua._data.missing import (
@@ -96,7 +97,7 @@ class FitData(NamedTuple):
     n_samples : int
         Number of rows that count.
     fewest_training_rows : int
-        Rows of the smallest training set.
+        Rows of the smallest training set; a row of weight 2 counts as two.
     dtype : type
         ``numpy.float32`` or ``numpy.float64``: the type of what is fitted.
     folds : str
@@ -232,21 +233,44 @@ _FEWEST_UNITS = 3
 
 
 def open_for_cv(
-    estimator: Any, X: Any, y: Any = None, groups: Any = None, *, fewer_folds: bool = False
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+    *,
+    fewer_folds: bool = False,
 ) -> FitData:
     """Open rows and split them by the parameters ``cv``, ``n_repeats`` and ``random_state``.
 
-    With `fewer_folds`, folds are no more than rows or groups in memory, and none if these are too few.
+    A row of weight 0 is left out before a number of folds counts the rows. With `fewer_folds`, folds are no
+    more than rows or groups in memory, and none if these are too few.
     """
     cv, n_repeats = resolve_cv(estimator.cv), estimator.n_repeats
     if is_dask(X):
-        return _dask_data(DaskRows(estimator, X, checked_stream_folds(cv, n_repeats), groups=groups))
-    X, groups = _whole_table(estimator, X, groups, deals=groups is not None)
+        n_folds = checked_stream_folds(cv, n_repeats)
+        return _dask_data(DaskRows(estimator, X, n_folds, groups=groups, sample_weight=sample_weight))
+    if groups is not None:
+        X, groups = _whole_table(estimator, X, groups, deals=True)
+    else:
+        X, sample_weight = _whole_table(estimator, X, sample_weight)
     if is_batches(X):
-        return _open_batches(estimator, X, checked_stream_folds(cv, n_repeats), "groups", groups)
-    rows = open_rows(estimator, X)
-    n = rows.n_samples
+        n_folds = checked_stream_folds(cv, n_repeats)
+        if sample_weight is None:
+            return _open_batches(estimator, X, n_folds, "groups", groups)
+        if groups is None:
+            return _open_batches(estimator, X, n_folds, "sample_weight", sample_weight)
+        raise ValueError(
+            "fit to batches takes groups or sample_weight, not both; add the batches with partial_fit, or "
+            "give the rows in memory."
+        )
+    rows = open_rows(estimator, X, sample_weight)
+    n, kept = rows.n_samples, _kept_rows(sample_weight)
     check_repeats(n_repeats)
+    if kept is not None and groups is not None:
+        labels = checked_groups(to_host(groups), len(kept))
+        assert labels is not None
+        groups = labels[kept] if is_number_of_folds(cv) else labels
     if fewer_folds and is_number_of_folds(cv):
         labels = checked_groups(to_host(groups), n)
         units = n if labels is None else len(np.unique(labels))
@@ -258,16 +282,28 @@ def open_for_cv(
         # The folds that make_splits would give, without lists of row numbers as long as the data.
         splits = [(None, fold) for fold in interleaved_folds(int(cv), n)]
     else:
+        counted = None if is_number_of_folds(cv) else kept  # other splits are of all rows
         splits = make_splits(
             cv,
-            n,
+            n if counted is None else len(counted),
             X=None if is_foreign(X) or isinstance(X, NamedRows) else X,
             y=to_host(y),
             groups=to_host(groups),
             n_repeats=n_repeats,
             random_state=estimator.random_state,
         )
+        if counted is not None:
+            splits = splits_of_kept(splits, counted)
+            groups = None if groups is None else groups[counted]
     return _in_memory(estimator, rows, splits, _folds_in_words(cv, n_repeats, groups), to_host(groups))
+
+
+def _kept_rows(sample_weight: Any) -> NDArray[np.bool_] | None:
+    """Return which rows have a weight above 0; None if all have."""
+    if sample_weight is None:
+        return None
+    kept = np.asarray(to_host(sample_weight)) > 0
+    return None if kept.ndim == 0 or kept.all() else kept
 
 
 _INTERLEAVED = "row i is held out in fold i % cv"
@@ -370,11 +406,10 @@ def stream_data(stream: RowStream) -> FitData:
         raise ValueError("Found 0 sample(s): X has no rows, while at least 2 are required.")
     moments = stream.moments()
     n = stream.n_rows
-    fewest = int(n - stream.counts.max()) if stream.n_folds > 1 else n
     dtype = np.float32 if stream.is_float32 else np.float64
     check_range(moments.total, dtype, stream.names)
     folds = "a hash of the group's label names its fold" if stream.has_groups else _INTERLEAVED
-    return FitData(moments, n, fewest, dtype, folds, stream)
+    return FitData(moments, n, stream.fewest_training_rows, dtype, folds, stream)
 
 
 def checked_rows(estimator: Any, X: Any) -> Any:

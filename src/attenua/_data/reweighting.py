@@ -362,6 +362,8 @@ class RowsOfStream(Reweighting):
     @cached_property
     def _gathered(self) -> RowsInMemory:
         rows, groups, sample_weight = self._joined()
+        if groups is not None and sample_weight is not None:
+            groups = groups[sample_weight > 0]
         host = HostRows(rows, sample_weight)
         self._check(host.n_samples)
         splits = SplitMoments(host, self._first.splits(host.n_samples, groups))

@@ -377,6 +377,11 @@ class RowMoments(Moments):
         dense = rows.toarray() if sp.issparse(rows) else rows
         return to_host(dense - (centre - self._origin))[self._counted]
 
+    @property
+    def weights_of_rows(self) -> Array:
+        """Weight of every row that counts, on the host."""
+        return to_host(self._used[1])[self._counted]
+
     @cached_property
     def _counted(self) -> NDArray[np.bool_]:
         """Which of the used rows have a weight above 0."""

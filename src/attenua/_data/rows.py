@@ -141,6 +141,11 @@ class HostRows:
             return self._weights if factors is None else factors
         return self._weights * factors
 
+    @property
+    def weights(self) -> Array:
+        """Weights of the rows."""
+        return np.ones(self.n_samples) if self._weights is None else self._weights
+
     def some(self, rows: NDArray[np.intp]) -> "HostRows":
         """Return some of the rows, in a frame of their own."""
         return HostRows(self._X[rows], None if self._weights is None else self._weights[rows])
@@ -238,6 +243,11 @@ class DeviceRows:
             return self._weights
         factors = asarray_like(self._X, factors, self.xp.float64)
         return factors if self._weights is None else self._weights * factors
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Weights of the rows, on the host."""
+        return np.ones(self.n_samples) if self._weights is None else to_host(self._weights)
 
     def in_rows(self, rows: Rows = None, factors: Any = None) -> RowMoments:
         """Return the moments of the given rows, kept as rows; the rows are shared."""

@@ -232,10 +232,11 @@ class SplitMoments(Splits):
 
     @property
     def fewest_training_rows(self) -> int:
-        """Rows of the smallest training set; all rows if none are held out."""
-        n = self._rows.n_samples
+        """Rows of the smallest training set, or all if none are held out; a row of weight 2 counts as two."""
+        counts = np.maximum(self._rows.weights, 1)
+        n = int(counts.sum())
         sizes = (
-            n - len(np.arange(n)[held_out]) if training is None else len(training)
+            n - int(counts[held_out].sum()) if training is None else int(counts[training].sum())
             for training, held_out in self._splits
         )
         return min(sizes, default=n)

@@ -247,6 +247,14 @@ class RowStream:
         """Number of rows seen, those of no weight left out."""
         return int(self.counts.sum())
 
+    @property
+    def fewest_training_rows(self) -> int:
+        """Rows of the smallest training set, or all if none are held out; a row of weight 2 counts as two."""
+        if self.n_folds == 1 or self._sums is None:
+            return self.n_rows
+        weights = self._sums.weights
+        return max(int(self.n_rows - self.counts.max()), int(weights.sum() - weights.max()))
+
     def add(self, X: Any, *, groups: ArrayLike | None = None, sample_weight: Array | None = None) -> None:
         """Add a batch, or raise before anything is added. Rows of weight zero are left out."""
         n = X.shape[0]

@@ -107,7 +107,13 @@ class CrossValidated(SubspaceTransformer):
         "cv_risk_folds_": Kind.GRID,
     }
 
-    def fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Choose by cross-validation and fit the choice to all rows.
 
         Parameters
@@ -122,6 +128,10 @@ class CrossValidated(SubspaceTransformer):
         groups : array-like of shape (n_samples,), optional
             Labels of the rows, such as subjects; rows of one group are never split. With batches also an
             iterable of arrays; with Arrow data or a dask data frame also the name of a column.
+        sample_weight : array-like of shape (n_samples,), optional
+            Frequencies: a row of weight 2 counts as two rows of one group, where it is fitted and where it is
+            held out. A row of weight 0 is left out before rows are counted for folds. With batches, as
+            `groups`; ``fit`` to batches takes one of the two.
 
         Returns
         -------
@@ -129,8 +139,8 @@ class CrossValidated(SubspaceTransformer):
         """
         self._check_parameters()
         with fit_from_nothing(self):
-            self._fit_data(open_for_cv(self, X, y, groups))
-            self._keep_rows(X, y, groups)
+            self._fit_data(open_for_cv(self, X, y, groups, sample_weight))
+            self._keep_rows(X, y, groups, sample_weight)
         return self
 
     def _rank(self, data: FitData) -> int:

@@ -73,11 +73,24 @@ class FoldRisk(NamedTuple):
     training: float
     subspaces: Sequence[Subspace] = ()  # of the candidates, if kept
     is_tied: bool = False  # whether the cut falls on a tie for the first candidate
+    weights: Array | None = None  # of the lines, if they differ
 
     @property
     def risk(self) -> Array:
         """Mean over the held-out rows of what each candidate loses."""
-        return self.losses.mean(axis=0)
+        return mean_loss(self.losses, self.weights)
+
+
+def unequal_weights(rows: Any) -> Array | None:
+    """Return the weights of held-out rows, or None if all are the same."""
+    weights: Array = rows.weights_of_rows
+    return weights if np.ptp(weights) > 0 else None
+
+
+def mean_loss(losses: Array, weights: Array | None) -> Array:
+    """Return the mean over held-out rows, which are the first axis."""
+    mean: Array = losses.mean(axis=0) if weights is None else weights @ losses / weights.sum()
+    return mean
 
 
 def held_out_ratio(folds: Sequence[FoldRisk]) -> float:
@@ -137,16 +150,19 @@ def judge_subspaces(
     weights = held.weight, training.weight
     found = dict(rule.subspaces(training, rank, exact=False))
     subspaces = [found[place] for place in range(len(rule.strengths))]
+    of_lines = None
     if by_rows or isinstance(held, PartlySeen):
+        of_lines = unequal_weights(held)
         losses = row_losses(held, subspaces, training.mean)
-        losses = losses if by_rows else losses.mean(axis=0, keepdims=True)
+        if not by_rows:
+            losses, of_lines = mean_loss(losses, of_lines)[None, :], None
     else:
         losses = reconstruction_errors(held, subspaces, training.mean)[None, :]
     if rank == training.n_features:
         # Nothing is cut off, so every candidate reconstructs every row.
         losses = np.zeros_like(losses)
     kept = [s.compact() for s in subspaces] if keep else ()
-    return FoldRisk(pair.number, losses, *weights, kept, subspaces[0].tied)
+    return FoldRisk(pair.number, losses, *weights, kept, subspaces[0].tied, of_lines)
 
 
 def row_losses(rows: Any, subspaces: Sequence[Subspace], centre: Any) -> Array:

@@ -97,8 +97,8 @@ class Chooser(ABC, Generic[Fit]):
         """Return what rows lose by the base and by the average of an election, in data of a unit."""
 
     @abstractmethod
-    def _whole(self, of_base: Array) -> float:
-        """Return what the sum of gains is divided by, from what each row loses by the base."""
+    def _whole(self, of_base: Array, weight: float) -> float:
+        """Return what the sum of gains is divided by, from what rows lose by the base, and their weight."""
 
     def elect(self, data: FitData, names: Any = None, *, warn: bool = True) -> Election[Fit]:
         """Choose by the splits of the data, and fit the choices to all rows."""
@@ -124,9 +124,10 @@ class Chooser(ABC, Generic[Fit]):
             \frac{n_{\mathrm{training}}}{n} \, \frac{\sum_i d_i}{w},
 
         since gains fall in proportion to the number of rows fitted; w is what the rows lose by PCA, or their
-        number for a gain in nats. Its standard error is that of the mean of :math:`d_i`, or of their sums
-        over groups, times :math:`(1 + n_{\mathrm{training}}^{-1} n)^{1/2}` for the overlap of training sets
-        (Nadeau and Bengio, 2003). NaN where the rows, or groups of rows, are too few.
+        number for a gain in nats. A row counts with its weight. The standard error is that of the mean of
+        :math:`d_i`, or of their sums over groups, times :math:`(1 + n_{\mathrm{training}}^{-1} n)^{1/2}` for
+        the overlap of training sets (Nadeau and Bengio, 2003). NaN where the rows, or groups of rows, are too
+        few.
         """
         assert data.reweighter is not None
         rows = data.reweighter.in_memory()
@@ -139,7 +140,8 @@ class Chooser(ABC, Generic[Fit]):
             range(len(sizes)), len(sizes), lambda k: f"without block {k + 1} of {len(sizes)}"
         ):
             losses[block_of == block] = self._losses_of_block(rows, block_of, block)
-        whole, gains = self._whole(losses[:, 0]), losses[:, 0] - losses[:, 1]
+        losses *= rows.rows.weights[:, None]
+        whole, gains = self._whole(losses[:, 0], rows.weight), losses[:, 0] - losses[:, 1]
         if whole <= 0:
             return Expected(0.0, 0.0)
         part = 1 - 1 / len(sizes)
@@ -181,7 +183,7 @@ class SubspaceChooser(Chooser[Subspace]):
         ratio = election.total.unit / unit  # a power of two, and mostly 1
         return row_losses(rows, [election.base, election.fit], election.total.mean) * ratio * ratio
 
-    def _whole(self, of_base: Array) -> float:
+    def _whole(self, of_base: Array, weight: float) -> float:
         return float(of_base.sum())
 
 

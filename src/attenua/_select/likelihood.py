@@ -24,7 +24,7 @@ from attenua._data.moments import Moments
 from attenua._data.opening import FitData
 from attenua._data.row_moments import RowMoments
 from attenua._data.splits import SplitPair, Splits
-from attenua._select.comparison import FoldRisk, held_out_risks
+from attenua._select.comparison import FoldRisk, held_out_risks, mean_loss, unequal_weights
 from attenua._select.election import Chooser, Election
 from attenua._select.judges import GoesOn
 from attenua._select.rule import corrected_moments
@@ -140,19 +140,20 @@ class LikelihoodJudge:
         training, held = pair.training, pair.held_out
         law = gaussian(*self.estimate(training, candidate, pair.number))
         centre = self.centre(training)
+        weights = None
         if isinstance(held, PartlySeen):
-            losses = _losses_of_seen(law, held, centre)
-            losses = losses if self._by_rows else losses.mean(keepdims=True)
-            return FoldRisk(pair.number, losses[:, None], held.weight, training.weight)
-        if isinstance(held, RowMoments):
-            squares = law.squares(held.centred(centre))
-            squares = squares if self._by_rows else squares.mean(keepdims=True)
+            losses, weights = _losses_of_seen(law, held, centre)[:, None], unequal_weights(held)
         else:
-            assert isinstance(law, Formed)  # moments of the same rows are formed on both sides
-            offset = held.mean - centre
-            squares = np.array([law.mean_square(held.covariance + np.outer(offset, offset))])
-        losses = negative_log_likelihood(law.log_det, squares, held.n_features, held.log_divisor)
-        return FoldRisk(pair.number, losses[:, None], held.weight, training.weight)
+            if isinstance(held, RowMoments):
+                squares, weights = law.squares(held.centred(centre)), unequal_weights(held)
+            else:
+                assert isinstance(law, Formed)  # moments of the same rows are formed on both sides
+                offset = held.mean - centre
+                squares = np.array([law.mean_square(held.covariance + np.outer(offset, offset))])
+            losses = negative_log_likelihood(law.log_det, squares, held.n_features, held.log_divisor)[:, None]
+        if not self._by_rows:
+            losses, weights = mean_loss(losses, weights)[None, :], None
+        return FoldRisk(pair.number, losses, held.weight, training.weight, weights=weights)
 
     def forget_all_but(self, present: Strengths) -> None:
         """Free the moments of other candidates."""
@@ -238,5 +239,5 @@ class CovarianceChooser(Chooser[Covariance]):
             ]
         )
 
-    def _whole(self, of_base: Array) -> float:
-        return float(len(of_base))
+    def _whole(self, of_base: Array, weight: float) -> float:
+        return weight

@@ -253,4 +253,6 @@ class StepSearch:
 
 def _sums(fold: FoldRisk) -> Array:
     """Return what each line of the losses of a split adds to the sum over all held-out rows."""
-    return fold.losses[:, 0] * (fold.held / len(fold.losses))
+    weights = fold.held / len(fold.losses) if fold.weights is None else fold.weights
+    sums: Array = fold.losses[:, 0] * weights
+    return sums
