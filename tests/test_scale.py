@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_wine
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
@@ -165,6 +167,23 @@ def test_a_covariance_is_judged_in_the_units_of_the_data():
     model = CorrectedCovariance(cv=[(train, held)], **only).fit(rows)
     alone = CorrectedCovariance(cv=[(np.arange(20), np.arange(20, 30))], **only).fit(rows[train])
     assert model.cv_risk_[0] == pytest.approx(-alone.score(rows[held]))
+
+
+@pytest.mark.parametrize(
+    "model", [AttenuatedPCACV(2), CorrectedPCACV(2, corrections=[]), CorrectedCovariance(corrections=[])]
+)
+def test_columns_of_different_units_are_noticed(model):
+    frame = load_wine(as_frame=True).data
+    said = (
+        "One column, proline, has 99.8% of the variance: consider scale=True, or leave it out if it measures"
+    )
+    assert said in clone(model).fit(frame).verdict_
+    assert "Column 12 (the first is 0) has 99.8%" in clone(model).fit(frame.to_numpy()).verdict_
+    pair = X[:, [0, 2]] / X[:, [0, 2]].std(axis=0)
+    small = clone(model).fit(np.hstack([pair * 1e-5, pair[::-1]]))
+    assert small.verdict_.endswith("columns differ by a factor of 1e+05: consider scale=True.")
+    for other in (clone(model).set_params(scale=True).fit(frame), clone(model).fit(pair)):
+        assert "scale=True" not in other.verdict_
 
 
 def test_batches_are_scaled_when_the_subspace_is_computed():

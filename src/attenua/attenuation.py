@@ -8,11 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 from attenua._correct.attenuation import checked_alphas
 from attenua._correct.registry import checked_strength
 from attenua._data.folds import checked_stream_folds, folds_per_repetition
+from attenua._data.opening import FitData
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
 from attenua._estimate.parameter_types import Alphas, FeatureGroups, Folds, RandomState
 from attenua._estimate.words import (
     Answer,
+    advice_on_scale,
     clear_over_splits,
     given_answer,
     paired_facts,
@@ -310,6 +312,11 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
 
     def _rule(self, n_features: int) -> CorrectedRule:
         return attenuation_rule(checked_alphas(self.alphas), n_features, self.feature_groups)
+
+    def _fit_moments(self, data: FitData) -> None:
+        """Choose a strength, and add what the verdict has to say about the columns."""
+        super()._fit_moments(data)
+        self.verdict_ += advice_on_scale(self, data.moments.total)
 
     def _choice(self, result: CrossValidation, taken: int) -> dict[str, Any]:
         alphas = checked_alphas(self.alphas)

@@ -32,6 +32,7 @@ from attenua._estimate.parameter_types import (
 )
 from attenua._estimate.words import (
     Answer,
+    advice_on_scale,
     choices_in_words,
     gain_in_words,
     given_answer,
@@ -511,7 +512,7 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
             "choice_weights_": weights,
             "voters_": election.voters.words,
             "steps_": found.steps.with_weights(choices, weights),
-            "verdict_": words,
+            "verdict_": words + advice_on_scale(self, total),
             "gain_": 0.0 if gives_pca else found.gain,
             "left_out_gain_": expected.gain,
             "left_out_gain_error_": expected.standard_error,

@@ -31,6 +31,7 @@ from attenua._estimate.parameter_types import Corrections, Folds, Neighbours, Ra
 from attenua._estimate.words import (
     LEDOIT_WOLF,
     Answer,
+    advice_on_scale,
     choices_in_words,
     counted,
     covariance_verdict,
@@ -299,7 +300,11 @@ class CorrectedCovariance(
             covariance, found, voters = election.fit, election.search, election.voters.words
             choices, weights = list(election.choices), list(election.choices.values())
             expected = chooser.expected_gain(data) if self.nested else expected
-        divisor = data.moments.total.divisor
+        total = data.moments.total
+        words = covariance_verdict(
+            choices, weights, expected, nested=self.nested, chosen=data.moments.n_splits > 0
+        )
+        divisor = total.divisor
         matrix, factor = positive_definite(covariance.matrix)
         precision = cho_solve((factor, True), np.eye(len(matrix)))
         values = {
@@ -312,9 +317,7 @@ class CorrectedCovariance(
             "choice_weights_": weights,
             "voters_": voters,
             "steps_": found.steps.with_weights(choices, weights),
-            "verdict_": covariance_verdict(
-                choices, weights, expected, nested=self.nested, chosen=data.moments.n_splits > 0
-            ),
+            "verdict_": words + advice_on_scale(self, total),
             "gain_": found.gain,
             "left_out_gain_": expected.gain,
             "left_out_gain_error_": expected.standard_error,

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NamedTuple
 
+import numpy as np
 from scipy.stats import t as student
 
 from attenua._correct.registry import ALL_CORRECTIONS
+from attenua._data.moments import Moments
+from attenua._data.namespace import to_host
 from attenua._select.steps import Step
 
 # The verdict of a paired gain, in a sentence.
@@ -18,6 +21,9 @@ ADVICE = {
 }
 # A gain is claimed if it is more than so many standard errors.
 CLEAR = 2.0
+# One column with more of the variance than this, or standard deviations that differ by more than this factor,
+# are a sign of different units.
+_MOST_VARIANCE, _MOST_RATIO = 0.9, 1e4
 # A turn that the page shows as 0.0 degrees.
 NO_TURN = 0.05
 # The shell prints what so many components explain.
@@ -187,6 +193,28 @@ def _averaged(choices: Sequence[Mapping[str, float]], weights: Sequence[float], 
     parts += [f"other strengths ({others:.0%})"] if others > 0.005 else []
     parts += [f"{base} ({of_base:.0%})"] if of_base else []
     return f"it averages {listed(parts)}"
+
+
+def advice_on_scale(estimator: Any, moments: Moments) -> str:
+    """Return a sentence if columns that are not scaled seem to have different units; it begins with a space.
+
+    Columns that have neighbours have one unit, however little some of them vary.
+    """
+    columns = np.flatnonzero(to_host(moments.varies))
+    if estimator.scale or estimator.get_params(deep=False).get("neighbours") is not None or len(columns) < 2:
+        return ""
+    variances = to_host(moments.variances)[columns]
+    largest, share = int(columns[np.argmax(variances)]), variances.max() / variances.sum()
+    if share > _MOST_VARIANCE:
+        names = getattr(estimator, "feature_names_in_", None)
+        column = f"Column {largest} (the first is 0)" if names is None else f"One column, {names[largest]},"
+        part = f"{share:.1%}" if share < 0.9995 else "over 99.9%"
+        advice = "consider scale=True, or leave it out if it measures nothing"
+        return f" {column} has {part} of the variance: {advice}."
+    ratio = float(np.sqrt(variances.max() / variances.min()))
+    if ratio > _MOST_RATIO:
+        return f" The standard deviations of columns differ by a factor of {ratio:.0e}: consider scale=True."
+    return ""
 
 
 def size_of_fit(estimator: Any) -> tuple[str, str]:
