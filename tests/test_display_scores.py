@@ -11,7 +11,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 from sklearn.decomposition import PCA
 
-from attenua import CorrectedCovariance, CorrectedPCA, CorrectedPCACV, choose_rank
+from attenua import AttenuatedPCACV, CorrectedCovariance, CorrectedPCA, CorrectedPCACV, choose_rank
 from attenua._select.rank import elbow
 from attenua.display import BiplotDisplay, ScoresBesidePCADisplay, ScreeDisplay
 from tests.helpers import spiked_rows, uneven_rows
@@ -164,3 +164,27 @@ def test_pictures_of_missing_cells():
     assert np.isfinite(BiplotDisplay.from_estimator(model, holed).scores).all()
     assert np.isfinite(ScoresBesidePCADisplay.from_estimator(model, holed).aligned).all()
     assert ScreeDisplay.from_estimator(model, holed).choice is None
+
+
+@pytest.mark.parametrize(
+    ("model", "compared"),
+    [
+        (CorrectedPCA(2), None),
+        (CorrectedPCACV(2, corrections=["damping"]), "damping"),
+        (CorrectedPCACV(2, corrections=[]), None),
+        (AttenuatedPCACV(2, alphas=[0.5]), "attenuation strength $\\alpha$"),
+    ],
+)
+def test_an_estimator_draws_all_pictures_in_one_figure(model, compared):
+    axes = model.fit(X).plot(X, colour_by=np.arange(len(X)) % 3)
+    assert list(axes) == ["scores", "scree", "loadings", *(["steps"] if compared else [])]
+    (number,) = plt.get_fignums()
+    labels = [ax.get_xlabel() for ax in plt.figure(number).axes]
+    assert "component" in labels
+    assert compared is None or compared in labels
+
+
+def test_a_figure_that_cannot_be_drawn_is_closed():
+    with pytest.raises(ValueError, match="must have at least two components"):
+        CorrectedPCA(1).fit(X).plot(X)
+    assert not plt.get_fignums()

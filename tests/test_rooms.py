@@ -27,6 +27,7 @@ DOORS = {
     "model_files",
     "monitoring",
     "paired",
+    "plotting",
     "anndata",
     "rank",
     "stability",

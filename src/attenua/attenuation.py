@@ -28,11 +28,12 @@ from attenua._select.rule import CorrectedRule, attenuation_rule
 from attenua.imputing import ImputesByCovariance
 from attenua.monitoring import MonitorsRows
 from attenua.paired import paired_gain
+from attenua.plotting import DrawsItself
 
 Array = NDArray[np.float64]
 
 
-class AttenuatedPCA(ImputesByCovariance, MonitorsRows, RuleTransformer):
+class AttenuatedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, RuleTransformer):
     r"""PCA with the sample variances weakened by a given strength.
 
     The components span the leading eigenvectors (algebraically largest) of
@@ -131,7 +132,7 @@ class AttenuatedPCA(ImputesByCovariance, MonitorsRows, RuleTransformer):
         return attenuation_rule([self.alpha], n_features, self.feature_groups)
 
 
-class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
+class AttenuatedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, CrossValidated):
     r"""PCA with the sample variances weakened by a strength that cross-validation chooses.
 
     This is the paper's method. With the covariance :math:`S` of the training rows of a split, the leading
