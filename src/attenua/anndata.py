@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from sklearn.base import clone
 
 from attenua._data.checks import checked_count, encode_labels
 from attenua._data.folds import folds_by_group, is_number_of_folds, make_splits, resolve_cv
@@ -124,7 +125,7 @@ def pca(
         "zero_center": True,
         "use_highly_variable": isinstance(named_mask, str) and named_mask == "highly_variable",
         "mask_var": named_mask,
-        "estimator": repr(estimator),
+        "estimator": repr(clone(estimator)),
     }
     target.uns[uns] = _outcome(estimator, params if layer is None else params | {"layer": layer})
     return target if copy else None

@@ -206,6 +206,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ...     save_model(pca, path)
     ...     load_model(path)
     AttenuatedPCA(n_components=2)
+    ordinary PCA; 2 components, 66.4% of the variance of 20 rows, 4 columns
     """
     try:
         with opened_npz(path) as npz:

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
@@ -148,9 +149,7 @@ def test_without_a_fit_nothing_is_added(kind):
     assert model._repr_mimebundle_()["text/html"].startswith("<style>")
     assert model._repr_html_().startswith("<style>")
     assert repr(model) == str(model) == f"{kind.__name__}(n_components=2)"
-    fitted = model.fit(X)
-    assert repr(fitted) == f"{kind.__name__}(n_components=2)"
-    assert fitted._repr_html_().startswith("<div><strong>")
+    assert model.fit(X)._repr_html_().startswith("<div><strong>")
 
 
 def test_batches_show_an_answer_once_there_can_be_one():
@@ -252,3 +251,23 @@ def test_yes_is_said_only_where_nothing_speaks_against_it():
 def test_lists_and_counts_in_words():
     assert [listed(list("abc")[:k]) for k in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
     assert [counted(number, "row") for number in (0, 1, 1000)] == ["0 rows", "1 row", "1,000 rows"]
+
+
+def test_a_fitted_estimator_says_in_a_line_what_came_out():
+    model = CorrectedPCACV(
+        1, cv=4, n_repeats=2, random_state=0, corrections={"damping": [0.1, 0.2, 0.3, 1.0]}
+    )
+    unfitted = repr(model)
+    assert unfitted.splitlines()[1].startswith(" " * len("CorrectedPCACV("))  # broken as scikit-learn does
+    caption = model.fit(NOISY)._answer().caption
+    share = f"{model.explained_variance_ratio_.sum():.1%} of the variance of 40 rows, 8 columns"
+    assert repr(model) == f"{unfitted}\n{caption}; 1 component, {share}"
+    assert repr(clone(model)) == unfitted
+    assert caption not in repr(make_pipeline(StandardScaler(), model))
+    streamed = AttenuatedPCACV(1).partial_fit(NOISY)
+    assert repr(streamed) == "AttenuatedPCACV(n_components=1)"
+    assert "components_" not in vars(streamed)  # to show it computes nothing
+    assert (
+        repr(CorrectedPCA(1).fit(NOISY).set_params(damping="much"))
+        == "CorrectedPCA(damping='much', n_components=1)"
+    )

@@ -1,4 +1,4 @@
-"""Results in a notebook: a title, a few facts, a small curve and a folded table.
+"""Results in a notebook: a title, a few facts, a small curve and a folded table; in plain text, a line.
 
 Colours that are not set are inherited from the page, so that results suit light and dark notebooks.
 """
@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.utils._pprint import _EstimatorPrettyPrinter
 
 from attenua._estimate.words import Answer
 
@@ -30,6 +31,18 @@ class ShowsAnswer(BaseEstimator):
     def _answer_if_fitted(self) -> Answer | None:
         # Asking for a fitted attribute triggers pending computation.
         return self._answer() if hasattr(self, next(iter(type(self)._fitted))) else None
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return scikit-learn's text and, once fitted, a line that says what came out.
+
+        Nothing is computed for it, so after batches the line is missing until the fit is used.
+        """
+        text: str = super().__repr__(N_CHAR_MAX)
+        try:
+            answer = self._answer() if next(iter(type(self)._fitted)) in vars(self) else None
+        except Exception:  # such as of parameters that were changed since: a debugger shows texts, too
+            answer = None
+        return text if answer is None else f"{text}\n{answer.caption}; {dict(answer.facts)['fitted']}"
 
     def _answer_html(self) -> str:
         answer = self._answer_if_fitted()
@@ -52,11 +65,17 @@ class ShowsAnswer(BaseEstimator):
             kind="single",
             estimators=self,
             names=type(self).__name__,
-            name_details=str(self),
+            name_details=super().__repr__(),
             name_caption=None if answer is None else answer.caption,
             doc_link_label=None,
             dash_wrapped=True,
         )
+
+
+# scikit-learn breaks long lines by the method that makes them.
+_EstimatorPrettyPrinter._dispatch[ShowsAnswer.__repr__] = _EstimatorPrettyPrinter._dispatch[
+    BaseEstimator.__repr__
+]
 
 
 def result_html(
