@@ -324,6 +324,8 @@ def _law_of_q(q: Array) -> tuple[float, float]:
 
     The quartiles of Q, which a quarter of the rows cannot move, say which rows those are.
     """
+    scale = float(q.max()) or 1.0  # squares of the largest Q would overflow
+    q = q / scale
     low, middle, high = np.quantile(q, [0.25, 0.5, 0.75])
     if high > low:
         h = _freedom_of_quartiles((high - low) / middle)
@@ -331,7 +333,7 @@ def _law_of_q(q: Array) -> tuple[float, float]:
     mean, variance = float(q.mean()), float(q.var(ddof=1))
     # Of rows that all have the same Q up to rounding, the limit is their mean.
     varies = variance > (1e-12 * mean) ** 2
-    return mean, 2 * mean**2 / variance if varies else np.inf
+    return scale * mean, 2 * mean**2 / variance if varies else np.inf
 
 
 def _freedom_of_quartiles(spread: float) -> float:
