@@ -248,6 +248,7 @@ def test_the_page_of_a_search_fits_and_its_steps_react(
     visit, corrected_address, corrected_model, viewport, scheme
 ):
     tab = visit(corrected_address, viewport, color_scheme=scheme)
+    tab.evaluate("document.querySelectorAll('details.step').forEach((step) => { step.open = true; })")
     assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
     for figure in tab.locator("figure[data-chart]").all():
         box = figure.locator("svg.plot").bounding_box()
@@ -283,13 +284,13 @@ def scores_address(coloured, tmp_path_factory):
 
 
 def scatter(tab):
-    return tab.locator("figure[data-scatter] svg.plot")
+    return tab.locator("figure[data-scatter=scores] svg.plot")
 
 
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
 def test_scores_are_points_with_colours_names_and_arrows(visit, scores_address, coloured, viewport):
     tab = visit(scores_address, viewport)
-    figure = tab.locator("figure[data-scatter]")
+    figure = tab.locator("figure[data-scatter=scores]")
     assert scatter(tab).locator(".point").count() == 40
     assert scatter(tab).locator(".point.kind-1").count() == 20
     assert figure.locator(".legend li").all_text_contents() == ["colour:", "<b>b</b>", "a"]
@@ -336,7 +337,7 @@ def test_names_of_arrows_cover_neither_each_other_nor_the_axes(visit, tmp_path, 
 
 def test_other_components_can_be_chosen_and_the_keyboard_reaches_points(visit, scores_address):
     tab = visit(scores_address)
-    figure = tab.locator("figure[data-scatter]")
+    figure = tab.locator("figure[data-scatter=scores]")
     before = scatter(tab).locator(".point").first.get_attribute("cx")
     figure.get_by_label("Across").select_option(value="2")
     expect(scatter(tab).locator(".xname")).to_contain_text("component 3")
@@ -388,5 +389,11 @@ def test_a_scale_colours_one_component_against_the_rows(visit, tmp_path):
     assert scatter(tab).locator(".point[fill^=rgb]").count() == 39
     assert scatter(tab).locator(".kind-none").count() == 1
     expect(scatter(tab).locator(".xname")).to_have_text("row")
-    expect(tab.locator("figure[data-scatter] .legend")).to_contain_text("missing")
+    expect(tab.locator("figure[data-scatter=scores] .legend")).to_contain_text("missing")
     assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+
+
+def test_it_prints_on_two_sheets(visit, corrected_address, address):
+    for each in (corrected_address, address):
+        pdf = visit(each).pdf(prefer_css_page_size=True)
+        assert pdf.count(b"/Type /Page\n") == 2

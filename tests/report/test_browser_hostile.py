@@ -75,14 +75,14 @@ def test_hostile_names_are_shown_as_texts(visit, hostile_frame, tmp_path, model,
     expect(tab.locator("pre code")).to_have_text(NAMES[1])
     titles = tab.locator("figure[data-chart=loadings] text.name title").all_text_contents()
     assert sorted(titles) == sorted(NAMES)
-    legend = tab.locator("figure[data-scatter] .legend li").all_text_contents()
+    legend = tab.locator("figure[data-scatter=scores] .legend li").all_text_contents()
     assert legend[0] == f"{NAMES[0]}:"
     assert set(legend[1:]) == set(NAMES[:5])
-    tab.locator("figure[data-scatter] svg.plot").focus()
+    tab.locator("figure[data-scatter=scores] svg.plot").focus()
     said = set()
     for _ in range(13):
         tab.keyboard.press("ArrowRight")
-        said.add(tab.locator("figure[data-scatter] .tip b").text_content())
+        said.add(tab.locator("figure[data-scatter=scores] .tip b").text_content())
     assert said <= set(NAMES)
     assert len(said) > 1
     for summary in tab.locator("summary").all():

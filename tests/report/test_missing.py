@@ -51,7 +51,7 @@ def test_cells_are_counted_by_row_and_column(rows, container):
     np.testing.assert_allclose(found.by_column, holes.mean(axis=0))
     np.testing.assert_array_equal(found.in_blocks, holes)
     assert found.size_of_block == "a cell"
-    assert found.sentences == (
+    assert found.in_words() == (
         "25 of 240 cells are missing, 10%: in 21 of 40 rows and 5 of 6 columns. Row 12 misses most, 83% of "
         "its cells; the median row misses 17%."
     )

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from attenua._estimate.words import capitalised, spoken
 from attenua._select.steps import Step
 from attenua.paired import PairedGain
+from attenua.report.axis import Axis
 from attenua.report.choice import Search
 from attenua.report.findings import Examples, Findings, Move
 from attenua.report.missing import MissingCells
@@ -18,7 +19,7 @@ from attenua.theory import PlugInReport
 Array = NDArray[np.float64]
 Series = dict[str, Any]
 
-# Columns that a chart of rows shows, and a chart of profiles.
+# Columns that a chart of rows shows, and a chart of profiles whose columns are in no order.
 _MOST_COLUMNS = 20
 _MOST_PROFILE = 60
 # Points of a curve, and held-out parts with a curve of their own; no screen shows more.
@@ -73,8 +74,11 @@ def numbers(values: Any, figures: int = 5) -> list[float | None]:
 
 
 def series(name: str, kind: str, role: str, x: Any, y: Any = None, **more: Any) -> dict[str, Any]:
-    """Return what the script draws as one kind of mark in one role: the places, the heights, and more."""
-    record = {"name": name, "kind": kind, "role": role, "x": numbers(x)}
+    """Return what the script draws as one kind of mark in one role: the places, the heights, and more.
+
+    Places have more figures than heights: wavenumbers may differ in their sixth.
+    """
+    record = {"name": name, "kind": kind, "role": role, "x": numbers(x, 8)}
     if y is not None:
         record["y"] = numbers(y)
     return record | {key: numbers(v) if isinstance(v, np.ndarray) else v for key, v in more.items()}
@@ -90,17 +94,22 @@ def bars(x_label: str, names: list[str], drawn: list[Series], **more: Any) -> di
     return {"type": "rows", "xLabel": x_label, "rows": names, "series": drawn, **more}
 
 
-def all_charts(found: Findings, in_order: bool) -> dict[str, Chart]:
-    """Return the charts of the page by name; columns that are in order have loadings as curves."""
+def row_label(names: list[str] | None, number: int) -> str:
+    """Return the name of a row, counted from 1."""
+    return f"row {number:,}" if names is None else names[number - 1]
+
+
+def all_charts(found: Findings, axis: Axis | None, row_names: list[str] | None) -> dict[str, Chart]:
+    """Return the charts of the page by name; columns on an axis have curves."""
     search = found.search
     charts = [_step(step, search) for step in search.steps if len(step.strengths) > 1]
     if found.missing is not None:
         charts.append(_missing(found.missing, found.names))
     if found.moves:
         charts.append(_moves(found.moves, found.names))
-    charts.append(_loadings(found.names, found.pca, found.other, found.label, in_order))
+    charts.append(_loadings(found.names, found.pca, found.other, found.label, axis))
     if found.examples is not None:
-        charts.append(_profiles(found.examples, found.names, found.variances, found.label))
+        charts.append(_profiles(found, found.examples, axis, row_names))
     if found.why is not None:
         charts.append(_spectrum(found.why, found.n_components))
         charts.append(_leakage(found.why.leakage, found.names, found.variances))
@@ -206,20 +215,22 @@ def _moves(moves: list[Move], columns: list[str]) -> Chart:
     return Chart("moves", summary, views, table)
 
 
-def _loadings(names: list[str], pca: Array, other: Array | None, label: str, in_order: bool) -> Chart:
-    """Return the loadings of PCA and of another fit, as curves where columns are in order."""
+def _loadings(names: list[str], pca: Array, other: Array | None, label: str, axis: Axis | None) -> Chart:
+    """Return the loadings of PCA and of another fit, as curves where columns lie on an axis."""
     fits = {"PCA": pca} if other is None else {"PCA": pca, label: other}
     roles = ["att"] if other is None else ["pca", "att"]
     views = []
     table: dict[str, list[str]] = {name: [] for name in ("component", "column", *fits)}
     for number, weights in enumerate(zip(*fits.values(), strict=True), start=1):
         largest = np.argsort(-np.max(np.abs(weights), axis=0), kind="stable")[:_MOST_COLUMNS]
-        if in_order:
-            view = _as_curves(names, list(zip(fits, roles, weights, strict=True)))
+        drawn = list(zip(fits, roles, weights, strict=True))
+        if axis is not None:
+            columns = axis.order[:: _thinned(len(names))]
+            curves = [series(name, "line", role, axis.places[columns], y[columns]) for name, role, y in drawn]
+            view = xy(axis.label, "loading", curves, zero=True, **axis.look)
         else:
-            dots = zip(fits, roles, weights, strict=True)
-            drawn = [series(name, "dot", role, some[largest]) for name, role, some in dots]
-            view = bars("loading", [names[i] for i in largest], drawn)
+            dots = [series(name, "dot", role, some[largest]) for name, role, some in drawn]
+            view = bars("loading", [names[i] for i in largest], dots)
         views.append({"label": f"Component {number}", **view})
         table["component"] += [str(number)] * len(largest)
         table["column"] += [names[i] for i in largest]
@@ -227,7 +238,7 @@ def _loadings(names: list[str], pca: Array, other: Array | None, label: str, in_
             table[fit] += [short(some[i], 4) for i in largest]
     p, step = len(names), _thinned(len(names))
     which = f"the {_MOST_COLUMNS} largest of {p:,}" if p > _MOST_COLUMNS else "all columns"
-    if in_order:
+    if axis is not None:
         which = "as curves over the columns" + (f", one in {step}" if step > 1 else "")
     both = "" if other is None else f" and of the {label} fit"
     summary = (
@@ -237,57 +248,43 @@ def _loadings(names: list[str], pca: Array, other: Array | None, label: str, in_
     return Chart("loadings", summary, views, table)
 
 
-def _as_curves(names: list[str], drawn: list[tuple[str, str, Array]]) -> dict[str, Any]:
-    """Return loadings over the columns: at their own numbers, as of wavelengths, or counted."""
-    places, more = _numbers_in(names), {}
-    if places is None:
-        # The tooltip shows the names.
-        places, more = np.arange(1.0, len(names) + 1), {"ticks": names, "whole": True}
-    order = np.argsort(places)[:: _thinned(len(names))]
-    curves = [series(name, "line", role, places[order], weights[order]) for name, role, weights in drawn]
-    return xy("column", "loading", curves, zero=True, **more)
-
-
 def _thinned(p: int) -> int:
     """Return the distance between the columns that a curve shows."""
     return -(-p // _MOST_PLACES)
 
 
-def _numbers_in(names: list[str]) -> Array | None:
-    """Return the names of columns as numbers if these only rise or only fall; else None."""
-    try:
-        places = np.array([float(name) for name in names])
-    except ValueError:
-        return None
-    steps = np.diff(places)
-    is_scale = np.isfinite(places).all() and ((steps > 0).all() or (steps < 0).all())
-    return places if is_scale else None
-
-
-def _profiles(examples: Examples, names: list[str], variances: Array, label: str) -> Chart:
-    """Return held-out rows and their reconstructions, in the columns of largest variance."""
-    some_columns = len(names) > _MOST_PROFILE
-    places = np.sort(np.argsort(-variances, kind="stable")[:_MOST_PROFILE])
+def _profiles(found: Findings, examples: Examples, axis: Axis | None, row_names: list[str] | None) -> Chart:
+    """Return held-out rows and their reconstructions: all columns on an axis, else those of most variance."""
+    names, label = found.names, found.label
+    if axis is None:
+        columns = np.sort(np.argsort(-found.variances, kind="stable")[:_MOST_PROFILE])
+        places = np.arange(1.0, len(columns) + 1)
+        look = {"whole": True, "ticks": [names[i] for i in columns]}
+        which = f", the {_MOST_PROFILE} columns of largest variance" if len(names) > _MOST_PROFILE else ""
+    else:
+        columns, step = axis.order[:: _thinned(len(names))], _thinned(len(names))
+        places, look = axis.places[columns], axis.look
+        which = f", one column in {step}" if step > 1 else ""
     fits = {("PCA", "pca"): examples.pca, (label, "att"): examples.other}
-    counted, ticks = np.arange(1, len(places) + 1), [names[i] for i in places]
+    labels = [row_label(row_names, row) for row in examples.rows]
     views = []
-    for k, row in enumerate(examples.rows):
-        original, filled = examples.original[k][places], examples.other[k][places]
+    for k, name_of_row in enumerate(labels):
+        original, filled = examples.original[k][columns], examples.other[k][columns]
         seen = ~np.isnan(original)
-        drawn = [series("row", "line", "data", counted[seen], original[seen], dots=True)]
+        drawn = [series("row", "line", "data", places[seen], original[seen], dots=True)]
         drawn += [
-            series(name, "line", role, counted, values[k][places], dots=True)
+            series(name, "line", role, places, values[k][columns], dots=axis is None)
             for (name, role), values in fits.items()
         ]
         if not seen.all():
-            drawn.append(series("missing, filled", "mark", "best", counted[~seen], filled[~seen]))
-        views.append(xy("column", "value", drawn, label=f"Row {row}", whole=True, ticks=ticks))
-    which = f", the {_MOST_PROFILE} columns of largest variance" if some_columns else ""
-    summary = f"{len(examples.rows)} held-out rows and their reconstructions{which}."
+            drawn.append(series("missing, filled", "mark", "best", places[~seen], filled[~seen]))
+        x_label = "column" if axis is None else axis.label
+        views.append(xy(x_label, "value", drawn, label=name_of_row, **look))
+    summary = f"{len(labels)} held-out rows and their reconstructions{which}."
     if np.isnan(examples.original).any():
         summary += " Rings mark cells that the row misses. Errors are those of its other cells."
     table = {
-        "row": [str(row) for row in examples.rows],
+        "row": labels,
         "squared error of PCA": [short(error, 4) for error in examples.pca_error],
         f"of the {label} fit": [short(error, 4) for error in examples.other_error],
         "change": list(map(change_of, examples.pca_error, examples.other_error)),

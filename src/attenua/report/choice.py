@@ -27,20 +27,18 @@ _ROUNDING = 1e-12
 class Search:
     """What held-out rows chose: in the fit or, where strengths were given, in a search made for the page.
 
-    A gain is the part of PCA's held-out risk that is removed. What to expect of new rows is None where too
-    few parts were held out to tell.
+    Gains are parts of PCA's held-out risk that are removed. What to expect of new rows is None where too few
+    parts were held out to tell.
     """
 
     chosen: Strengths
-    judged: Strengths  # those that the gain is of
+    judged: Strengths  # those that the expected gain is of
     choices: list[Strengths]  # averaged; empty where the strengths of least risk are taken as they are
     weights: list[float]  # of the choices
     voters: str  # who votes, in words
     pca_share: float  # weight that PCA has in any case
     steps: Steps
     verdict: str
-    gain: float
-    gain_error: float
     expected: float | None
     expected_error: float
     is_clear: bool  # whether what to expect exceeds its noise
@@ -50,12 +48,6 @@ class Search:
     n_splits: int
     folds: str
     paired: PairedGain | None = None  # where attenuation is all that was compared
-
-    def gain_of(self, strengths: Strengths) -> float:
-        """Return the gain of some strengths; NaN where they were not compared."""
-        wanted = _above_zero(strengths)
-        places = [k for k, candidate in enumerate(self.candidates) if _above_zero(candidate) == wanted]
-        return float(self.gains[places[0]]) if places else float("nan")
 
     @property
     def best_but_pca(self) -> Strengths | None:
@@ -108,8 +100,6 @@ def _search_of_steps(model: CorrectedPCACV) -> Search:
         pca_share=model.pca_share,
         steps=model.steps_,
         verdict=model.verdict_,
-        gain=model.gain_,
-        gain_error=model._gain_error(),
         expected=gain if isfinite(error) else None,
         expected_error=error,
         is_clear=is_clear(gain, error),
@@ -132,8 +122,6 @@ def _search_of_one_step(model: AttenuatedPCACV, given: float | None = None) -> S
         pca_share=0.0,
         steps=Steps([_only_step(model, paired)]),
         verdict=model.verdict_ if given is None else _verdict_of_given(judged, paired),
-        gain=paired.gain,
-        gain_error=paired.standard_error,
         expected=expected if paired.n_splits > 1 else None,
         expected_error=paired.crossed_error,
         is_clear=paired.verdict == "clear",
@@ -173,7 +161,3 @@ def _gains(model: Any) -> Array:
     """Return the part of PCA's held-out risk that each candidate removes."""
     risk = np.asarray(to_host(model.cv_risk_), dtype=float)
     return 1 - risk / risk[0] if risk[0] > 0 else np.zeros_like(risk)
-
-
-def _above_zero(strengths: Strengths) -> Strengths:
-    return {name: strength for name, strength in strengths.items() if strength}

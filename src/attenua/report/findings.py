@@ -39,7 +39,6 @@ class Move:
     correction: str
     strength: float
     angle: float  # largest principal angle, in degrees, to the subspace before it
-    gain: float  # of it and those before it; NaN where they were not compared
     changes: Array  # how far the weights of each column moved, after rotating to match those before
 
     def most_moved(self, names: Sequence[str], count: int = 4) -> list[str]:
@@ -182,7 +181,7 @@ def find(
         pca_ratio=stages[0].explained_variance_ratio_,
         other=other,
         angles=angles_between(fitted[0], end),
-        moves=_moves(compared, fitted, search),
+        moves=_moves(compared, fitted),
         variances=in_data_units(moments.variances * n / (n - 1), moments.unit),
         missing=find_missing(rows),
         examples=examples,
@@ -300,18 +299,11 @@ def _turned_towards(components: Array, others: Array) -> Array:
     return others * signs[:, None]
 
 
-def _moves(strengths: Mapping[str, float], fitted: list[Array], search: Search) -> list[Move]:
-    moves, so_far = [], {}
+def _moves(strengths: Mapping[str, float], fitted: list[Array]) -> list[Move]:
+    moves = []
     for name, before, after in zip(_taken(strengths), fitted[:-1], fitted[1:], strict=True):
-        so_far[name] = strengths[name]
         turn, _ = polar(after @ before.T)
-        moves.append(
-            Move(
-                name,
-                strengths[name],
-                float(angles_between(before, after)[0]),
-                search.gain_of(so_far),
-                np.linalg.norm(turn.T @ after - before, axis=0),
-            )
-        )
+        angle = float(angles_between(before, after)[0])
+        changes = np.linalg.norm(turn.T @ after - before, axis=0)
+        moves.append(Move(name, strengths[name], angle, changes))
     return moves

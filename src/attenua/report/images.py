@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua.report.charts import change_of
+from attenua.report.charts import change_of, row_label
 from attenua.report.findings import Findings
 from attenua.report.missing import MissingCells
 
@@ -58,7 +58,9 @@ def image_shape_of(
     return height, width
 
 
-def pictures_of(found: Findings, shape: tuple[int, int] | None) -> dict[str, Any] | None:
+def pictures_of(
+    found: Findings, shape: tuple[int, int] | None, row_names: list[str] | None
+) -> dict[str, Any] | None:
     """Return rows, their reconstructions and loadings as images, each with what it is called."""
     if shape is None:
         return None
@@ -70,7 +72,7 @@ def pictures_of(found: Findings, shape: tuple[int, int] | None) -> dict[str, Any
         kinds = {"itself": examples.original, "by PCA": examples.pca, found.label: examples.other}
         rows = [
             {
-                "row": int(row),
+                "row": row_label(row_names, row),
                 "images": [
                     (grey_image(some[k].reshape(shape), low, high), kind) for kind, some in kinds.items()
                 ],

@@ -34,15 +34,16 @@ class MissingCells:
         """Share of missing cells of each column."""
         return np.bincount(self.columns, minlength=self.shape[1]) / self.shape[0]
 
-    @property
-    def sentences(self) -> str:
-        """How many cells are missing, in how many rows and columns, and in which row most."""
+    def in_words(self, row_names: list[str] | None = None) -> str:
+        """Return how many cells are missing, in how many rows and columns, and in which row most."""
         (n, p), by_row, by_column = self.shape, self.by_row, self.by_column
         are = "is" if len(self.rows) == 1 else "are"
+        worst = int(np.argmax(by_row))
+        name = f"Row {worst + 1:,}" if row_names is None else row_names[worst]
         return (
             f"{len(self.rows):,} of {counted(n * p, 'cell')} {are} missing, {_percent(by_row.mean())}: in "
             f"{np.count_nonzero(by_row):,} of {counted(n, 'row')} and {np.count_nonzero(by_column):,} of "
-            f"{counted(p, 'column')}. Row {np.argmax(by_row) + 1:,} misses most, {_percent(by_row.max())} of "
+            f"{counted(p, 'column')}. {name} misses most, {_percent(by_row.max())} of "
             f"its cells; the median row misses {_percent(np.median(by_row))}."
         )
 

@@ -29,6 +29,8 @@ from attenua._estimate.words import (
 )
 from attenua._extras import how_to_install
 from attenua._files import write_all_whole
+from attenua.monitoring import ControlLimits
+from attenua.report.axis import Axis, axis_of
 from attenua.report.charts import all_charts, percent, short
 from attenua.report.findings import Findings, find
 from attenua.report.images import image_shape_of, missing_image, pictures_of
@@ -41,6 +43,7 @@ from attenua.report.overview import (
     scores_table,
     variance_chart,
 )
+from attenua.report.unusual import find_limits, unusual_chart, unusual_table
 from attenua.theory.cutoff import threads_for
 
 _SCRIPTS = ("draw.js", "charts.js", "scatter.js", "files.js", "start.js")
@@ -141,6 +144,7 @@ def report(
             colour=colour_of(colour_by, colour_name, groups, found.n_rows),
             random_state=random_state,
         )
+        limits, why_no_limits = find_limits(estimator, X, groups, float(found.variances.sum()))
     about_rows = ("groups", groups), ("colour_by", colour_by), ("colour_name", colour_name)
     given = [name for name, value in (*about_rows, ("row_names", row_names)) if value is not None]
     neighbours = getattr(estimator, "neighbours", None)
@@ -149,15 +153,18 @@ def report(
         search=found.search,
         answer=found.recommendation,
         overview=overview,
+        missing_words="" if found.missing is None else found.missing.in_words(overview.row_names),
         missing_image=None if found.missing is None else missing_image(found.missing),
         corrections=CORRECTIONS,
-        pictures=pictures_of(found, image_shape_of(image_shape, found.names, neighbours)),
+        pictures=pictures_of(found, image_shape_of(image_shape, found.names, neighbours), overview.row_names),
+        limits=limits,
+        why_no_limits=why_no_limits,
         source=source,
         about=_about(estimator, found),
         settings=_settings(estimator, found),
         versions=_versions(),
         code=_code(estimator, found, given) if code is None else code,
-        **_drawn(found, overview, in_order=isinstance(neighbours, str)),
+        **_drawn(found, overview, limits, axis_of(found.names, neighbours)),
         **_script_and_style(),
     )
     # File names that are not UTF-8 contain halves of surrogate pairs, which UTF-8 cannot encode.
@@ -167,18 +174,22 @@ def report(
     return result
 
 
-def _drawn(found: Findings, overview: Overview, in_order: bool) -> dict[str, Any]:
+def _drawn(
+    found: Findings, overview: Overview, limits: ControlLimits | None, axis: Axis | None
+) -> dict[str, Any]:
     """Return the charts, and what the script needs to draw them and to save tables."""
-    charts = all_charts(found, in_order) | {"variance": variance_chart(overview, found.kind)}
+    names = overview.row_names
+    charts = all_charts(found, axis, names) | {"variance": variance_chart(overview, found.kind)}
+    views = {key: chart.views for key, chart in charts.items()}
+    # Scores, and T2 and Q, are drawn from their tables.
+    charts["scores"] = scores_chart(overview)
     tables = {"scores": scores_table(overview, found.names)}
+    if limits is not None:
+        charts["unusual"] = unusual_chart(limits, names)
+        tables["unusual"] = unusual_table(limits, overview)
     if overview.loadings_fit:
         tables["loadings"] = loadings_table(overview, found.names)
-    views = {key: chart.views for key, chart in charts.items()}
-    # The scores are drawn from their table.
-    return {
-        "charts": charts | {"scores": scores_chart(overview)},
-        "data": script_safe_json({"charts": views, "tables": tables}),
-    }
+    return {"charts": charts, "data": script_safe_json({"charts": views, "tables": tables})}
 
 
 def _script_and_style() -> dict[str, str]:

@@ -90,12 +90,11 @@ class Chart {
     return [low - room, high + room];
   }
 
-  draw() {
-    this.width = this.box.clientWidth;
-    const width = Math.max(this.width, 200), narrow = width < 520;
+  draw(paper) {
+    this.width = paper ? paper.width : this.box.clientWidth;
+    const width = Math.max(this.width, 200), narrow = width < 520, rowHeight = paper ? paper.rowHeight : 22;
     const labelWidth = narrow ? 108 : 190;
-    const rowHeight = 22;
-    const height = this.isRows ? 30 + rowHeight * this.view.rows.length + 34 : this.view.small ? 220 : narrow ? 270 : 340;
+    const height = this.isRows ? 30 + rowHeight * this.view.rows.length + 34 : paper ? paper.height : this.view.small ? 220 : narrow ? 270 : 340;
     const area = this.area = { left: this.isRows ? labelWidth : 58, right: width - 12, top: this.isRows ? 8 : 22, bottom: height - 42 };
     const [x0, x1] = this.range;
     this.px = (x) => area.left + ((x - x0) / (x1 - x0)) * (area.right - area.left);
@@ -182,7 +181,7 @@ class Chart {
       if (view.series.length > 1) shape(this.lines, "line", { class: "link", x1: this.px(view.series[0].x[k]), x2: this.px(view.series[1].x[k]), y1: middle(k), y2: middle(k) });
       for (const series of view.series) {
         const look = `role-${series.role} `, x = this.px(series.x[k]), zero = this.px(0);
-        if (series.kind === "bar") shape(this.lines, "rect", { class: look + "column", x: Math.min(x, zero), y: middle(k) - 7, width: Math.abs(x - zero), height: 14 });
+        if (series.kind === "bar") shape(this.lines, "rect", { class: look + "column", x: Math.min(x, zero), y: middle(k) - 0.32 * rowHeight, width: Math.abs(x - zero), height: 0.64 * rowHeight });
         else shape(this.front, "circle", { class: look + "dot", cx: x, cy: middle(k), r: series.role === "pca" ? 6 : 4 });
       }
     });
@@ -208,7 +207,8 @@ class Chart {
       x = this.px(at);
       y = (area.top + area.bottom) / 2;
       shape(this.over, "line", { class: "guide", x1: x, x2: x, y1: area.top, y2: area.bottom });
-      html(this.tip, "b", "", view.ticks ? view.ticks[at - 1] : `${view.xLabel} ${show(at)}`);
+      const name = view.ticks ? view.ticks[at - 1] : view.around ? view.around.join(at) : `${view.xLabel} ${show(at)}`;
+      html(this.tip, "b", "", name);
       for (const series of view.series) {
         const k = series.x.indexOf(at);
         if (k < 0 || series.quiet) continue;

@@ -32,6 +32,13 @@ function ticks(low, high, count) {
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(Number((k * step).toPrecision(12)));
   return found;
 }
+// The same on a logarithmic scale: round numbers within a decade, over more 1, 2 and 5 times powers of ten or the powers alone.
+function logTicks(low, high, count) {
+  if (high - low < 1) return ticks(10 ** low, 10 ** high, count).map(Math.log10);
+  const factors = (high - low) * 3 > count + 1 ? [1] : [1, 2, 5], found = [];
+  for (let power = Math.floor(low); power <= high; power++) for (const factor of factors) found.push(power + Math.log10(factor));
+  return found.filter((place) => place >= low && place <= high);
+}
 // Shortened in the middle: long names often differ in their ends.
 const clip = (text, length) => {
   const letters = Array.from(text), tail = Math.floor((length - 1) / 2);

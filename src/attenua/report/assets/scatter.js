@@ -1,4 +1,4 @@
-// Scores of two components as points: coloured, named under the pointer, with the columns as arrows where they are few.
+// Rows as points: their scores with the columns as arrows where they are few, or T2 and Q with their limits.
 // Seen on light and on dark paper alike.
 const SCALE = [[112, 80, 200], [52, 120, 190], [33, 150, 140], [110, 190, 80], [235, 180, 30]];
 const shadeAt = (part) => {
@@ -8,12 +8,12 @@ const shadeAt = (part) => {
 
 class Scatter {
   constructor(figure) {
-    this.table = onPage.tables.scores;
+    this.table = onPage.tables[figure.dataset.scatter];
     this.box = figure.querySelector(".canvas");
     const bar = html(this.box, "div", "bar");
     // One component alone is drawn against the number of the row.
     this.axes = this.table.values.length > 1 ? [0, 1] : [null, 0];
-    if (this.axes[0] !== null) ["Across", "Up"].forEach((word, axis) => this.choice(bar, word, axis));
+    if (this.table.shares && this.axes[0] !== null) ["Across", "Up"].forEach((word, axis) => this.choice(bar, word, axis));
     this.arrows = this.table.arrows !== null;
     if (this.arrows) {
       const label = html(bar, "label"), check = html(label, "input");
@@ -67,14 +67,18 @@ class Scatter {
     if (colour.values.includes(null)) key("missing", { class: "point kind-none" });
   }
 
-  draw() {
+  draw(paper) {
     const { table, svg, axes } = this;
-    this.width = this.box.clientWidth;
-    const width = Math.max(this.width, 200), height = Math.round(Math.max(300, Math.min(520, 0.72 * width)));
+    this.width = paper ? paper.width : this.box.clientWidth;
+    const width = Math.max(this.width, 200), height = paper ? paper.height : Math.round(Math.max(300, Math.min(520, 0.72 * width)));
     const area = { left: 58, right: width - 12, top: 12, bottom: height - 42 };
-    const columns = axes.map((axis) => (axis === null ? table.rows : table.values[axis]));
+    // T2 and Q have a logarithmic scale, on which rows far out leave room for the others.
+    const scaled = (value) => (!table.limits ? value : value > 0 ? Math.log10(value) : null);
+    const places = table.limits ? logTicks : ticks, said = (place) => show(table.limits ? 10 ** place : place);
+    const columns = axes.map((axis) => (axis === null ? table.rows : table.values[axis].map(scaled)));
     const ranges = columns.map((column, axis) => {
-      const [low, high] = endsOf(table.drawn.map((k) => column[k]).concat(axes[axis] === null ? [] : [0]));
+      const within = table.limits ? table.limits[axis].map(scaled) : axes[axis] === null ? [] : [0];
+      const [low, high] = endsOf(table.drawn.map((k) => column[k]).concat(within));
       const room = 0.06 * (high - low) || 1;
       return high >= low ? [low - room, high + room] : [-1, 1];
     });
@@ -83,15 +87,19 @@ class Scatter {
     svg.replaceChildren();
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.setAttribute("height", height);
-    for (const x of ticks(...ranges[0], width < 520 ? 4 : 8)) {
-      shape(svg, "line", { class: x === 0 ? "axis" : "grid", x1: px(x), x2: px(x), y1: area.top, y2: area.bottom });
-      shape(svg, "text", { x: px(x), y: area.bottom + 18, "text-anchor": "middle" }, show(x));
+    for (const x of places(...ranges[0], width < 520 ? 4 : 8)) {
+      shape(svg, "line", { class: x === 0 && !table.limits ? "axis" : "grid", x1: px(x), x2: px(x), y1: area.top, y2: area.bottom });
+      shape(svg, "text", { x: px(x), y: area.bottom + 18, "text-anchor": "middle" }, said(x));
     }
-    for (const y of ticks(...ranges[1], 6)) {
-      shape(svg, "line", { class: y === 0 ? "axis" : "grid", x1: area.left, x2: area.right, y1: py(y), y2: py(y) });
-      shape(svg, "text", { x: area.left - 8, y: py(y) + 4, "text-anchor": "end" }, show(y));
+    for (const y of places(...ranges[1], 6)) {
+      shape(svg, "line", { class: y === 0 && !table.limits ? "axis" : "grid", x1: area.left, x2: area.right, y1: py(y), y2: py(y) });
+      shape(svg, "text", { x: area.left - 8, y: py(y) + 4, "text-anchor": "end" }, said(y));
     }
-    const names = axes.map((axis) => (axis === null ? "row" : `${table.columns[axis]} (${table.shares[axis]})`));
+    const names = axes.map((axis) => (axis === null ? "row" : table.columns[axis] + (table.shares ? ` (${table.shares[axis]})` : "")));
+    (table.limits ? table.limits[0] : []).forEach((_, k) => {
+      const [x, y] = table.limits.map((limits, axis) => [px, py][axis](scaled(limits[k])));
+      shape(svg, "path", { class: `limit limit-${k}`, d: `M${x} ${area.top}V${area.bottom}M${area.left} ${y}H${area.right}` });
+    });
     shape(svg, "text", { class: "xname", x: (area.left + area.right) / 2, y: area.bottom + 36, "text-anchor": "middle" }, names[0]);
     shape(svg, "text", { class: "yname", transform: `translate(13 ${(area.top + area.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, names[1]);
     const radius = table.drawn.length > 600 ? 2.6 : 3.8;
