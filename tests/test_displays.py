@@ -21,6 +21,7 @@ from attenua import (
     CorrectedPCACV,
     attenuation_path,
     choose_rank,
+    learning_curve,
     stability,
 )
 from attenua._select.steps import Step, Steps
@@ -29,6 +30,7 @@ from attenua.display import (
     AttenuationPathDisplay,
     BiplotDisplay,
     ExpectationsDisplay,
+    LearningCurveDisplay,
     RankDisplay,
     RiskCurveDisplay,
     ScoresBesidePCADisplay,
@@ -371,7 +373,7 @@ def test_expectations_of_a_covariance_or_a_sample_on_given_axes():
 
 
 def drawn_on(axes):
-    """Draw one display on each of eleven axes, first those of one panel each."""
+    """Draw one display on each of twelve axes, first those of one panel each."""
     model = AttenuatedPCACV(2).fit(FEW)
     search = CorrectedPCACV(2, corrections=["tempering", "damping"]).fit(FEW)
     return [
@@ -384,10 +386,11 @@ def drawn_on(axes):
         RankDisplay.from_choice(choose_rank(FEW, random_state=0), ax=axes[4]),
         ScreeDisplay.from_data(FEW, ax=axes[5]),
         BiplotDisplay.from_estimator(model, FEW, ax=axes[6]),
-        StepsDisplay.from_estimator(search, ax=axes[7]),
-        AttenuationPathDisplay.from_estimator(model, FEW, ax=axes[8]),
-        ScoresBesidePCADisplay.from_estimator(model, FEW, ax=axes[9]),
-        StabilityDisplay.from_stability(stability(FEW, 2, n_boot=20, random_state=0), ax=axes[10]),
+        LearningCurveDisplay.from_curve(learning_curve(FEW, 2, n_draws=2, random_state=0), ax=axes[7]),
+        StepsDisplay.from_estimator(search, ax=axes[8]),
+        AttenuationPathDisplay.from_estimator(model, FEW, ax=axes[9]),
+        ScoresBesidePCADisplay.from_estimator(model, FEW, ax=axes[10]),
+        StabilityDisplay.from_stability(stability(FEW, 2, n_boot=20, random_state=0), ax=axes[11]),
     ]
 
 
@@ -398,11 +401,11 @@ def test_all_displays_share_a_figure_that_keeps_its_size():
     assert all(each.figure_ is figure for each in drawn)
     assert plt.get_fignums() == [figure.number]
     assert figure.get_size_inches().tolist() == [15, 7]
-    for each, ax in zip(drawn[:7], axes.ravel()[:7], strict=True):
+    for each, ax in zip(drawn[:8], axes.ravel()[:8], strict=True):
         assert each.ax_ is ax
     figure.canvas.draw()
     # A subplot that was divided is hidden, and its panels stand inside its place.
-    for each, whole in zip(drawn[7:], axes.ravel()[7:11], strict=True):
+    for each, whole in zip(drawn[8:], axes.ravel()[8:], strict=True):
         assert len(each.axes_) >= 2
         assert not whole.axison
         for panel in each.axes_:

@@ -179,8 +179,10 @@ def test_fourth_powers_count_what_is_expected_of_missing_cells():
     completion, centre = splits.completion(1), np.linspace(0, 1, 5)
     Z = completion.rows - centre
     expected = np.sum((np.sum(Z**2, axis=1) + completion.traces) ** 2)
-    assert splits.fourth_powers(1, centre, 1.0) == pytest.approx(expected)
-    assert splits.fourth_powers(1, centre / 4, 4.0) == pytest.approx(expected / 4**4)
+    training = splits.plain(1)
+    assert splits.fourth_powers(1, training, centre) == pytest.approx(expected)
+    smaller = training.in_unit(4 * training.unit)
+    assert splits.fourth_powers(1, smaller, centre / 4) == pytest.approx(expected / 4**4)
 
 
 def test_some_of_the_rows_are_as_if_there_were_no_others():
