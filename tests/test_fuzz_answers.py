@@ -1,4 +1,4 @@
-"""The fuzzing of missing cells, and of what is built on fits, on a few seeds; and proof that it can fail."""
+"""The fuzzing of missing cells, structured matrices and what is built on fits, on a few seeds."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ pytest.importorskip("polars", reason="polars is not installed")
 
 import answers
 import missing_cells
+import structured
 from attenua._data.missing import PartialSplits
 from checks import Failure
 from rounds import go
@@ -25,6 +26,11 @@ def test_missing_cells(seed):
 @pytest.mark.parametrize("seed", [1, 2, 5, 11])
 def test_answers(seed):
     assert run(answers, seed) == 0
+
+
+@pytest.mark.parametrize("seed", [36, pytest.param(21, marks=pytest.mark.slow)])
+def test_leading_directions_that_the_covariance_hides_are_found(seed):
+    assert run(structured, seed) == 0
 
 
 def test_a_failure_says_how_to_see_it_again(monkeypatch, capsys):

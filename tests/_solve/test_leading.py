@@ -16,6 +16,7 @@ from attenua._solve import tuning
 from attenua._solve.family import MatrixFamily
 from attenua._solve.growth import filtered
 from attenua._solve.leading import leading_subspaces
+from attenua._solve.subspace import leading_of_matrix
 from tests.helpers import covariance, exact_components, sine, spiked_rows, within
 
 STRENGTHS = np.linspace(0, 1, 7)
@@ -339,3 +340,16 @@ def test_the_gap_from_the_inner_products_of_few_rows():
     values = np.linalg.svd(X - X.mean(axis=0), compute_uv=False) ** 2 / len(X)
     unit = HostRows(X).moments().unit
     assert found.gap * unit**2 == pytest.approx(values[2] - values[3])
+
+
+def test_a_decomposition_in_which_lapack_finds_nothing_is_done_another_way(monkeypatch):
+    """LAPACK's search for a few eigenvalues fails on some matrices with many equal ones, or returns none."""
+    S = covariance(spiked_rows(200, 150))
+
+    def fails(T, **options):
+        raise np.linalg.LinAlgError("Internal Error.")
+
+    for eigh in (fails, lambda T, **options: (np.empty(0), np.empty((len(T), 0)))):
+        monkeypatch.setattr("scipy.linalg.eigh", eigh)
+        found = leading_of_matrix(S, 3, np.trace(S)).basis.T
+        assert sine(found, exact_components(S, 0.0, 3)) < 1e-10

@@ -47,9 +47,9 @@ def growth_for(family: MatrixFamily, rank: int) -> Growth:
     return FilteredGrowth(family, rank)
 
 
-def _random(family: MatrixFamily, count: int) -> Any:
+def random_columns(family: MatrixFamily, count: int, seed: int = 0) -> Any:
     """Return random columns; from a fixed seed, so that the same data give the same answer."""
-    columns = np.random.default_rng(0).standard_normal((family.moments.n_features, count))
+    columns = np.random.default_rng(seed).standard_normal((family.moments.n_features, count))
     return asarray_like(family.moments.mean, columns)
 
 
@@ -61,7 +61,7 @@ def _wide_enough(basis: Basis, family: MatrixFamily, rank: int) -> Basis:
     count = tuning.tracked(rank, family.moments.n_features)
     least = count + 1 if family.moments.xp is np else (rank + count) // 2
     if basis.width < least:
-        basis.extend(_random(family, count + 1)[:, basis.width :])
+        basis.extend(random_columns(family, count + 1)[:, basis.width :])
     return basis
 
 
@@ -89,7 +89,7 @@ class FilteredGrowth:
     def start(self) -> Basis:
         """Return random columns, multiplied by S a few times, which serve all members."""
         family = self._family
-        columns = _random(family, self.count + 1)
+        columns = random_columns(family, self.count + 1)
         for _ in range(min(self._largest_degree // 4, 5)):
             columns = family.moments.apply(columns / family.scale)
         return _wide_enough(Basis(self._family, columns), self._family, self._rank)
@@ -148,7 +148,7 @@ class RowSpaceGrowth:
         """Return the leading eigenvectors of S, and random columns, so that nothing is overlooked."""
         leading = self._more(self.count)
         xp = array_namespace(leading)
-        columns = [leading, _random(self._family, max(self.count + 1 - leading.shape[1], 2))]
+        columns = [leading, random_columns(self._family, max(self.count + 1 - leading.shape[1], 2))]
         if self._wants_nearly_all:
             columns.append(self._family.part(leading))  # what every member needs next
         return _wide_enough(Basis(self._family, xp.concat(columns, axis=1)), self._family, self._rank)

@@ -5,7 +5,8 @@ is wide are on the host.
 
 A Ritz value :math:`\theta` is never above its eigenvalue, and below it by at most the norm :math:`r` of its
 residual, or by :math:`r^2 / \delta` where the next eigenvalue is :math:`\delta` away. The sum of these bounds
-how much the subspace explains too little, provided that no leading direction was overlooked.
+how much the subspace explains too little, provided that no leading direction was overlooked
+(`SharedBasis` looks for one).
 """
 
 from dataclasses import dataclass

@@ -133,11 +133,22 @@ def leading_of_matrix(T: Any, rank: int, scale: float) -> Subspace:
         values, vectors = xp.linalg.eigh(T)
         return leading_part(to_host(values)[::-1], to_host(vectors)[:, ::-1], rank, scale)
     if 4 * (rank + 1) < size:
-        values, vectors = scipy.linalg.eigh(T, subset_by_index=[size - rank - 1, size - 1], driver="evr")
-        if values[1] - values[0] > rounding(size, max(scale, np.abs(values).max())):
+        values, vectors = _largest_pairs(T, rank + 1)
+        if len(values) and values[1] - values[0] > rounding(size, max(scale, np.abs(values).max())):
             return leading_part(values[::-1], vectors[:, ::-1], rank, scale)
     # A tie needs the whole tied eigenspace, to choose from it in a way that rounding cannot change.
     return leading_part(*small_eigh(T), rank, scale)
+
+
+def _largest_pairs(T: Array, count: int) -> tuple[Array, Array]:
+    """Return the largest eigenvalues, increasing, with their vectors.
+
+    Where many others are equal, LAPACK may fail or find none, without a word: then none are returned.
+    """
+    try:
+        return scipy.linalg.eigh(T, subset_by_index=[len(T) - count, len(T) - 1], driver="evr")
+    except np.linalg.LinAlgError:
+        return np.empty(0), np.empty((len(T), 0))
 
 
 def small_eigh(matrices: Array) -> tuple[Array, Array]:

@@ -94,6 +94,8 @@ NARROW = 100
 MOST_STEPS = 12
 # Rounds after which the basis is taken as it is. [cost]
 MOST_ROUNDS = 60
+# Random columns, and their products, that look for directions which S hides. [cost], and fuzz/structured.py
+PROBES, PROBE_STEPS = 2, 3
 
 
 def tracked(rank: int, size: int) -> int:
