@@ -355,7 +355,8 @@ def test_what_is_shown():
     assert "nats" in repr(model.steps_)
     assert escape(model.verdict_) in model._repr_mimebundle_()["text/html"]
     assert "nats per row above Ledoit-Wolf's" in model.verdict_
-    assert "to expect of new rows" in model._repr_html_inner()
+    expected = f"{model.left_out_gain_:.3g} nats per row above Ledoit-Wolf, standard error "
+    assert dict(model._answer().facts)["to expect of new rows"].startswith(expected)
 
 
 @pytest.mark.parametrize(

@@ -461,9 +461,8 @@ class CorrectedCovariance(
         if not isfinite(self.held_out_ratio_):
             facts = facts[-1:]
         if isfinite(self.left_out_gain_):
-            expected = (
-                f"{self.left_out_gain_:.3g} nats per row, standard error {self.left_out_gain_error_:.2g}"
-            )
+            gain, error = f"{self.left_out_gain_:.3g}", f"{self.left_out_gain_error_:.2g}"
+            expected = f"{gain} nats per row above {LEDOIT_WOLF}, standard error {error}"
             facts.insert(0, ("to expect of new rows", expected))
         return Answer(words, self.verdict_, tuple(facts))
 

@@ -58,7 +58,7 @@ def facts(html):
 def test_a_paired_gain_shows_how_sure_it_is():
     paired = paired_gain(AttenuatedPCACV(1).fit(X))
     shown = facts(paired._repr_html_())
-    assert shown["to expect of new rows"].startswith(f"{paired.crossed_gain:.2%}")
+    assert shown["to expect of new rows"].startswith(f"{abs(paired.crossed_gain):.2%} ")
     assert shown["all held-out rows together"].endswith(f"standard error {paired.standard_error:.2%}")
     assert shown["its 95% interval"] == "{:.2%} to {:.2%}".format(*paired.interval)
     assert shown["held-out parts"] == f"better in {paired.n_better} of 5, worse in {paired.n_worse}"

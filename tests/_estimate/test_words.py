@@ -19,6 +19,7 @@ from attenua._estimate.words import (
     clear_over_splits,
     counted,
     expected_in_words,
+    gain_in_words,
     listed,
     outcome_of_step,
     percent_of,
@@ -50,11 +51,9 @@ def test_a_search_shows_its_strengths_and_how_sure_the_gain_is():
     differences = model.cv_risk_folds_[:, place] - model.cv_risk_folds_[:, 0]
     # Nadeau and Bengio: 1/5 for five splits, and 1/4 for held-out over training rows.
     error = np.sqrt((1 / 5 + 1 / 4) * differences.var(ddof=1)) / model.cv_risk_folds_[:, 0].mean()
-    measured = f"{model.gain_:.2%} of PCA's held-out risk, standard error {error:.2%}"
+    measured = f"{model.gain_:.2%} less held-out risk than PCA's, standard error {error:.2%}"
     assert facts["all held-out rows together"].endswith(measured)
-    expected = f"{model.left_out_gain_:.2%} of PCA's held-out risk, "
-    expected += f"standard error {model.left_out_gain_error_:.2%}"
-    assert facts["to expect of new rows"] == expected
+    assert facts["to expect of new rows"] == gain_in_words(model.left_out_gain_, model.left_out_gain_error_)
     assert facts["votes"] == model.voters_
     assert facts["fitted"].endswith("40 rows, 8 columns")
 
@@ -77,7 +76,7 @@ def test_a_strength_chosen_by_the_paper_shows_its_gain():
     assert model.alpha_ > 0
     title, facts = shown(model)
     assert title == model.verdict_
-    measured = f"attenuation {model.alpha_:g}, {model.gain_:.2%} of PCA's held-out risk, standard error "
+    measured = f"attenuation {model.alpha_:g}, {model.gain_:.2%} less held-out risk than PCA's, "
     assert facts["all held-out rows together"].startswith(measured)
     assert next(iter(facts)) == "to expect of new rows"
 
@@ -212,6 +211,11 @@ def test_a_small_gain_does_not_read_as_none_and_one_component_is_one():
     assert [percent_of(gain) for gain in (0.0, 0.0004, 0.0005, 0.058)] == ["0.0%", "0.04%", "0.1%", "5.8%"]
     _, facts = shown(CorrectedPCA(1).fit(X))
     assert facts["fitted"].startswith("1 component, ")
+
+
+def test_a_gain_says_that_it_is_less_risk_and_a_loss_that_it_is_more():
+    assert gain_in_words(0.0844, 0.0173) == "8.44% less held-out risk than PCA's, standard error 1.73%"
+    assert gain_in_words(-0.0115, 0.021) == "1.15% more held-out risk than PCA's, standard error 2.10%"
 
 
 CLEAR = Evidence("Expect 4%.", is_pca=False, turn=20.0, expected=0.04, is_clear=True)

@@ -87,7 +87,7 @@ def test_fit_says_which_strength_how_much_and_how_sure(frame):
     said, share = words(result.output), model.explained_variance_ratio_.sum()
     assert f"data.csv: 1 component, {share:.1%} of the variance of 40 rows, 8 columns." in said
     assert said.startswith(f"{model.verdict_} data.csv: ")
-    measured = f"{paired.gain:.2%} of PCA's held-out risk, standard error {paired.standard_error:.2%}"
+    measured = f"{paired.gain:.2%} less held-out risk than PCA's, standard error {paired.standard_error:.2%}"
     assert f"All held-out rows together: attenuation {model.alpha_:g}, {measured}" in said
     assert f"To expect of new rows: {paired.crossed_gain:.2%}" in said
     assert paired.advice in said
@@ -122,8 +122,8 @@ def test_fit_says_the_verdict_the_steps_and_the_gain(frame):
     assert result.stdout.startswith(f"{model.verdict_}\ndata.csv: 1 component, ")
     assert " 40 rows, 8 columns.\n" in result.stdout
     assert repr(model.steps_) in result.stdout
-    assert f"{model.gain_:.2%} of PCA's held-out risk, standard error" in result.stdout
-    assert f"To expect of new rows: {model.left_out_gain_:.2%} of" in result.stdout
+    assert f"{model.gain_:.2%} less held-out risk than PCA's, standard error" in result.stdout
+    assert f"To expect of new rows: {model.left_out_gain_:.2%} less held-out risk" in result.stdout
 
 
 def test_the_record_of_a_search(frame):

@@ -89,9 +89,9 @@ def percent_of(gain: float) -> str:
 
 
 def gain_in_words(gain: float, error: float) -> str:
-    """Return a part of PCA's held-out risk in percent, with its standard error where there is one."""
+    """Return how much less held-out risk than PCA's there is, with the standard error where there is one."""
     sure = f"standard error {error:.2%}" if isfinite(error) else "one split has no standard error"
-    return f"{gain:.2%} of PCA's held-out risk, {sure}"
+    return f"{abs(gain):.2%} {'less' if gain >= 0 else 'more'} held-out risk than PCA's, {sure}"
 
 
 def is_clear(gain: float, error: float, times: float = CLEAR) -> bool:
