@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from attenua import CorrectedCovariance, save_model
+from attenua.cli.request import flags_in_words
 from tests.cli.shell import run
 from tests.helpers import spiked_rows
 
@@ -52,7 +53,7 @@ def test_a_reference_is_read_and_borrowed_from(frame):
     X = frame.to_numpy()
     model = CorrectedCovariance(reference=X[:20]).fit(X[20:])
     assert model.corrections_["borrowing"] > 0
-    assert result.stdout.startswith(model.verdict_)
+    assert result.stdout.startswith(flags_in_words(model.verdict_))
     np.testing.assert_array_equal(written("covariance.csv"), model.covariance_)
 
 

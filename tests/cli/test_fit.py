@@ -126,6 +126,13 @@ def test_fit_says_the_verdict_the_steps_and_the_gain(frame):
     assert f"To expect of new rows: {model.left_out_gain_:.2%} less held-out risk" in result.stdout
 
 
+def test_a_column_of_another_unit_is_named_and_the_flag_that_scales_it(frame):
+    frame["x3"] *= 1e6
+    frame.to_csv("data.csv", index=False)
+    result = run("fit", "data.csv", "-k", 1, "--no-nested")
+    assert "One column, x3, has over 99.9% of the variance: consider --scale, or leave" in result.stdout
+
+
 def test_the_record_of_a_search(frame):
     result = run("fit", "data.csv", "-k", 1, "--neighbours", "2x4", "--corrections", "damping, smoothing",
                  "--pca-share", 0.5, "--cv", 4, "--repeats", 2, "--seed", 3, "--json")  # fmt: skip

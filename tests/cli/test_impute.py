@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from attenua import CorrectedCovariance, CorrectedPCA, load_model, save_model
+from attenua.cli.request import flags_in_words
 from tests.cli.shell import run
 from tests.helpers import spiked_rows
 
@@ -61,7 +62,7 @@ def test_only_missing_cells_of_a_text_change(rows):
     assert Path("y.csv").read_bytes() == text(texts)
     model = CorrectedCovariance(cv=3, random_state=0).fit(rows)
     said = "x.csv: 3 cells filled, in 2 of 20 rows and 3 of 4 columns."
-    assert result.stdout == f"{model.verdict_}\n{said}\nWritten: y.csv\n"
+    assert result.stdout == f"{flags_in_words(model.verdict_)}\n{said}\nWritten: y.csv\n"
     again = impute("y.csv", "-o", "z.csv", "--id-column", "person", "--drop", "town,7", *FAST)
     assert "y.csv: no cell is missing.\n" in again.stdout
     assert Path("z.csv").read_bytes() == Path("y.csv").read_bytes()
@@ -175,7 +176,7 @@ def test_a_stored_covariance_fills_one_row_by_the_names_of_its_columns(rows):
     model = load_model("model.npz")
     frame.loc[[7], list("dcba")].assign(other="x").to_csv("one.csv", index=False)
     result = impute("one.csv", "-o", "y.csv", "--model", "model.npz")
-    assert result.stdout.startswith(model.verdict_)
+    assert result.stdout.startswith(flags_in_words(model.verdict_))
     found = pd.read_csv("y.csv")
     assert list(found) == ["d", "c", "b", "a", "other"]
     np.testing.assert_allclose(found[list("abcd")], model.impute(frame.loc[[7]]), rtol=1e-12)

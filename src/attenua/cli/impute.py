@@ -16,7 +16,15 @@ from attenua.cli.readers import Table, TableError
 from attenua.cli.readers.formats import TEXTS
 from attenua.cli.readers.reading import not_finite
 from attenua.cli.record import dump
-from attenua.cli.request import Request, fit_rows, load_rows, noting, refuse_options_of_a_fit, settled
+from attenua.cli.request import (
+    Request,
+    fit_rows,
+    flags_in_words,
+    load_rows,
+    noting,
+    refuse_options_of_a_fit,
+    settled,
+)
 from attenua.cli.writing import (
     arrow_bytes,
     check_targets,
@@ -154,4 +162,5 @@ def _print_answer(
         return
     where = f"in {n_rows:,} of {counted(n, 'row')} and {n_columns:,} of {counted(p, 'column')}"
     what = f"{counted(len(rows), 'cell')} filled, {where}" if len(rows) else "no cell is missing"
-    print_plain(f"{model.verdict_}\n{table.source}: {what}.\nWritten: {', '.join(map(str, files))}")
+    verdict = flags_in_words(model.verdict_)
+    print_plain(f"{verdict}\n{table.source}: {what}.\nWritten: {', '.join(map(str, files))}")

@@ -11,6 +11,7 @@ from attenua._estimate.words import described
 from attenua.cli.base import print_plain
 from attenua.cli.readers import Table
 from attenua.cli.readers.axis import neighbours_by_name
+from attenua.cli.request import flags_in_words
 
 
 def print_result(table: Table, model: Any, files: Sequence[Path], *, as_json: bool) -> None:
@@ -18,7 +19,7 @@ def print_result(table: Table, model: Any, files: Sequence[Path], *, as_json: bo
     if as_json:
         print_plain(dump(_record(table, model) | {"files": [str(path) for path in files]}))
     else:
-        print_plain(described(table.source, model))
+        print_plain(flags_in_words(described(table.source, model)))
         if hasattr(model, "steps_") and model.neighbours is None:
             _suggest_neighbours(table.names)
         print_plain("Written: " + ", ".join(map(str, files)))

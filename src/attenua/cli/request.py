@@ -14,6 +14,7 @@ from sklearn.datasets import load_digits
 
 from attenua import AttenuatedPCACV, CorrectedCovariance, CorrectedPCA, CorrectedPCACV, choose_rank
 from attenua._correct.registry import CORRECTIONS
+from attenua._data.opening import NamedRows
 from attenua._data.range import OutOfRangeError, list_columns
 from attenua.cli.base import fail, warn, working
 from attenua.cli.options import (
@@ -228,6 +229,15 @@ def in_options(sentence: str) -> str:
     return re.sub(r"\bn_samples=(\d+)", r"\1 rows", sentence)
 
 
+def flags_in_words(text: str) -> str:
+    """Return an answer of the library with flags in place of arguments.
+
+    >>> flags_in_words("consider scale=True, or leave it out")
+    'consider --scale, or leave it out'
+    """
+    return re.sub(r"\b(nested|scale)=True\b", r"--\1", text)
+
+
 def refuse_options_of_other_methods(context: typer.Context, method: Method) -> None:
     """Refuse an option that the method does not have."""
     for name, methods in METHODS_OF_OPTIONS.items():
@@ -345,9 +355,10 @@ def fit_rows(table: Table, request: Request, model: Any = None) -> Any:
         model.reference = _load_reference(request.reference, request, table)
     # PCA holds no rows out, so groups make no difference.
     groups = {} if request.method is Method.PCA else {"groups": table.groups}
+    rows = table.X if table.names is None else NamedRows(table.X, table.names)
     with working("Fitting"), noting():
         try:
-            model.fit(table.X, **groups)
+            model.fit(rows, **groups)
         except OutOfRangeError as error:
             names = column_names(table)
             listed = list_columns([shortened(names[position]) for position in error.positions])
@@ -356,8 +367,6 @@ def fit_rows(table: Table, request: Request, model: Any = None) -> Any:
             fail(f"{table.source}: {in_options(str(error))}")
         except MemoryError:
             fail(f"{table.source}: there is not enough memory to fit these rows.")
-    if table.names is not None:
-        model.feature_names_in_ = np.array(table.names, dtype=object)
     return model
 
 
