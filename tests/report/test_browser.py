@@ -335,6 +335,22 @@ def test_names_of_arrows_cover_neither_each_other_nor_the_axes(visit, tmp_path, 
     assert lengths[-2] > 60
 
 
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["desktop", "phone"])
+def test_places_of_an_outlier_over_many_decades_do_not_overlap(visit, tmp_path, viewport):
+    rows = spiked_rows(40, 5)
+    rows[7, 2] = 1e6
+    path = tmp_path / "outlier.html"
+    report(CorrectedPCA(2).fit(rows), rows, path)
+    tab = visit(path.as_uri(), viewport)
+    texts = tab.locator("figure[data-scatter] svg.plot", has=tab.locator(".limit")).locator("text")
+    assert "1e6" in texts.all_text_contents()
+    boxes = [texts.nth(number).bounding_box() for number in range(texts.count())]
+    for a, b in itertools.combinations(boxes, 2):
+        across = min(a["x"] + a["width"], b["x"] + b["width"]) - max(a["x"], b["x"])
+        down = min(a["y"] + a["height"], b["y"] + b["height"]) - max(a["y"], b["y"])
+        assert across <= 0 or down <= 3  # lines of text may touch
+
+
 def test_other_components_can_be_chosen_and_the_keyboard_reaches_points(visit, scores_address):
     tab = visit(scores_address)
     figure = tab.locator("figure[data-scatter=scores]")

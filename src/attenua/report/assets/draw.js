@@ -19,7 +19,7 @@ function html(parent, name, className, text) {
 const show = (value) => {
   if (value === null) return "open";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(2);
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(2).replace(/\.?0*e\+?/, "e");
   return String(Number(value.toPrecision(4))).replace("-", "−");
 };
 // Without spreading the values into arguments, of which there may be too many.
@@ -32,11 +32,11 @@ function ticks(low, high, count) {
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(Number((k * step).toPrecision(12)));
   return found;
 }
-// The same on a logarithmic scale: round numbers within a decade, over more 1, 2 and 5 times powers of ten or the powers alone.
+// The same on a logarithmic scale: round numbers within a decade, over more 1, 2 and 5 times powers of ten, the powers alone or some.
 function logTicks(low, high, count) {
   if (high - low < 1) return ticks(10 ** low, 10 ** high, count).map(Math.log10);
-  const factors = (high - low) * 3 > count + 1 ? [1] : [1, 2, 5], found = [];
-  for (let power = Math.floor(low); power <= high; power++) for (const factor of factors) found.push(power + Math.log10(factor));
+  const factors = (high - low) * 3 > count + 1 ? [1] : [1, 2, 5], step = Math.ceil((high - low) / (count + 1)), found = [];
+  for (let power = Math.floor(low / step) * step; power <= high; power += step) for (const factor of factors) found.push(power + Math.log10(factor));
   return found.filter((place) => place >= low && place <= high);
 }
 // Shortened in the middle: long names often differ in their ends.
