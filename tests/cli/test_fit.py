@@ -218,6 +218,19 @@ def test_auto_takes_the_number_that_rank_recommends():
     assert f"Note: data.csv: {best} The methods disagree: bcv" in result.stderr
 
 
+def test_the_number_of_components_is_that_of_the_scaled_columns():
+    rng = np.random.default_rng(0)
+    rows = 3 * rng.standard_normal((50, 3)) @ rng.standard_normal((3, 12)) + rng.standard_normal((50, 12))
+    rows[:, 0] *= 1e4
+    np.save("rows.npy", rows)
+    scaled = choose_rank(rows / rows.std(axis=0), random_state=0)
+    assert scaled.rank != choose_rank(rows, random_state=0).rank
+    result = run("rank", "rows.npy", "--scale")
+    assert result.stdout.endswith(f"Go on with: attenua fit rows.npy -k {scaled.rank} --scale\n")
+    result = run("fit", "rows.npy", "-k", "auto", "--scale", "--method", "pca", "--json")
+    assert json.loads(result.stdout)["n_components"] == scaled.rank
+
+
 def test_no_component_and_missing_cells_with_auto(frame):
     np.save("noise.npy", np.random.default_rng(0).standard_normal((30, 6)))
     result = run("fit", "noise.npy", "-k", "auto")

@@ -17,9 +17,12 @@ _QUESTIONS = {
     "threshold": "bring more signal than noise, if noise is equal in all columns?",
 }
 
+# Options of other commands.
+_WITHOUT = ("k", "colour_by", "method", *(METHODS_OF_OPTIONS.keys() - {"scale"}))
+
 
 @command(app)
-@options.with_options(Request, without=("k", "colour_by", "method", *METHODS_OF_OPTIONS))
+@options.with_options(Request, without=_WITHOUT)
 def rank(request: Request, as_json: options.AsJson = False) -> None:
     """Say how many components stand out of the noise, by three methods that ask different questions.
 
@@ -34,7 +37,7 @@ def rank(request: Request, as_json: options.AsJson = False) -> None:
     - `attenua rank samples.csv.gz --id-column sample --drop batch,age`
     """
     table = load_rows(request)
-    choices = rank_choices(table)
+    choices = rank_choices(table, scale=request.scale)
     best, (n, p) = choices["bcv"], table.X.shape
     if as_json:
         record = {"data": table.source, "n_rows": n, "n_columns": p, "n_components": best.rank}
@@ -52,6 +55,7 @@ def rank(request: Request, as_json: options.AsJson = False) -> None:
         print_plain("The columns are in order: noise that neighbours share counts as components here.")
     if best.rank:
         options_of_fit = ["-k", str(best.rank), *request.reading.as_options()]
+        options_of_fit += ["--scale"] if request.scale else []
         options_of_fit += ["--neighbours", neighbours] if neighbours else []
         file = [] if request.file is None else [request.file]
         print_plain(f"Go on with: {shlex.join(['attenua', 'fit', *file, *options_of_fit])}")

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 import typer
 from sklearn.datasets import load_digits
+from sklearn.preprocessing import StandardScaler
 
 from attenua import AttenuatedPCACV, CorrectedCovariance, CorrectedPCA, CorrectedPCACV, choose_rank
 from attenua._correct.registry import CORRECTIONS
@@ -292,7 +293,7 @@ def settled(request: Request, table: Table) -> Request:
         request = replace(request, neighbours=table.grid)
     if request.k != AUTO:
         return request
-    choices = rank_choices(table)
+    choices = rank_choices(table, scale=request.scale)
     best, doubt = choices["bcv"], disagreement(choices)
     if not best.rank:
         fail(f"{table.source}: -k auto finds {str(best).lower()}{doubt} -k 1 fits one all the same.")
@@ -300,7 +301,7 @@ def settled(request: Request, table: Table) -> Request:
     return replace(request, k=best.rank)
 
 
-def rank_choices(table: Table) -> Mapping[str, RankChoice]:
+def rank_choices(table: Table, *, scale: bool) -> Mapping[str, RankChoice]:
     """Return the number of components by each method of `choose_rank`, or fail with a sentence."""
     X = table.X.toarray() if sp.issparse(table.X) else table.X
     if np.isnan(X).any():
@@ -310,6 +311,7 @@ def rank_choices(table: Table) -> Mapping[str, RankChoice]:
         )
     try:
         with working("Choosing the number of components"):
+            X = StandardScaler().fit_transform(X) if scale else X
             return {method: choose_rank(X, method=method, random_state=0) for method in get_args(RankMethod)}
     except ValueError as error:
         fail(f"{table.source}: {in_options(str(error))}")
