@@ -175,6 +175,7 @@ def test_more_components_than_a_sample_has_rows():
         ({"estimator": "five"}, ValueError, "estimator must be a number of components, or an estimator such"),
         ({"estimator": True}, ValueError, "estimator must be a number of components"),
         ({"estimator": PCA}, ValueError, "estimator must be a number of components"),
+        ({"estimator": np.ones((9, 2))}, ValueError, r"got rows \(ndarray\), which come first\.$"),
         ({"estimator": 7}, ValueError, "n_components=7 must be between 1 and 6"),
         ({"estimator": FastICA(2)}, ValueError, "orthonormal components_ after fit.*got FastICA"),
         ({"estimator": make_pipeline(StandardScaler(), PCA(2))}, ValueError, "got Pipeline"),

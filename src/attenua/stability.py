@@ -320,9 +320,10 @@ def fitted_once(estimator: Any, X: Any, groups: Any) -> Any:
     if isinstance(estimator, numbers.Real) and not isinstance(estimator, bool):
         estimator = CorrectedPCACV(cast(float, estimator))
     if not hasattr(estimator, "fit") or isinstance(estimator, type):
+        rows = f"rows ({type(estimator).__name__}), which come first"
         raise ValueError(
             "estimator must be a number of components, or an estimator such as CorrectedPCACV(5); got "
-            f"{estimator!r}."
+            f"{rows if hasattr(estimator, 'shape') else repr(estimator)}."
         )
     chooses = isinstance(estimator, (CorrectedPCACV, AttenuatedPCACV))
     fitted = clone(estimator)
