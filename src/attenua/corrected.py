@@ -36,6 +36,7 @@ from attenua._estimate.words import (
     choices_in_words,
     gain_in_words,
     given_answer,
+    largest_in_words,
     percent_of,
     size_of_fit,
     strengths_in_words,
@@ -535,11 +536,12 @@ class CorrectedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, WithReferen
             ("votes", self.voters_),
             ("all held-out rows together", f"{words}, {gain_in_words(self.gain_, self._gain_error())}"),
         ]
+        caption = largest_in_words(self.choices_, self.choice_weights_)
         if isfinite(self.left_out_gain_):
             expected = gain_in_words(self.left_out_gain_, self.left_out_gain_error_)
             facts.insert(0, ("to expect of new rows", expected))
-            words = f"{words}, gain {percent_of(self.left_out_gain_)} expected"
-        return Answer(words, self.verdict_, (*facts, size_of_fit(self)))
+            caption = f"{caption}, gain {percent_of(self.left_out_gain_)} expected"
+        return Answer(caption, self.verdict_, (*facts, size_of_fit(self)))
 
     def _gain_error(self) -> float:
         """Return the standard error of ``gain_``."""

@@ -35,6 +35,7 @@ from attenua._estimate.words import (
     choices_in_words,
     counted,
     covariance_verdict,
+    largest_in_words,
     strengths_in_words,
 )
 from attenua._select.election import Expected
@@ -464,7 +465,8 @@ class CorrectedCovariance(
             gain, error = f"{self.left_out_gain_:.3g}", f"{self.left_out_gain_error_:.2g}"
             expected = f"{gain} nats per row above {LEDOIT_WOLF}, standard error {error}"
             facts.insert(0, ("to expect of new rows", expected))
-        return Answer(words, self.verdict_, tuple(facts))
+        caption = largest_in_words(self.choices_, self.choice_weights_, LEDOIT_WOLF)
+        return Answer(caption, self.verdict_, tuple(facts))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

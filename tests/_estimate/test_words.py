@@ -20,6 +20,7 @@ from attenua._estimate.words import (
     counted,
     expected_in_words,
     gain_in_words,
+    largest_in_words,
     listed,
     outcome_of_step,
     percent_of,
@@ -47,6 +48,7 @@ def test_a_search_shows_its_strengths_and_how_sure_the_gain_is():
     title, facts = shown(model)
     assert title == model.verdict_
     assert facts["averaged"] == choices_in_words(model.choices_, model.choice_weights_)
+    assert model._answer().caption.startswith(largest_in_words(model.choices_, model.choice_weights_))
     place = model.candidates_.index(model.corrections_)
     differences = model.cv_risk_folds_[:, place] - model.cv_risk_folds_[:, 0]
     # Nadeau and Bengio: 1/5 for five splits, and 1/4 for held-out over training rows.
@@ -176,6 +178,8 @@ def test_choices_have_their_weights():
     said = choices_in_words(choices, [0.5, 0.3, 0.2])
     assert said == "damping 0.5 (50%); row tempering 1 (30%); ordinary PCA (20%)"
     assert choices_in_words(choices[:1], [1.0]) == "damping 0.5"
+    assert largest_in_words(choices, [0.5, 0.3, 0.2]) == "damping 0.5 (50%) and others"
+    assert largest_in_words(choices[:1], [1.0]) == "damping 0.5"
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,14 @@ def choices_in_words(
     return "; ".join(f"{each} ({weight:.0%})" for each, weight in zip(words, weights, strict=True))
 
 
+def largest_in_words(
+    choices: Sequence[Mapping[str, float]], weights: Sequence[float], base: str = "ordinary PCA"
+) -> str:
+    """Return the first choice, which has the largest weight, and whether others are averaged with it."""
+    words = strengths_in_words(choices[0], base)
+    return words if len(choices) == 1 else f"{words} ({weights[0]:.0%}) and others"
+
+
 def percent_of(gain: float) -> str:
     """Return a gain in percent with one decimal, or more where that would read as nothing."""
     return f"{gain:.1%}" if abs(gain) >= 0.0005 or gain == 0 else f"{100 * gain:.1g}%"
