@@ -1,5 +1,7 @@
 """Scree, biplot and scores beside PCA's: what is drawn is what a computation by hand gives."""
 
+import itertools
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -182,6 +184,17 @@ def test_an_estimator_draws_all_pictures_in_one_figure(model, compared):
     labels = [ax.get_xlabel() for ax in plt.figure(number).axes]
     assert "component" in labels
     assert compared is None or compared in labels
+
+
+def test_titles_and_names_of_seven_steps_do_not_overlap():
+    model = CorrectedPCACV(2, neighbours="line", reference=X[30:]).fit(X[:30])
+    figure = model.plot(X[:30])["steps"].figure
+    figure.canvas.draw()
+    steps = [ax for ax in figure.axes if ax.get_title().startswith("weight")]
+    assert len(steps) == 7
+    for texts in ([ax.title for ax in steps], [ax.xaxis.label for ax in steps]):
+        extents = [text.get_window_extent() for text in texts]
+        assert all(left.x1 < right.x0 for left, right in itertools.pairwise(extents))
 
 
 def test_a_figure_that_cannot_be_drawn_is_closed():

@@ -40,10 +40,12 @@ class DrawsItself(BaseEstimator):  # type: ignore[misc]
 
         check_is_fitted(self)
         pictures = pyplot()
-        compared: Any = ValidationCurveDisplay if hasattr(self, "alphas_") else None
-        if any(step.strengths for step in getattr(self, "steps_", ())):
-            compared = StepsDisplay
-        below = ".LLLL." if compared is None else "LLLSSS"
+        compared: Any = None
+        below = ".LLLL."
+        if hasattr(self, "alphas_"):
+            compared, below = ValidationCurveDisplay, "LLLSSS"
+        elif any(step.strengths for step in getattr(self, "steps_", ())):
+            compared, below = StepsDisplay, "LLSSSS"  # up to seven panels, each with a title
         names = {"Z": "scores", "V": "scree", "L": "loadings", "S": "steps"}
         places = [[names.get(letter, ".") for letter in line] for line in ("ZZZZVV", below)]
         _, axes = pictures.subplot_mosaic(places, figsize=(13, 8.5), layout="constrained")
