@@ -57,6 +57,14 @@ def test_a_reference_is_read_and_borrowed_from(frame):
     np.testing.assert_array_equal(written("covariance.csv"), model.covariance_)
 
 
+@pytest.mark.parametrize("out", ["cov.npy", "cov.xlsx", "-"])
+def test_a_file_of_another_kind_is_refused(frame, tmp_path, out):
+    result = run("covariance", "data.csv", "-o", out)
+    assert result.exit_code == 2
+    assert f"{out} must end in .csv or .npz." in result.stderr
+    assert not (tmp_path / out).exists()
+
+
 def test_nothing_is_written_where_it_fails(frame, tmp_path):
     (tmp_path / "cov.csv").write_text("mine")
     result = run("covariance", "data.csv", "-o", "cov.csv")

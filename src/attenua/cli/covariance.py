@@ -23,7 +23,7 @@ def covariance(
             "--out",
             "-o",
             metavar="FILE",
-            help="The file to write; one that ends in .npz is a model for attenua impute.",
+            help="The file to write, .csv; one that ends in .npz is a model for attenua impute.",
         ),
     ] = Path("covariance.csv"),
     force: options.Force = False,
@@ -41,6 +41,8 @@ def covariance(
 
     - `attenua covariance many.csv -o model.npz` (for `attenua impute few.csv --model model.npz`)
     """
+    if out.suffix.lower() not in (".csv", ".npz"):
+        raise typer.BadParameter(f"{out} must end in .csv or .npz.", param_hint="--out")
     check_targets([out], force=force)
     table = load_rows(request)
     request = settled(request, table)
