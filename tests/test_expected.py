@@ -16,6 +16,13 @@ def test_it_is_what_a_nested_fit_measures():
     assert str(expected) == expected.verdict == model.verdict_
 
 
+def test_columns_are_scaled_as_in_a_fit():
+    X = smooth_rows(40, 12) * np.r_[1e3, np.ones(11)]
+    assert "consider scale=True" in expected_gain(X, 3).verdict
+    model = CorrectedPCACV(3, scale=True, nested=True).fit(X)
+    assert expected_gain(X, 3, scale=True).verdict == model.verdict_
+
+
 def test_pca_gains_nothing():
     X = np.linalg.qr(spiked_rows(40, 4))[0]
     expected = expected_gain(X, 4)

@@ -50,6 +50,7 @@ def expected_gain(
     *,
     neighbours: Neighbours = None,
     reference: Reference = None,
+    scale: bool = False,
     groups: Any = None,
 ) -> ExpectedGain:
     r"""Say what :class:`attenua.CorrectedPCACV` is expected to gain on new rows like these.
@@ -74,6 +75,8 @@ def expected_gain(
         As in :class:`attenua.CorrectedPCACV`.
     neighbours, reference : object, default=None
         As in :class:`attenua.CorrectedPCACV`.
+    scale : bool, default=False
+        As in :class:`attenua.CorrectedPCACV`.
     groups : array-like of shape (n_samples,), optional
         Labels of the rows, such as subjects; rows of one group are left out together.
 
@@ -93,6 +96,6 @@ def expected_gain(
     >>> 0 < expected.gain < 0.3
     True
     """
-    pilot = CorrectedPCACV(n_components, neighbours=neighbours, reference=reference, nested=True)
+    pilot = CorrectedPCACV(n_components, neighbours=neighbours, reference=reference, scale=scale, nested=True)
     pilot.fit(X, groups=groups)
     return ExpectedGain(pilot.left_out_gain_, pilot.left_out_gain_error_, pilot.verdict_)
