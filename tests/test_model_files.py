@@ -96,6 +96,15 @@ def test_a_covariance_that_is_singular_up_to_rounding(path):
     same_attributes(load_model(path), model)
 
 
+@pytest.mark.parametrize(
+    "model", [AttenuatedPCACV(2), CorrectedPCACV(2, scale=True), CorrectedCovariance(cv=3), CorrectedPCA(2)]
+)
+def test_a_model_of_weighted_rows_is_the_saved_one(path, model):
+    model.fit(X, sample_weight=np.arange(40) / 7)
+    save_model(model, path)
+    same_attributes(load_model(path), model)
+
+
 def test_names_are_kept_and_checked(path):
     frame = pd.DataFrame(X, columns=[f"<b>{i}" for i in range(6)])
     save_model(AttenuatedPCACV(2).fit(frame), path)

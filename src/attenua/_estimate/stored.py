@@ -87,7 +87,7 @@ def _checked_subspace(stored: StoredFit) -> Arrays:
             require(bool((array >= 0).all()), f"{key} must not be negative")
     _check_orthonormal(arrays["components_"])
     _check_numbers(stored)
-    _check_variances(arrays, numbers, p)
+    _check_variances(arrays, p)
     require(0 <= numbers["shortfall_"] <= 1, "shortfall_ must be a part, from 0 to 1")
     for key in ("gain_", "left_out_gain_"):
         require((numbers.get(key) or 0.0) <= 1, f"{key} must be a number of at most 1")
@@ -157,7 +157,7 @@ def _check_orthonormal(W: NDArray[Any]) -> None:
 
 
 @np.errstate(over="ignore")  # of numbers that no fit gives
-def _check_variances(arrays: Arrays, numbers: Mapping[str, Any], p: int) -> None:
+def _check_variances(arrays: Arrays, p: int) -> None:
     r"""Check that what a model says of variances fits together, as `subspace_values` computes it.
 
     With the variances :math:`\lambda` and their ratios :math:`\lambda/T`, the singular values are
@@ -178,11 +178,7 @@ def _check_variances(arrays: Arrays, numbers: Mapping[str, Any], p: int) -> None
     parts, rounding = variances / largest, least / largest + least / part
     for found in (ratios / part, (values / values[0]) ** 2):
         require(np.allclose(found, parts, rtol=close, atol=rounding), agree)
-    n = 1 + (values[0] / math.sqrt(largest)) ** 2
-    # Weights of rows are not stored; in a cross-validation there are none.
-    counted = "folds_" not in numbers or math.isclose(n, numbers["n_samples_"], rel_tol=close)
-    require(counted, "singular_values_, explained_variance_ and n_samples_ must agree")
-
+    n = 1 + (values[0] / math.sqrt(largest)) ** 2  # the sum of the weights, which n_samples_ may not be
     unexplained = 1 - ratios.sum()
     require(-close <= unexplained and (len(variances) < p or unexplained <= close), agree)
 
