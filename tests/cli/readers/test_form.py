@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import datasets
 
-from attenua.cli.readers import read_table
+from attenua.cli.readers import TableError, read_table
 
 
 def table(tmp_path, rows, above=None, **options):
@@ -128,6 +128,14 @@ def test_a_row_of_text_and_numbers_is_a_header_but_noted(tmp_path):
         "the first row is read as the header: s1, 2.5, 1.5, ...; --no-header reads it as data.",
     )
     assert read_table(tmp_path / "x.csv", id_column="1", header=False).X.shape == (3, 3)
+
+
+@pytest.mark.parametrize("header", [None, False])
+def test_a_first_row_of_data_that_lacks_a_cell_is_refused(tmp_path, header):
+    path = tmp_path / "x.txt"
+    path.write_text("2.5 3.5\n1.5 2.5 3.5\n4.5 5.1 6.1\n")
+    with pytest.raises(TableError, match=r"row 2 \(line 2\) has 3 cells, but the first row has 2"):
+        read_table(path, header=header)
 
 
 def test_a_first_row_with_a_missing_cell_is_data(tmp_path):

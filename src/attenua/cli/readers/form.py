@@ -102,9 +102,10 @@ def find_form(lines: Callable[[], Iterator[str]], options: CsvOptions) -> Form |
         header, note = _find_header(judged, decimal)
         notes += [note] if note else []
     names = [cell.strip() for cell in rows[0]] if header else None
-    return Form(
-        delimiter, decimal, names, len(rows[0]), tuple(notes), has_rows, False, bool(by_commas), lacks
-    )
+    width = len(rows[0])
+    if lacks and not header:  # a row of data that lacks a cell is refused when the numbers are read
+        width, lacks = width - 1, ""
+    return Form(delimiter, decimal, names, width, tuple(notes), has_rows, False, bool(by_commas), lacks)
 
 
 def _with_whole_header(rows: list[list[str]], delimiter: str) -> tuple[list[list[str]], str]:
