@@ -33,6 +33,10 @@ def with_header(path, header):
     return path
 
 
+def test_a_name_that_no_file_can_have(tmp_path):
+    assert "cannot be read: " in refused(tmp_path / f"{'x' * 300}.csv")
+
+
 @pytest.mark.parametrize("header", ["(" * 3_000, "{[]: 1}\n"])
 def test_a_header_of_npy_that_is_not_python(tmp_path, header):
     assert "cannot be read as npy: " in refused(with_header(tmp_path / "x.npy", header))

@@ -41,11 +41,11 @@ def open_source(path: str | Path, options: CsvOptions, sheet: str | None) -> Sou
         stream = sys.stdin.buffer if sys.stdin is not None else io.BytesIO()
         return CsvSource(read_text(stream, "standard input", options.encoding), "standard input", options)
     path = Path(path)
-    if path.is_dir():
-        raise TableError(f"{path} is a folder; give the name of a file.")
-    if not path.exists():
-        raise TableError(f"{path} does not exist.")
     try:
+        if path.is_dir():
+            raise TableError(f"{path} is a folder; give the name of a file.")
+        if not path.exists():
+            raise TableError(f"{path} does not exist.")
         return _open(path, str(path), options, sheet)
     except OSError as error:
         raise TableError(f"{path} cannot be read: {error.strerror or error}.") from None
