@@ -211,6 +211,11 @@ def test_problems_end_with_a_sentence_and_write_nothing(rows):
             "y.xlsx must end in .csv, .tsv, .tab, .txt, .dat, .parquet, .feather, .npy.",
         ),
         (["x.csv", "-o", "y.csv", "--std", "y.csv"], 2, "y.csv must end in .csv, and be another file"),
+        (
+            ["x.csv", "-o", "y.csv", "--std", "no/../y.csv"],
+            2,
+            "no/../y.csv must end in .csv, and be another file",
+        ),
         (["x.csv", "-o", "y.csv", "--std", "s.npy"], 2, "s.npy must end in .csv"),
         (["x.csv"], 2, "Missing option"),
         (["-o", "y.csv"], 2, "Missing argument"),

@@ -1,5 +1,6 @@
 """``attenua impute``: the empty cells of a file, filled."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -96,7 +97,7 @@ def impute(
         refuse_options_of_a_fit(context)
     if out.suffix.lower() not in _ENDINGS:
         raise typer.BadParameter(f"{out} must end in {', '.join(_ENDINGS)}.", param_hint="--out")
-    if std is not None and (std.suffix.lower() != ".csv" or std == out):
+    if std is not None and (std.suffix.lower() != ".csv" or os.path.realpath(std) == os.path.realpath(out)):
         raise typer.BadParameter(
             f"{std} must end in .csv, and be another file than --out.", param_hint="--std"
         )
