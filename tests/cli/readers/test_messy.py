@@ -308,6 +308,15 @@ def test_filled_cells_stand_below_the_lines_above_the_table(path):
     assert source.text_with([1], [1], [5.5]) == b"sep=;\nTrial;;\n\na;b;c\n1;2;3\n4;5.5;6\n7;8;9\n9;8;7\n"
 
 
+def test_a_header_between_blanks_above_decimal_commas_is_no_title(path):
+    path.write_text('a b\n-1,5 20,25\n"4,5" NA\n2,0 3,125\n')
+    table = read_table(path, missing="drop-rows")
+    assert (table.names, table.X.tolist()) == (["a", "b"], [[-1.5, 20.25], [2, 3.125]])
+    path.write_text("a b\nr1 1,5 2,5\nr2 4,5 2,25\n")
+    table = read_table(path)
+    assert (table.names, list(table.ids)) == (["a", "b"], ["r1", "r2"])
+
+
 def test_a_first_cell_of_several_lines_or_a_number_is_no_title(path):
     path.write_text('"Length\n(cm)",b,c\n1,2,3\n4,5,6\n')
     assert read_table(path).names == ["Length\n(cm)", "b", "c"]

@@ -6,7 +6,7 @@ from itertools import islice
 
 import numpy as np
 
-from attenua.cli.readers.cells import is_number
+from attenua.cli.readers.cells import has_decimal_comma, is_missing, is_number
 from attenua.cli.readers.source import shortened
 
 _SEPARATOR = re.compile(r'"?sep=.?"?', re.IGNORECASE)
@@ -49,8 +49,17 @@ def _first_lines(content: bytes) -> list[bytes]:
 
 def _usual_cells(content: bytes) -> float:
     """Return how many cells half of the first lines have at least, empty lines left out."""
-    found = [len(_cells(line.decode(errors="replace"))) for line in _first_lines(content)]
+    lines = [line.decode(errors="replace") for line in _first_lines(content)]
+    found = [1 if _is_between_blanks(line) else len(_cells(line)) for line in lines]
     return float(np.median([number for number in found if number]))
+
+
+def _is_between_blanks(line: str) -> bool:
+    """Whether the commas of a line are decimal signs, in numbers between blanks; a name may come first."""
+    cells = [cell.strip('"') for cell in line.split()]
+    numbers = [cell for cell in cells[1:] if not is_missing(cell)]
+    has_commas = len(cells) > 1 and any(map(has_decimal_comma, cells)) and not set(";\t|") & set(line)
+    return has_commas and all(is_number(cell, ",") for cell in numbers)
 
 
 def _cells(line: str) -> list[str]:
