@@ -284,7 +284,7 @@ def test_exchanged_arrays_are_refused_in_files_without_checksums_too(rank, path)
 def test_exchanged_arrays_that_would_fit_are_refused_by_their_checksums(covariance):
     whole = members(covariance)
     inverted = {"covariance_.npy": whole["precision_.npy"], "precision_.npy": whole["covariance_.npy"]}
-    refused(covariance, inverted, "covariance_.npy is not the array that was saved under this name")
+    refused(covariance, inverted, "'covariance_.npy' is not the array that was saved under this name")
     header = header_of(covariance)
     refused_header(covariance, header | {"sums": []}, "is not the array that was saved under this name")
 
@@ -395,6 +395,13 @@ def test_members_that_do_not_belong_are_refused(saved):
     rewrite(saved, contents | {"model.json": b"{"})
     with pytest.raises(ModelFileError, match="not valid JSON"):
         load_model(saved)
+
+
+def test_scales_that_were_saved_may_not_be_missing(path):
+    save_model(CorrectedPCA(2, scale=True).fit(X), path)
+    rewrite(path, {name: content for name, content in members(path).items() if name != "scale_.npy"})
+    with pytest.raises(ModelFileError, match=r"'scale_.npy' is not the array that was saved"):
+        load_model(path)
 
 
 def test_every_damaged_byte_of_a_file_is_noticed_or_harmless(saved):

@@ -297,8 +297,9 @@ def _read(npz: Npz) -> Any:
         estimator.feature_names_in_ = np.array(names, dtype=object)
     sums = {name: npz.sum(name) for name in npz.names if name != _JSON}
     given = header.get(_SUMS, sums)
-    odd = [name for name in sums if not isinstance(given, dict) or given.get(name) != sums[name]]
-    require(not odd, f"{', '.join(odd[:1])} is not the array that was saved under this name")
+    given = given if isinstance(given, dict) else {}
+    odd = [name for name in (*sums, *given) if given.get(name) != sums.get(name)]
+    require(not odd, f"{', '.join(map(_brief, odd[:1]))} is not the array that was saved under this name")
     return estimator
 
 
