@@ -293,6 +293,7 @@ def test_strengths_that_cannot_be_fitted_are_refused(path):
     for model, change, problem in (
         (CorrectedPCA(2), {"tempering": "x"}, "tempering must be a number from 0 to 1; got 'x'"),
         (AttenuatedPCA(2), {"alpha": 4}, "alpha must be a number from 0 to 1; got 4"),
+        (CorrectedPCA(2), {"reference": [1]}, r"got 1D array instead\.$"),
     ):
         save_model(model.fit(X), path, force=True)
         header = header_of(path)

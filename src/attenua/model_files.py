@@ -213,7 +213,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
             return _read(npz)
     except ValueError as error:
         more = f", as in version 2 of the format; {_AGAIN}" if isinstance(error, PackedError) else ""
-        why = f"{str(error).removesuffix('.')}{more}"
+        first, _, _ = str(error).partition("\n")  # scikit-learn's go on with the array and with advice
+        why = f"{first.rstrip('.:')}{more}"
         raise ModelFileError(f"{path} is not a model file that this attenua reads: {why}.") from None
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from None
