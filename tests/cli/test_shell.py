@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attenua import AttenuatedPCA, __main__, __version__, save_model
+from attenua import AttenuatedPCA, CorrectedCovariance, __main__, __version__, save_model
 from attenua.cli.request import in_options
 from tests.cli.shell import run
 from tests.helpers import spiked_rows
@@ -77,6 +77,18 @@ def test_a_name_that_is_not_text_is_printed_with_escapes(monkeypatch):
         __main__.main()
     assert ended.value.code == 0
     assert rb"caf\udce9" in printed.getvalue()
+
+
+def test_controls_in_names_and_models_do_not_reach_the_terminal():
+    np.savetxt("x\a.csv", spiked_rows(20, 4), delimiter=",")
+    assert "\nx\\x07.csv: 2 components" in run("fit", "x\a.csv", "-k", "2", "--method", "pca").stdout
+    assert run("fit", "y\a.csv", "-o", "y").stderr == "Error: y\\x07.csv does not exist.\n"
+    model = CorrectedCovariance(cv=3).fit(spiked_rows(20, 4))
+    model.verdict_ = "\x1b]0;title\a"
+    save_model(model, "model.npz")
+    assert run("impute", "x\a.csv", "--model", "model.npz", "-o", "y.csv").stdout.startswith(
+        r"\x1b]0;title\x07"
+    )
 
 
 def test_printed_scores_are_those_of_a_file(tmp_path):

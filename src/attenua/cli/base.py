@@ -26,6 +26,9 @@ EXIT_CODES = (
 
 INTERRUPTED = 130
 
+# A file may hold them in its texts and names, where they would steer the terminal.
+_CONTROLS = {sign: f"\\x{sign:02x}" for sign in (*range(32), *range(127, 160)) if chr(sign) not in "\n\t"}
+
 
 def _with_plain_flags(parameters: list[Any]) -> list[Any]:
     """Return parameters whose flags have no type in the help: a flag takes no value."""
@@ -94,19 +97,19 @@ def _options(
 
 
 def print_plain(text: str) -> None:
-    """Print text as it is: no colours, no markup, no wrapping."""
-    typer.echo(text)
+    """Print text as it is, without controls: no colours, no markup, no wrapping."""
+    typer.echo(text.translate(_CONTROLS))
 
 
 def fail(sentence: str) -> NoReturn:
     """Print what is wrong on standard error and exit with code 1."""
-    typer.echo(f"Error: {sentence}", err=True)
+    typer.echo(f"Error: {sentence.translate(_CONTROLS)}", err=True)
     raise typer.Exit(1)
 
 
 def warn(sentence: str) -> None:
     """Print a note on standard error and go on."""
-    typer.echo(f"Note: {sentence}", err=True)
+    typer.echo(f"Note: {sentence.translate(_CONTROLS)}", err=True)
 
 
 def progress_bar(*columns: ProgressColumn, **how: bool) -> Progress:
