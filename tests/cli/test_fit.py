@@ -407,6 +407,7 @@ def test_data_problems_end_with_1_and_a_sentence(frame):
         (["--cv", "1"], "Invalid value for '--cv'"),
         (["--seed", 2**32], "Invalid value for '--seed'"),
         (["--image-shape", "8by8"], "'8by8' is not a shape"),
+        (["--image-shape", "8x8"], "it shows rows in the report; add --report."),
     ],
 )
 def test_usage_problems_end_with_2(frame, arguments, sentence):

@@ -70,6 +70,8 @@ def fit(
     refuse_options_of_other_methods(context, request.method)
     if request.reading.colour_by is not None and not report:
         raise typer.BadParameter("it colours the rows in the report; add --report.", param_hint="--colour-by")
+    if image_shape is not None and not report:
+        raise typer.BadParameter("it shows rows in the report; add --report.", param_hint="--image-shape")
     targets = [out / name for name in _FILES]
     targets += [out / "report.html"] if report else []
     refuse_file(out)
