@@ -445,6 +445,18 @@ def test_transform_gives_the_scores_of_the_fit(frame):
     np.testing.assert_array_equal(np.load("new.npy"), exactly("new.csv")[1])
 
 
+def test_columns_that_are_chosen_are_matched_by_name_too(frame):
+    run("fit", "data.csv", "-k", 2)
+    frame.assign(extra=1.0)[["extra", *NAMES[::-1]]].to_csv("new.csv", index=False)
+    for chosen in ("2:", ",".join(NAMES[3:] + NAMES[:3])):
+        run("transform", "attenua-fit/model.npz", "new.csv", "--columns", chosen, "--out", "s.csv", "--force")
+        assert Path("s.csv").read_text() == Path("attenua-fit/scores.csv").read_text()
+    # Columns with other names are taken in the order in which they are chosen.
+    frame.rename(columns=str.upper).to_csv("new.csv", index=False)
+    run("transform", "attenua-fit/model.npz", "new.csv", "--columns", "1:", "--out", "t.csv")
+    assert Path("t.csv").read_text() == Path("attenua-fit/scores.csv").read_text()
+
+
 def test_transform_of_one_row_and_of_columns_without_names(frame):
     run("fit", "data.csv", "-k", 2)
     np.save("row.npy", np.column_stack([[7.0], frame.to_numpy()[:1]]))

@@ -22,6 +22,7 @@ from attenua.cli.readers.roles import (
     find_labels,
     first_column_of_labels,
     fitted_columns,
+    in_order_of_names,
     refuse_as_numbers,
     refuse_same_names,
     suspected_groups,
@@ -118,6 +119,7 @@ def read_table(
         if columns:
             positions = chosen_columns(source, columns)
             refuse_as_numbers(source, positions, {"labels groups": groups, "names the rows": ids})
+            positions = in_order_of_names(source, positions, names)
         elif names is not None and source.names is not None:
             positions = fitted_columns(source, names)
         else:

@@ -87,6 +87,15 @@ def fitted_columns(source: Source, names: Sequence[str]) -> list[int]:
     return [position for name in names if (position := one_column(source, name)) is not None]
 
 
+def in_order_of_names(source: Source, positions: list[int], names: Sequence[str] | None) -> list[int]:
+    """Return chosen columns in the order of the fit, if they are called as its columns are."""
+    if names is None or source.names is None:
+        return positions
+    called = {source.names[position]: position for position in positions}
+    same = len(called) == len(positions) and called.keys() == set(names)
+    return [called[name] for name in names] if same else positions
+
+
 def refuse_same_names(source: Source, positions: list[int]) -> None:
     """Refuse two columns of numbers with one name."""
     seen: set[str] = set()
