@@ -22,6 +22,21 @@ def test_a_file_is_replaced_whole(tmp_path):
     assert os.listdir(tmp_path) == ["x.bin"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="modes are of Unix")
+@pytest.mark.parametrize("others", [False, True])
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, others):
+    one, two = tmp_path / "new" / "one", tmp_path / "new" / "two"
+    write_all_whole({one: b"1"}, make_folders=True)
+    one.chmod(0o600)
+    if others:  # the folder is not moved as a whole
+        (one.parent / "three").touch()
+    write_all_whole({one: b"2", two: b"2"}, force=True)
+    assert (one.stat().st_mode & 0o777, one.read_bytes()) == (0o600, b"2")
+    write_whole(one, b"3")
+    assert (one.stat().st_mode & 0o777, one.read_bytes()) == (0o600, b"3")
+    assert two.stat().st_mode & 0o400
+
+
 def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     path = tmp_path / "x.bin"
     write_whole(path, b"one")

@@ -143,6 +143,8 @@ def _write_staged(contents: Mapping[Path, bytes], *, force: bool, folder: Path |
         for path, place in places.items():
             new = stage_in[place.parent] / "new" if folder is None else moves[0].new
             _write_synced(new / path.name, contents[path], path)
+            with suppress(OSError):  # there is none to replace, or the file system has no modes
+                shutil.copymode(place, new / path.name)
         for place in sorted({*stage_in, *(target for target in targets if target.is_dir())}):
             locks.enter_context(locked(place))
         refuse_existing(contents, force=force)
