@@ -142,8 +142,12 @@ def soak(seconds, seed, every):
             problem = draw(seed, MOST)
             seed += 1
             if is_installed(problem.container):
-                with settings.strictly(dispatch=CONTAINERS[problem.container].is_device):
-                    repr(fit(problem, folder).components_)
+                try:
+                    with settings.strictly(dispatch=CONTAINERS[problem.container].is_device):
+                        repr(fit(problem, folder).components_)
+                except Exception as error:
+                    error.add_note(f"at {problem}")
+                    raise
                 n_fits += 1
             if now >= every * len(records):
                 records.append(record(started, n_fits))

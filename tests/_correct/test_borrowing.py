@@ -82,6 +82,13 @@ def test_a_column_varies_where_the_rows_or_the_reference_vary():
     assert borrowed(base, 1.0, reference).varies.tolist() == [False, True, False, True, True, True]
 
 
+def test_nothing_varies_where_the_rows_do_not():
+    """The reference is scaled to the variance of the rows."""
+    moments = borrowed(kept(np.ones((5, 3))), 0.5, as_reference(spiked_rows(9, 3), 3))
+    assert not moments.varies.any()
+    CorrectedPCA(1, borrowing=0.5, tempering=0.5, reference=spiked_rows(9, 3)).fit(np.ones((5, 3)))
+
+
 @pytest.mark.parametrize(("sparse", "rank"), in_turn([False, True], [3, 20]))
 def test_leading_subspaces_without_a_matrix(sparse, rank):
     X, others = uneven_rows(40, 530), uneven_rows(25, 530, seed=1)

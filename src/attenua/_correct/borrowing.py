@@ -83,7 +83,8 @@ class BorrowedMoments(Moments):
     @property
     def varies(self) -> Any:
         """Whether each column varies, in the rows or in the reference."""
-        varies = self._reference_variances > 0
+        # The reference is scaled to the variance of the rows: to nothing, if they have none.
+        varies = self._other * self._reference_variances > 0
         return varies | self._base.varies if self._own else varies
 
     @cached_property
