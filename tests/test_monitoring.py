@@ -199,6 +199,12 @@ def test_groups_and_splits_reach_the_refits():
     assert np.isfinite([some.t2(), some.q()]).all()
 
 
+def test_splits_that_hold_out_training_rows_are_told():
+    rows = spiked_rows(40, 5)
+    with pytest.warns(UserWarning, match="held-out rows are also training rows in 1 of the 1 splits"):
+        CorrectedPCA(2).fit(rows).control_limits(rows, cv=[(np.arange(30), np.arange(20, 40))])
+
+
 def test_all_components_leave_no_residual():
     rows = spiked_rows(30, 4, rank=2)
     limits = CorrectedPCA(4).fit(rows).control_limits(rows)

@@ -20,7 +20,14 @@ from scipy.stats import f as fisher
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from attenua._data.folds import DEFAULT_FOLDS, checked_groups, is_number_of_folds, make_splits, resolve_cv
+from attenua._data.folds import (
+    DEFAULT_FOLDS,
+    Split,
+    checked_groups,
+    is_number_of_folds,
+    make_splits,
+    resolve_cv,
+)
 from attenua._data.missing import has_missing
 from attenua._data.namespace import array_namespace, is_foreign, to_host
 from attenua._data.opening import checked_matrix, checked_rows
@@ -237,17 +244,18 @@ class MonitorsRows(SubspaceTransformer):
             raise ValueError(
                 f"control_limits needs at least 3 rows more than components, {least}; got {rows.shape[0]}."
             )
+        labels = checked_groups(groups, rows.shape[0])
+        splits = make_splits(cv, rows.shape[0], X=rows, groups=labels) if held_out else []
         with warnings.catch_warnings():
             # The fit gave them.
             warnings.simplefilter("ignore")
-            return self._limits_of_held_out(rows, cv, groups) if held_out else self._textbook_limits(rows)
+            return self._limits_of_held_out(rows, splits, labels) if held_out else self._textbook_limits(rows)
 
-    def _limits_of_held_out(self, rows: Any, cv: Any, groups: Any) -> ControlLimits:
+    def _limits_of_held_out(self, rows: Any, splits: list[Split], labels: Any) -> ControlLimits:
         """Return limits by the T2 and Q of rows under fits without them."""
         n, k = rows.shape[0], self.n_components_
-        labels = checked_groups(groups, n)
         sums, times = np.zeros((2, n)), np.zeros(n)
-        for train, held in make_splits(cv, n, X=rows, groups=labels):
+        for train, held in splits:
             model = self._refitted(rows[train], None if labels is None else labels[train])
             sums[:, held] += model.t2(rows[held]), model.q(rows[held])
             times[held] += 1
