@@ -186,6 +186,8 @@ def test_columns_that_do_not_vary_or_are_not_seen_add_nothing():
     S = found.moments(1.0, forms_scatter=True)
     np.testing.assert_allclose(S.covariance[[2, 4]], 0.0, atol=1e-12)
     assert S.varies.tolist() == [True, True, False, True, False, True]
+    small = complete(1e-12 * rows, np.ones(20)).moments(1.0, forms_scatter=True)
+    np.testing.assert_allclose(1e24 * small.covariance[[2, 4]], 0.0, atol=1e-12)
 
 
 def test_factors_do_not_fit_the_noise_of_few_rows():

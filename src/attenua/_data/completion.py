@@ -326,12 +326,16 @@ def _extrapolated(steps: Sequence[Array], shares: Array) -> Array:
 
 
 def _comparable_scale(deviations: Array, varies: NDArray[np.bool_]) -> Array:
-    """Return what columns are divided by: the median standard deviation, unless theirs is far from it."""
+    """Return what columns are divided by: the median standard deviation, unless theirs is far from it.
+
+    Columns that do not vary get the median too. Rounding leaves factors there, which must stay small in any
+    unit.
+    """
     if not varies.any():
         return np.ones_like(deviations)
     median = float(np.median(deviations[varies]))
     scale: Array = deviations / np.clip(deviations / median, 1 / _COMPARABLE, _COMPARABLE)
-    return np.where(varies, scale, 1.0)
+    return np.where(varies, scale, median)
 
 
 def _factors_of_few_rows(known: Array, is_seen: NDArray[np.bool_], weights: Array) -> int:
