@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
 
-from attenua import AttenuatedPCACV, CorrectedPCACV, paired_gain
+from attenua import AttenuatedPCACV, CorrectedCovariance, CorrectedPCACV, paired_gain
 from attenua._data.folds import make_splits
 from attenua._data.rows import HostRows
 from attenua._select.comparison import gain_error, reconstruction_errors, smallest_strength_at_minimum
@@ -96,3 +96,10 @@ def test_the_same_splits_have_the_same_error_however_they_are_given():
 def test_one_split_has_no_standard_error():
     assert np.isnan(gain_error(np.ones(1), 0.25))
     assert np.isnan(gain_error(np.ones((1, 3)), 0.25)).all()
+
+
+@pytest.mark.parametrize("model", [AttenuatedPCACV(2), CorrectedPCACV(2), CorrectedCovariance()])
+def test_a_bad_number_of_jobs_is_named(model):
+    for n_jobs in ("2", 1.5, 0):
+        with pytest.raises(ValueError, match="n_jobs must be None or an integer other than 0; got"):
+            model.set_params(n_jobs=n_jobs).fit(spiked_rows(20, 5))

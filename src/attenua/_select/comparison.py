@@ -3,6 +3,7 @@
 Ordinary PCA is always the first candidate, and ties go to the first.
 """
 
+import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -112,7 +113,7 @@ def held_out_risks(
     BLAS would spread every small product over its threads, which costs more than it saves. So every split
     gets one of these threads, or a few.
     """
-    n_parallel = min(free_threads() if n_jobs is None else effective_n_jobs(n_jobs), moments.n_splits)
+    n_parallel = min(_number_of_threads(n_jobs), moments.n_splits)
     is_small = moments.n_features * n_candidates ** (1 / 3) <= _SMALL_PROBLEM
     if n_jobs is None and (is_small or moments.on_device):
         n_parallel = 1  # a device is kept busy by one thread
@@ -125,6 +126,15 @@ def held_out_risks(
     if goes_on is not None and goes_on(found):
         found += in_order(judge, pairs, n_parallel)
     return found
+
+
+def _number_of_threads(n_jobs: Any) -> int:
+    """Return how many splits may run in parallel."""
+    if n_jobs is None:
+        return free_threads()
+    if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}.")
+    return int(effective_n_jobs(n_jobs))
 
 
 def _in_worker(config: dict[str, Any], judge: Callable[[SplitPair], FoldRisk], pair: SplitPair) -> FoldRisk:
