@@ -56,3 +56,9 @@ def test_validation_rows_with_other_columns_are_refused():
     whole = select_on_validation(path, X[30:])
     batches = select_on_validation(path, iter([X[30:45], X[45:]]))
     np.testing.assert_allclose(batches.risk, whole.risk)
+
+
+def test_another_object_than_a_path_is_named():
+    X = spiked_rows(20, 5)
+    with pytest.raises(TypeError, match="path must be an AttenuationPath of attenuation_path; got ndarray"):
+        select_on_validation(X, X)

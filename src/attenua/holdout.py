@@ -101,6 +101,8 @@ def select_on_validation(path: AttenuationPath, X: Any) -> ValidationSelection:
     >>> chosen.alpha, chosen.risk.shape
     (0.0, (22,))
     """
+    if not isinstance(path, AttenuationPath):
+        raise TypeError(f"path must be an AttenuationPath of attenuation_path; got {type(path).__name__}.")
     columns = _ColumnsSeen()
     data = open_for_fit(columns, X)
     _check_same_columns(columns, path)
