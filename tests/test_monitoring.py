@@ -211,6 +211,14 @@ def test_all_components_leave_no_residual():
     assert limits.q(0.99) == pytest.approx(0, abs=1e-20 * np.sum(rows**2) + 1e-12)
 
 
+def test_rows_too_large_to_square_are_infinitely_far():
+    model = CorrectedPCA(2).fit(spiked_rows(30, 5))
+    far = np.diag([1e154, 1e200, 1e300, 1.0, 1.0])
+    far[0, 4] = far[1, 4] = np.nan
+    assert np.isinf(model.t2(far)[1:3]).all()
+    assert np.isinf(model.q(far)[1:3]).all()
+
+
 def test_bad_input_is_named():
     rows = spiked_rows(20, 6)
     model = CorrectedPCA(2).fit(rows)

@@ -178,7 +178,8 @@ class MonitorsRows(SubspaceTransformer):
         scores = xp.astype(scores, xp.float64)
         if not self.whiten:
             scores = scores / xp.astype(self._scale(), xp.float64)
-        return xp.sum(scores**2, axis=1)
+        with np.errstate(over="ignore"):  # of a row that is so far out, T2 is infinite
+            return xp.sum(scores**2, axis=1)
 
     def q(self, X: Any) -> Any:
         r"""Return Q of every row, its squared distance from the subspace (also called SPE).
@@ -203,7 +204,8 @@ class MonitorsRows(SubspaceTransformer):
             return errors
         missing = np.isnan(rows.toarray() if sp.issparse(rows) else rows)
         seen = missing.shape[1] - missing.sum(axis=1)
-        return np.where(seen > 0, errors * missing.shape[1] / np.maximum(seen, 1), np.nan)
+        with np.errstate(over="ignore"):
+            return np.where(seen > 0, errors * (missing.shape[1] / np.maximum(seen, 1)), np.nan)
 
     def control_limits(
         self, X: Any, *, held_out: bool = True, cv: Any = DEFAULT_FOLDS, groups: ArrayLike | None = None
