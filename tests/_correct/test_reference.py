@@ -131,6 +131,7 @@ BAD = {
     "one row": (ROWS[:1], "minimum of 2 is required"),
     "flat": (ROWS[0], "Expected 2D array"),
     "negative": (np.eye(P) - 0.5 * np.ones((P, P)), "has a negative eigenvalue: "),
+    "without a positive one": (-np.eye(P), "eigenvalue: -1 times the largest in size"),
 }
 
 

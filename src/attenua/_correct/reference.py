@@ -209,10 +209,11 @@ def _of_covariance(given: Any) -> ScatterMoments:
     try:
         np.linalg.cholesky(S + _ROUNDING * (np.trace(S) if S.any() else 1.0) * np.eye(len(S)))
     except np.linalg.LinAlgError:
+        values = np.linalg.eigvalsh(S)
         raise ValueError(
             "reference is a square symmetric matrix, which counts as a covariance, but it has a negative "
-            f"eigenvalue: {np.linalg.eigvalsh(S)[0] / max(np.trace(S), 1e-300):.2g} of its trace. Rows that "
-            "form such a matrix cannot be a reference; add or leave out one."
+            f"eigenvalue: {values[0] / np.abs(values).max():.2g} times the largest in size. Rows that form "
+            "such a matrix cannot be a reference; add or leave out one."
         ) from None
     zeros = np.zeros(len(S))
     return ScatterMoments(1.0, zeros, S, zeros, varies=np.diag(S) > 0)
