@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedCovariance, CorrectedPCACV
 from tests.helpers import (
     assert_risks_close_enough,
     covariance,
@@ -392,6 +392,19 @@ def test_bad_parameters():
     for estimator, message in BAD_PARAMETERS:
         with pytest.raises(ValueError, match=message):
             estimator.fit(spiked_rows(20, 5))
+
+
+@pytest.mark.parametrize("value", ["False", None, 2, np.nan])
+def test_switches_are_true_or_false(value):
+    X = spiked_rows(20, 5)
+    for estimator in (AttenuatedPCA(2), CorrectedPCACV(2), CorrectedCovariance()):
+        for name in {"scale", "whiten", "nested", "assume_centered"} & estimator.get_params().keys():
+            model = clone(estimator).set_params(**{name: value})
+            with pytest.raises(ValueError, match=f"{name} must be True or False; got {value!r}"):
+                model.fit(X)
+            model.set_params(**{name: np.True_}).fit(X)
+    with pytest.raises(ValueError, match="scale must be True or False"):
+        AttenuatedPCA(2, scale=value).partial_fit(X)
 
 
 def test_too_many_components_for_a_training_fold():

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._data.checks import caller_level
+from attenua._data.checks import caller_level, check_switches
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import array_namespace, asarray_like, to_host
 from attenua._select.steps import Steps
@@ -72,6 +72,7 @@ def forget(estimator: Any) -> None:
 @contextmanager
 def fit_from_nothing(estimator: Any) -> Iterator[None]:
     """Forget what was fitted; a fit that fails or is interrupted leaves the estimator as it was before."""
+    check_switches(estimator)
     with all_or_nothing(estimator):
         # All that scikit-learn's convention calls fitted, columns included, and what was kept of the rows.
         for name in list(vars(estimator)):

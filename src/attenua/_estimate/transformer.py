@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from attenua._data.blas import limit_for_fit
-from attenua._data.checks import caller_level, naming_text_columns
+from attenua._data.checks import caller_level, check_switches, naming_text_columns
 from attenua._data.dask_rows import lazy_rows
 from attenua._data.moments import Moments
 from attenua._data.namespace import (
@@ -182,6 +182,7 @@ class SubspaceTransformer(AdvisesOnParameters, GaussianModel, ShowsAnswer, RowsT
         sample_weight: ArrayLike | None = None,
     ) -> None:
         """Check a batch and add it; a batch that is refused or interrupted changes nothing."""
+        check_switches(self)
         self._check_parameters()
         if "_stream" not in vars(self) and "components_" in vars(self):
             warnings.warn(
