@@ -174,9 +174,7 @@ def test_a_covariance_is_judged_in_the_units_of_the_data():
 )
 def test_columns_of_different_units_are_noticed(model):
     frame = load_wine(as_frame=True).data
-    said = (
-        "One column, proline, has 99.8% of the variance: consider scale=True, or leave it out if it measures"
-    )
+    said = "One column, proline, has 99.8% of the variance: look for a wrong cell, consider scale=True, or"
     assert said in clone(model).fit(frame).verdict_
     assert "Column 12 (the first is 0) has 99.8%" in clone(model).fit(frame.to_numpy()).verdict_
     pair = X[:, [0, 2]] / X[:, [0, 2]].std(axis=0)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCACV
 from tests._data.frames import ROWS, polars_frame
 
 ARRAYS = {
@@ -36,6 +36,11 @@ def test_arrays_that_are_not_numbers(kind):
         with pytest.raises(ValueError, match=message) as caught:
             call(bad)
         assert "\n" not in str(caught.value)
+
+
+def test_a_stack_of_images():
+    with pytest.raises(ValueError, match=r"shape \(20, 3, 4\).*X.reshape\(20, -1\), and neighbours=\(3, 4\)"):
+        CorrectedPCACV(2).fit(np.ones((20, 3, 4)))
 
 
 @pytest.mark.parametrize("kind", ["times", "spans of time", "complex", "masked"])

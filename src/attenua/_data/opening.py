@@ -136,6 +136,11 @@ def open_rows(
     if xp is not None and not get_tags(estimator).array_api_support:
         check_host(X, type(estimator).__name__)
     X, names = (X.rows, X.names) if isinstance(X, NamedRows) else from_arrow(X)
+    if isinstance(X, np.ndarray) and X.ndim == 3:
+        raise ValueError(
+            f"X must have two dimensions, rows and columns; got an array of shape {X.shape}. Of images, give "
+            f"X.reshape({len(X)}, -1), and neighbours={X.shape[1:]} to a class that takes them."
+        )
     X = _with_nan(estimator, X)
     with naming_text_columns(X):
         X = as_numbers(validate_data(estimator, X, **matrix_requirements()))

@@ -217,7 +217,7 @@ def advice_on_scale(estimator: Any, moments: Moments) -> str:
         names = getattr(estimator, "feature_names_in_", None)
         column = f"Column {largest} (the first is 0)" if names is None else f"One column, {names[largest]},"
         part = f"{share:.1%}" if share < 0.9995 else "over 99.9%"
-        advice = "consider scale=True, or leave it out if it measures nothing"
+        advice = "look for a wrong cell, consider scale=True, or leave it out if it measures nothing"
         return f" {column} has {part} of the variance: {advice}."
     ratio = float(np.sqrt(variances.max() / variances.min()))
     if ratio > _MOST_RATIO:

@@ -167,7 +167,7 @@ def test_a_first_row_with_more_digits_than_python_takes_for_an_int(tmp_path):
 
 
 def test_a_nan_that_signals_is_a_missing_cell_without_a_warning(tmp_path):
-    X = np.ones((6, 3))
+    X = np.arange(18.0).reshape(6, 3)
     X.view(np.uint64)[0, 1] = 0x7FF0000000000001
     np.save(tmp_path / "x.npy", X)
     with warnings.catch_warnings():

@@ -168,3 +168,11 @@ def test_names_of_rows_from_another_column_are_not_said_to_be_the_first(frame, p
     assert list(table.ids) == list("stuvwxyz")
     assert table.names == ["a", "b", "c"]
     assert table.notes == ()
+
+
+def test_copies_of_rows_are_told_unless_groups_hold_them_together(frame, path):
+    frame["site"] = list("aabbccdd")
+    frame.iloc[[1, 3], :-1] = frame.iloc[[0, 2], :-1]
+    frame.to_csv(path, index=False)
+    assert any("2 of 8 rows are exact copies" in note for note in read_table(path, drop=["site"]).notes)
+    assert not any("copies" in note for note in read_table(path, group_column="site").notes)

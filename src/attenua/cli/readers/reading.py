@@ -25,6 +25,7 @@ from attenua.cli.readers.roles import (
     in_order_of_names,
     refuse_as_numbers,
     refuse_same_names,
+    suspected_copies,
     suspected_groups,
     suspected_id,
 )
@@ -133,6 +134,7 @@ def read_table(
         id_note = None if chosen else suspected_id(source, X, positions)
         groups_notes = [] if chosen else suspected_groups(source, X, positions)
         codes_notes = suspected_codes(source, X, positions)
+        copies_notes = suspected_copies(X) if groups is None and names is None else []
         X, kept, missing_note = _settled_missing(source, X, positions, missing, means)
         if X.shape[0] < least_rows:
             raise TableError(
@@ -157,6 +159,7 @@ def read_table(
                     *groups_notes,
                     missing_note,
                     *codes_notes,
+                    *copies_notes,
                 )
                 if note
             ),

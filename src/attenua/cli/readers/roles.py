@@ -27,6 +27,8 @@ _NAMES_OF_GROUPS = re.compile(
 )
 # Fewer rows than this may count up by chance.
 _LEAST_ROWS = 5
+# Fewer copies than this part of the rows are chance, in data with few digits.
+_MANY_COPIES = 0.05
 
 
 def chosen_columns(source: Source, wanted: Sequence[str], option: str = "--columns") -> list[int]:
@@ -228,6 +230,19 @@ def suspected_groups(source: Source, X: Any, positions: list[int]) -> list[str]:
         "together; use --group-column to keep them in one fold, or --drop to leave it out."
         for place in found
         if (X[:, place] == np.round(X[:, place])).all() and np.unique(X[:, place]).size < X.shape[0]
+    ]
+
+
+def suspected_copies(X: Any) -> list[str]:
+    """Return a note if many rows are exact copies of others: perhaps one sample, entered twice."""
+    if sp.issparse(X) or X.shape[0] < _LEAST_ROWS:
+        return []
+    copies = X.shape[0] - len({hash(row.tobytes()) for row in X})
+    if copies < _MANY_COPIES * X.shape[0]:
+        return []
+    return [
+        f"{copies:,} of {X.shape[0]:,} rows are exact copies of others. If they are the same samples, remove "
+        "them, or keep them in one fold with --group-column: held-out copies of fitted rows flatter any fit."
     ]
 
 
