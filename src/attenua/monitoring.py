@@ -32,6 +32,7 @@ from attenua._data.missing import has_missing
 from attenua._data.namespace import array_namespace, is_foreign, to_host
 from attenua._data.opening import checked_matrix, checked_rows
 from attenua._estimate.transformer import SubspaceTransformer
+from attenua._estimate.words import counted
 
 Array = NDArray[np.float64]
 
@@ -144,6 +145,18 @@ class ControlLimits:
             About ``1 - level`` of the rows are beyond each limit by chance.
         """
         return np.flatnonzero((self.t2_rows > self.t2(level)) | (self.q_rows > self.q(level)))
+
+    @property
+    def sentence(self) -> str:
+        """The limits of 99%, and how many of the fitted rows are beyond them."""
+        found = f"{len(self.beyond(0.99))} of {counted(len(self.q_rows), 'fitted row')}"
+        return (
+            f"99% of new rows have a T2 below {self.t2(0.99):.3g}, and 99% a Q below {self.q(0.99):.3g}; "
+            f"{found} are beyond one of the two: beyond(0.99)."
+        )
+
+    def __str__(self) -> str:
+        return self.sentence
 
 
 class MonitorsRows(SubspaceTransformer):

@@ -306,8 +306,8 @@ def rank_choices(table: Table, *, scale: bool) -> Mapping[str, RankChoice]:
     X = table.X.toarray() if sp.issparse(table.X) else table.X
     if np.isnan(X).any():
         fail(
-            f"{table.source}: some cells are missing, which the number of components cannot be chosen with; "
-            "give --missing drop-rows or --missing mean, or fill them first with attenua impute."
+            f"{table.source}: the number of components cannot be chosen while cells are missing; give "
+            "--missing drop-rows or --missing mean, or fill them first with attenua impute."
         )
     try:
         with working("Choosing the number of components"):
