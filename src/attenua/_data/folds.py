@@ -71,7 +71,9 @@ def make_splits(
     elif isinstance(cv, (str, bytes, type)) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
         raise ValueError(f"cv must be a number of folds, a splitter or an iterable of splits; got {cv!r}.")
     elif hasattr(cv, "split"):
-        given = cv.split(np.empty((n_samples, 0)) if X is None else X, y, groups)
+        # With array API dispatch, splitters of scikit-learn take arrays only.
+        of_rows = np.asarray(groups) if isinstance(groups, (list, tuple)) else groups
+        given = cv.split(np.empty((n_samples, 0)) if X is None else X, y, of_rows)
         if not hasattr(given, "__iter__"):
             raise ValueError(f"cv.split must return an iterable of splits; got {shown(given)}.")
         splits = list(given)

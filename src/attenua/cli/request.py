@@ -29,6 +29,7 @@ from attenua.cli.options import (
     parse_neighbours,
     parse_rank,
     parse_seed,
+    parse_share,
 )
 from attenua.cli.readers import Table, TableError
 from attenua.cli.readers.source import shortened
@@ -139,15 +140,14 @@ class Request:
         typer.Option(rich_help_panel=METHOD, help="Measure what to expect of new rows: five times the cost."),
     ] = True
     pca_share: Annotated[
-        float,
+        Any,
         typer.Option(
-            min=0,
-            max=1,
-            metavar="",  # the range, 0 to 1, is shown in its place
+            parser=parse_share,
+            metavar="SHARE",
             rich_help_panel=METHOD,
-            help="Share of the votes that ordinary PCA has in any case: caution.",
+            help="Share of the votes, from 0 to 1, that ordinary PCA has in any case: caution.",
         ),
-    ] = 0.15
+    ] = "0.15"
     alphas: Annotated[
         Any,
         typer.Option(

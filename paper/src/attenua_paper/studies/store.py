@@ -172,8 +172,10 @@ def read_results(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
         settings = dict(connection.execute("SELECT name, value FROM settings"))
     frame["fallback"] = frame["fallback"].astype(bool)
     frame = frame.reindex(columns=list(_COLUMNS))
-    corrected = frame[list(CORRECTIONS)].notna().any(axis=1)
-    frame.loc[corrected, list(CORRECTIONS)] = frame.loc[corrected, list(CORRECTIONS)].fillna(0.0)
+    strengths = frame[list(CORRECTIONS)].astype(float)
+    corrected = strengths.notna().any(axis=1)
+    strengths[corrected] = strengths[corrected].fillna(0.0)
+    frame[list(CORRECTIONS)] = strengths
     return frame, {name: json.loads(value) for name, value in settings.items()}
 
 
