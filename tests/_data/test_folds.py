@@ -126,7 +126,7 @@ REFUSED = [
     ({"cv": 3, "groups": [1, None] * 6}, "groups holds a missing label"),
     ({"cv": 3, "groups": np.array([1, "a"] * 6, dtype=object)}, "groups mixes labels that cannot be"),
     ({"cv": 3, "groups": np.array([{1}] * 12)}, "groups must hold numbers or text; got .* type set"),
-    ({"cv": 3, "groups": np.full(12, np.datetime64("NaT"))}, "groups holds a missing label"),
+    ({"cv": 3, "groups": np.full(12, np.datetime64("NaT", "s"))}, "groups holds a missing label"),
     ({"cv": 3, "groups": np.ma.masked_equal(range(12), 3)}, "groups holds a missing label"),
     ({"cv": 3, "groups": "subject"}, "groups must hold one entry per row, not the name of a column"),
     ({"cv": KFold}, "cv must be a number of folds, a splitter or an iterable of splits; got .*KFold"),
