@@ -8,8 +8,6 @@ six corrections one after another and keeps those that reconstruct held-out rows
 """
 
 # sphinx_gallery_thumbnail_number = 2
-
-# %%
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits

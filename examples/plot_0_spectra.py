@@ -7,14 +7,13 @@ exactly, and they suit smoothing and row tempering. In :doc:`plot_4c_when_pca_is
 correct.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # Spectra
 # -------
 # Four bands of random height over 60 wavelengths, and noise. With heavy tails every row, its noise included,
 # is stretched or shrunk as a whole (Student's law with three degrees of freedom).
 
+# sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -85,7 +84,7 @@ for place, (name, (heavy, neighbours)) in enumerate(cases.items()):
 ax.axhline(0, color="0.4", lw=0.8)
 ax.set_xticks(range(len(cases)), cases)
 ax.set(ylabel="PCA's excess error removed, %")
-ax.legend(frameon=False, loc="center right")
+ax.legend(frameon=False, loc="center left")
 
 # %%
 # With smooth bands and ``neighbours="line"``, nearly all of the excess is removed. Row tempering has

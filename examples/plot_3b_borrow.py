@@ -6,8 +6,6 @@ Few rows, and a larger data set with the same columns that is about something el
 people. ``reference=`` lets held-out rows decide how much to borrow from it.
 """
 
-# sphinx_gallery_thumbnail_number = 1
-
 # %%
 # One photo for another
 # ---------------------
@@ -15,6 +13,7 @@ people. ``reference=`` lets held-out rows decide how much to borrow from it.
 # few squares of the temple; the flower is the reference, and the other squares of the temple judge. The
 # excess error is that over the best subspace of these squares.
 
+# sphinx_gallery_thumbnail_number = 1
 import matplotlib.pyplot as plt
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view

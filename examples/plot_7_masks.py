@@ -7,11 +7,10 @@ Averaged over all masks this loss is PCA's on a covariance whose diagonal is wea
 m/(1+m)`: attenuation is masking with an infinite number of masks.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # Twenty patches of digits, and the subspace at the strength that belongs to the mask rate.
 
+# sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
