@@ -115,11 +115,11 @@ def test_sentences(lines, final):
     words = task_words(lines, REBUILD, compared(lines, REBUILD))
     assert words.startswith(
         "Rebuild new rows: on 3 data sets, `recommended` removes 20.2% [-46.5, 86.8] of the whole error of "
-        "PCA (25.6% of its excess); it is better on 67% of them, and 33% of the cells lose more than 1%."
+        "PCA (25.6% of its excess); it is better on 67% of them, and 33% of the settings lose more than 1%."
     )
     # On alpha both gain 12.5.
     assert "one has the best median data set, 0.00 where ours has 12.5; ours is better on 2 of 3." in words
-    assert words.endswith("On the same cells a mean or median above ours have: few (1).")
+    assert words.endswith("On the same settings a mean or median above ours have: few (1).")
     words = task_words(final, TELL, compared(final, TELL))
     assert "comes to 5.00 [5.00, 5.00] points of the area under the ROC curve more than PCA, Q" in words
     assert "With `recommended, Q` it is -2.00 [-2.00, -2.00]." in words

@@ -128,7 +128,7 @@ def task_words(lines: pd.DataFrame, task: Task, methods: dict[str, Summary]) -> 
         gains = f"`{task.ours}` comes to {of.gain} {task.unit} more than {task.base}"
     words = (
         f"{title}: on {counted(of.gain.count, 'data set')}, {gains}; it is better on "
-        f"{decimals(of.better, 0)}% of them, and {decimals(of.losing, 0)}% of the cells lose more than "
+        f"{decimals(of.better, 0)}% of them, and {decimals(of.losing, 0)}% of the settings lose more than "
         f"{task.loss:g}{_loss_unit(task)}."
     )
     if task.other in methods:
@@ -145,7 +145,7 @@ def task_words(lines: pd.DataFrame, task: Task, methods: dict[str, Summary]) -> 
     )
     better = [f"{name} ({methods[name].gain.count})" for name in ahead(methods, task)]
     return words + (
-        f" On the same cells a mean or median above ours have: {listed(better)}." if better else ""
+        f" On the same settings a mean or median above ours have: {listed(better)}." if better else ""
     )
 
 
