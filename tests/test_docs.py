@@ -73,14 +73,15 @@ def test_the_readme_says_what_the_report_says():
 def test_tables_of_gains_average_settings_and_data_sets(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
     with_gains = importlib.import_module("gains").with_gains
-    task = {"kind": "spectra", "task": "rebuild new rows", "method": "recommended"}
+    task = {"part": "known", "kind": "spectra", "task": "rebuild new rows", "method": "recommended"}
     one = [task | {"data": "a", "gain": gain} for gain in ("1", "-0.04")]
-    cells = [*one, task | {"data": "b", "gain": "4"}, task | {"data": "c", "kind": "counts", "gain": "3"}]
+    cells = [*one, task | {"data": "b", "part": "final", "gain": "4"}]
+    cells += [task | {"data": "c", "kind": "counts", "gain": "3"}]
     cells += [cell | {"method": "PCA", "gain": "50"} for cell in cells]
     page = with_gains("# Title\n\n<!-- gains in: rebuild new rows -->\n", cells)
     assert page.splitlines()[4:] == ["| counts | 1 | 3.0 | 3.0 | 3.0 |", "| spectra | 2 | 2.2 | 0.0 | 4.0 |"]
     page = with_gains("<!-- gains of: spectra -->", cells)
-    assert page.splitlines()[2:] == ["| b | 4.0 | – | – |", "| a | 0.5 (0.0 to 1.0) | – | – |"]
+    assert page.splitlines()[2:] == ["| **b** | 4.0 | – | – |", "| a | 0.5 (0.0 to 1.0) | – | – |"]
 
 
 def listed_names():

@@ -1,7 +1,8 @@
 """Tables of measured gains, from ``evidence/tasks-cells.csv``, where a comment in a page asks for them.
 
 ``<!-- gains in: fill hidden cells -->`` becomes a table with a line for each kind of data in that task, and
-``<!-- gains of: spectra -->`` one with a line for each data set of these kinds, separated by commas.
+``<!-- gains of: spectra -->`` one with a line for each data set of these kinds, separated by commas, with the
+names of the final part in bold.
 """
 
 import csv
@@ -53,7 +54,12 @@ def gains_of_kinds(kinds: str, cells: list[dict[str, str]]) -> str:
     by_task = [_of_sets(of_kinds, task) for task in COLUMNS]
     heading = [f"| data set | {' | '.join(COLUMNS.values())} |", f"| --- {'| ---: ' * len(COLUMNS)}|"]
     names = sorted(by_task[0], key=lambda name: -fmean(by_task[0][name]))
-    lines = [[name, *(_range(gains.get(name)) for gains in by_task)] for name in names]
+    final = {cell["data"] for cell in of_kinds if cell["part"] == "final"}
+    titles = [f"**{name}**" if name in final else name for name in names]
+    lines = [
+        [title, *(_range(gains.get(name)) for gains in by_task)]
+        for title, name in zip(titles, names, strict=True)
+    ]
     return "\n".join(heading + [f"| {' | '.join(line)} |" for line in lines])
 
 
