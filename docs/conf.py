@@ -12,6 +12,7 @@ from attenua._extras import how_to_install
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
+from thumbnails import figures_and_panels  # noqa: E402
 
 project = "attenua"
 author = "The attenua developers"
@@ -29,6 +30,7 @@ extensions = [
     "class_members",
     "gains",
     "paper_map",
+    "thumbnails",
 ]
 exclude_patterns = ["_build", "guide/_*.md", "auto_examples/*.ipynb", "auto_examples/*.py"]
 templates_path = ["_templates"]
@@ -76,7 +78,8 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "doc_module": ("attenua", "attenua_paper"),
     "backreferences_dir": "api/generated/backreferences",
-    "image_scrapers": ("matplotlib",),
+    "image_scrapers": (figures_and_panels,),
+    "thumbnail_size": (400, 280),
 }
 
 html_theme = "pydata_sphinx_theme"
