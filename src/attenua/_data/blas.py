@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
 from threading import RLock
 from typing import Any, TypeVar
 
@@ -50,22 +50,40 @@ class _BlasLimits:
 
     def enter(self, key: object, threads: int) -> None:
         """Take a limit into force, unless BLAS keeps to it without."""
-        with self._lock:
-            if not self._limits:
-                if threads >= blas_threads():
-                    return
-                self._before = [(library, library.num_threads) for library in _blas().lib_controllers]
-            # Also where a lower one is in force: that one may be left first, by another thread.
-            self._limits[key] = threads
-            self._apply()
+        self._alone(partial(self._add, key, threads))
 
     def leave(self, key: object) -> None:
         """Take a limit out of force; one that is not in force may be left, too."""
-        with self._lock:
-            self._limits.pop(key, None)
-            self._apply()
-            if not self._limits:
-                self._before = []
+        self._alone(partial(self._remove, key))
+
+    def _alone(self, change: Callable[[], None]) -> None:
+        """Make a change that no other thread may see half done.
+
+        From Python 3.14 on, an interrupt may come between ``with lock`` and its block, and leave the lock
+        behind. Here the lock is taken and noted within one call of C, which lets none in.
+        """
+        taken: list[bool] = []
+        try:
+            taken.extend(map(self._lock.acquire, (True,)))
+            change()
+        finally:
+            if taken:
+                self._lock.release()
+
+    def _add(self, key: object, threads: int) -> None:
+        if not self._limits:
+            if threads >= blas_threads():
+                return
+            self._before = [(library, library.num_threads) for library in _blas().lib_controllers]
+        # Also where a lower one is in force: that one may be left first, by another thread.
+        self._limits[key] = threads
+        self._apply()
+
+    def _remove(self, key: object) -> None:
+        self._limits.pop(key, None)
+        self._apply()
+        if not self._limits:
+            self._before = []
 
     def _apply(self) -> None:
         for library, threads in self._before:
