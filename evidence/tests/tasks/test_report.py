@@ -118,7 +118,10 @@ def test_sentences(lines, final):
         "PCA (25.6% of its excess); it is better on 67% of them, and 33% of the settings lose more than 1%."
     )
     # On alpha both gain 12.5.
-    assert "one has the best median data set, 0.00 where ours has 12.5; ours is better on 2 of 3." in words
+    assert (
+        "one has the best median data set: 0.00 on the 3 that it was fitted to, where ours has 12.5" in words
+    )
+    assert "and is better on 2." in words
     assert words.endswith("On the same settings a mean or median above ours have: few (1).")
     words = task_words(final, TELL, compared(final, TELL))
     assert "comes to 5.00 [5.00, 5.00] points of the area under the ROC curve more than PCA, Q" in words

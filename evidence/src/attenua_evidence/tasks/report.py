@@ -139,9 +139,9 @@ def task_words(lines: pd.DataFrame, task: Task, methods: dict[str, Summary]) -> 
     lead = (set_gains(lines, task, task.ours) - set_gains(lines, task, rival)).dropna()
     of_rival = methods[rival]
     words += (
-        f" Of the rivals that suit most data, {rival} has the best median data set, {_gain(of_rival.median)} "
-        f"where ours has {decimals(of_rival.same_median)}; ours is better on {(lead > 0).sum()} of "
-        f"{len(lead)}."
+        f" Of the rivals that suit most data, {rival} has the best median data set: {_gain(of_rival.median)} "
+        f"on the {len(lead)} that it was fitted to, where ours has {decimals(of_rival.same_median)} and is "
+        f"better on {(lead > 0).sum()}."
     )
     better = [f"{name} ({methods[name].gain.count})" for name in ahead(methods, task)]
     return words + (
