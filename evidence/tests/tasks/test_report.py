@@ -170,7 +170,8 @@ def test_the_report_writes_all_files(store, tmp_path):
     assert shell.main(["tasks-report", str(store), "--docs", str(tmp_path)]) == 0
     names = {str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*.*")}
     assert names == {
-        *("evidence/tasks-cells.csv", "evidence/tasks-methods.csv", "images/evidence-tasks.png"),
+        *("evidence/tasks-cells.csv", "evidence/tasks-methods.csv"),
+        *("images/evidence-tasks.png", "images/evidence-tasks-narrow.png"),
         *(
             f"guide/_tasks{name}.md"
             for name in ("", "_forecasts", "_what", "_rebuild_new_rows", "_tell_outliers")

@@ -65,7 +65,9 @@ def main(stores: Sequence[Path], docs: Path) -> None:
     judged = lines if part == "all" else lines[lines["part"] == part]
     if len(judged):
         texts |= pieces(judged, settings)
-        contents[docs / "images" / "evidence-tasks.png"] = save_figure(picture(judged))["png"]
+        gains = pictured(judged)
+        for name, narrow in (("evidence-tasks.png", False), ("evidence-tasks-narrow.png", True)):
+            contents[docs / "images" / name] = save_figure(picture(gains, narrow=narrow))["png"]
     contents |= {docs / "guide" / f"_tasks{name}.md": text.encode() for name, text in texts.items()}
     write_all_whole(contents, force=True, make_folders=True)
 
@@ -228,27 +230,47 @@ def what_table(settings: dict[str, object]) -> Table:
 # --- the picture ------------------------------------------------------------------------------------------
 
 
-def picture(lines: pd.DataFrame) -> Figure:
-    """Draw the gains of ours and of the best rival in each task where errors are compared."""
-    tasks = [task for task in tasks_of(lines) if task.is_error]
-    with rc_context(STYLE | {"font.size": 9}):
-        figure = Figure(figsize=(7.2, 0.8 + 0.55 * len(tasks)), layout="constrained")
+def pictured(lines: pd.DataFrame) -> list[tuple[str, dict[str, pd.Series]]]:
+    """Return the gains of ours and of the best rival in each task where errors are compared."""
+    found = []
+    for task in tasks_of(lines):
+        if task.is_error:
+            names = filter(None, (task.ours, best_rival(compared(lines, task), task)))
+            found.append((task.name, {name: set_gains(lines, task, name) for name in names}))
+    return found
+
+
+def picture(gains: Sequence[tuple[str, dict[str, pd.Series]]], *, narrow: bool) -> Figure:
+    """Draw gains by task; in the narrow version, for phones, tasks are named above their lines."""
+    size = (4.2, 0.8 + 0.75 * len(gains)) if narrow else (7.2, 0.8 + 0.55 * len(gains))
+    with rc_context(STYLE | {"font.size": 10 if narrow else 9}):
+        figure = Figure(figsize=size, layout="constrained")
         ax = figure.subplots()
-        for place, task in enumerate(reversed(tasks)):
-            rival = best_rival(compared(lines, task), task)
-            for name, colour, shift in ((task.ours, ACCENT, 0.14), (rival, SHADES[1], -0.16)):
-                if name is not None:
-                    _draw(ax, set_gains(lines, task, name), place + shift, colour, name)
+        tasks = [name for name, _ in reversed(gains)]
+        for place, (_, methods) in enumerate(reversed(gains)):
+            for (name, sets), colour, shift in zip(
+                methods.items(), (ACCENT, SHADES[1]), (0.14, -0.16), strict=False
+            ):
+                _draw(ax, sets, place + shift, colour, name, 8 if narrow else 7)
         ax.axvline(0, color="0.4", lw=0.8)
-        ax.set_yticks(range(len(tasks)), [task.name for task in reversed(tasks)])
+        ax.set_yticks(range(len(tasks)), [] if narrow else tasks)
         ax.set(ylim=(-0.6, len(tasks) - 0.4), xlim=(-_MOST_SHOWN / 2, 1.6 * _MOST_SHOWN))
-        ax.set_xlabel("percent of the whole error removed: the median data set and the middle half of them")
+        what, how = "percent of the whole error removed:", "the median data set and the middle half of them"
+        ax.set_xlabel(f"{what}\n{how}" if narrow else f"{what} {how}")
+        if narrow:
+            ax.tick_params(left=False)
+            ax.spines["left"].set_visible(False)
+            for place, name in enumerate(tasks):
+                box = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # over the line at 0
+                ax.text(-_MOST_SHOWN / 2, place + 0.33, name, bbox=box)
     return figure
 
 
-def _draw(ax: Any, sets: pd.Series, place: float, colour: str, name: str) -> None:
+def _draw(ax: Any, sets: pd.Series, place: float, colour: str, name: str, size: float) -> None:
     """Draw a median with its quartiles, up to the edges."""
     low, median, high = sets.quantile([0.25, 0.5, 0.75]).clip(-_MOST_SHOWN, _MOST_SHOWN)
     ax.plot([low, high], [place, place], color=colour, lw=1.5, solid_capstyle="butt")
     ax.plot(median, place, "o", ms=5, color=colour)
-    ax.annotate(name, (high, place), xytext=(5, -2.5), textcoords="offset points", fontsize=7, color=colour)
+    ax.annotate(
+        name, (high, place), xytext=(5, -2.5), textcoords="offset points", fontsize=size, color=colour
+    )
