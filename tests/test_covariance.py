@@ -391,3 +391,11 @@ def test_shrinkages_are_not_pcas():
     assert "shrinkage" not in CorrectedPCACV(2).fit(factors(20, 5)).corrections_
     with pytest.raises(ValueError, match="corrections names 'shrinkage'; the corrections are row_tempering"):
         CorrectedPCACV(2, corrections=["shrinkage"]).fit(factors(20, 5))
+
+
+def test_rows_that_are_too_far_to_square_are_infinitely_far():
+    rows = np.zeros((2, 6))
+    rows[:, 0], rows[1, 3] = 1e200, np.nan
+    model = CorrectedCovariance(corrections=[]).fit(smooth_rows(40, 6, 0))
+    np.testing.assert_array_equal(model.mahalanobis(rows), np.inf)
+    np.testing.assert_array_equal(model.score_samples(rows), -np.inf)

@@ -26,6 +26,7 @@ from attenua._data.sums import row_blocks
 from attenua._estimate.advice import AdvisesOnParameters
 from attenua._estimate.fitted import Kind, fit_from_nothing, store
 from attenua._estimate.fitting import WithReference
+from attenua._estimate.gaussian_model import quiet_overflow
 from attenua._estimate.html import ShowsAnswer
 from attenua._estimate.parameter_types import Corrections, Folds, Neighbours, RandomState, Reference
 from attenua._estimate.words import (
@@ -436,7 +437,10 @@ class CorrectedCovariance(
         if has_missing(X):
             X = X.toarray() if sp.issparse(X) else X
             seen = ~np.isnan(X)
-            squares, log_dets = law.of_seen(np.where(seen, X - self.location_, 0.0) / scale, seen)
+            with quiet_overflow():
+                squares, log_dets = law.of_seen(np.where(seen, X - self.location_, 0.0) / scale, seen)
+            # A difference of squares that are too large for doubles is NaN.
+            squares = np.where(np.isnan(squares), np.inf, squares)
             return squares, log_dets + 2 * seen @ logs, seen.sum(axis=1)
         parts = []
         for block in row_blocks(*X.shape):
