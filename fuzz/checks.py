@@ -1,15 +1,10 @@
 """What must hold of a fitted estimator: it agrees with the definitions, as far as rounding lets it."""
 
-import sys
 from functools import cache
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import scipy.sparse as sp
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the definitions are with the tests
-
 from tests.helpers import sine
 from tests.literal import PCA, line
 

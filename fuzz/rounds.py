@@ -1,5 +1,7 @@
 """Seed after seed until the time is over: what the scripts of this folder share that check one thing each."""
 
+import settings  # isort: skip  # before numpy
+
 import argparse
 import sys
 import time
@@ -7,8 +9,6 @@ import traceback
 from collections import Counter
 
 import numpy as np
-
-from settings import strictly
 
 
 def go(script, words, draw, check, arguments=None):
@@ -35,7 +35,7 @@ def go(script, words, draw, check, arguments=None):
     while seed < given.seed + given.count and time.monotonic() < end and (given.keep_going or not failed):
         problem = draw(seed)
         try:
-            with strictly(dispatch=False):
+            with settings.strictly(dispatch=False):
                 tried.update(check(problem))
         except Exception:
             failed += 1

@@ -1,8 +1,12 @@
 """What all scripts of this folder set before anything is imported that reads it."""
 
 import os
+import sys
 import warnings
 from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the definitions are with the tests
 
 # Small products on many threads wait more than they work. Read when numpy is imported.
 for _library in ("OPENBLAS", "OMP", "MKL"):

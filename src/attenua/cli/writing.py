@@ -4,8 +4,9 @@ import csv
 import io
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Any
 
 import numpy as np
@@ -124,8 +125,9 @@ def write_files(contents: Mapping[Path, bytes], *, force: bool, make_folders: bo
 
 def refuse_file(folder: Path) -> None:
     """Fail with a sentence if --out names a file instead of a folder."""
-    with writing(folder):
-        is_taken = folder.exists() and not folder.is_dir()
+    is_taken = False
+    with writing(folder), suppress(FileNotFoundError, NotADirectoryError):
+        is_taken = not S_ISDIR(folder.stat().st_mode)  # exists() hides some errors from Python 3.14 on
     if is_taken:
         fail(f"{folder} is a file; --out takes the name of a folder.")
 
