@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import subspace_angles
 from scipy.stats import chi2
 from scipy.stats import f as fisher
-from sklearn.covariance import OAS
+from sklearn.covariance import OAS, ledoit_wolf_shrinkage
 from tests.literal import line, smooth_rows
 from tests.test_covariance import CovarianceSearch, agree, interleaved
 
@@ -75,7 +75,8 @@ def check_covariance(problem, random):
     X, n = problem.rows, len(problem.rows)
     is_ordered = bool(random.random() < 0.5)
     model = CorrectedCovariance(neighbours="line" if is_ordered else None).fit(X)
-    is_clear = OAS().fit(X).shrinkage_ < 1  # else the odds of the definitions are infinite
+    # Else the odds of the definitions are infinite.
+    is_clear = max(OAS().fit(X).shrinkage_, ledoit_wolf_shrinkage(X)) < 1
     if is_clear:
         search = CovarianceSearch(X, interleaved(n), adjacency=line(X.shape[1]) if is_ordered else None).run()
         is_clear = search.is_clear

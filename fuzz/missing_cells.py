@@ -32,7 +32,7 @@ from rounding import estimate
 
 ESTIMATORS = ("AttenuatedPCA", "AttenuatedPCACV", "CorrectedPCA", "CorrectedPCACV", "CorrectedCovariance")
 # Reasons to refuse rows, and what may be said of them.
-REFUSED = "has no values in|all are equal|as many groups|one training row"
+REFUSED = "has no values in|all are equal|as many groups|one training row|smallest training set"
 WARNED = ("X has only one value", "No row has values", r"\d+ rows? of X ha", "The missing cells still change")
 # Rounding, after steps that are ended by a comparison of their own.
 CLOSE = 1e-7

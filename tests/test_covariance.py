@@ -62,8 +62,9 @@ class CovarianceSearch(Search):
         T = corrected_matrix(self.covariance(split, k) if k else S, strengths, self.adjacency)
         T = T * np.trace(S) / np.trace(T)
         T = (1 - strengths["decoupling"]) * T + strengths["decoupling"] * np.diag(np.diag(T))
-        odds = strengths["shrinkage"] * self.closed_form(split) / (1 - self.closed_form(split))
-        return (T + odds * np.trace(S) / len(S) * np.eye(len(S))) / (1 + odds)
+        part = strengths["shrinkage"] * self.closed_form(split)
+        part /= 1 - self.closed_form(split) + part
+        return (1 - part) * T + part * np.trace(S) / len(S) * np.eye(len(S))
 
     def _losses_of(self, strengths):
         return [
