@@ -26,7 +26,6 @@ from attenua._data.sums import row_blocks
 from attenua._estimate.advice import AdvisesOnParameters
 from attenua._estimate.fitted import Kind, fit_from_nothing, store
 from attenua._estimate.fitting import WithReference
-from attenua._estimate.gaussian_model import quiet_overflow
 from attenua._estimate.html import ShowsAnswer
 from attenua._estimate.parameter_types import Corrections, Folds, Neighbours, RandomState, Reference
 from attenua._estimate.words import (
@@ -44,7 +43,7 @@ from attenua._select.likelihood import LEDOIT_WOLF as BASE
 from attenua._select.likelihood import CovarianceChooser, negative_log_likelihood
 from attenua._select.search import nothing_compared
 from attenua._select.steps import Steps
-from attenua._solve.gaussian import Formed, positive_definite
+from attenua._solve.gaussian import Formed, distances_of_seen, positive_definite
 
 # Above this many columns, pooling costs more than all the rest.
 _MOST_POOLED = 500
@@ -437,10 +436,8 @@ class CorrectedCovariance(
         if has_missing(X):
             X = X.toarray() if sp.issparse(X) else X
             seen = ~np.isnan(X)
-            with quiet_overflow():
-                squares, log_dets = law.of_seen(np.where(seen, X - self.location_, 0.0) / scale, seen)
-            # A difference of squares that are too large for doubles is NaN.
-            squares = np.where(np.isnan(squares), np.inf, squares)
+            Z = np.where(seen, X - self.location_, 0.0) / scale
+            squares, log_dets = distances_of_seen(law, Z, seen)
             return squares, log_dets + 2 * seen @ logs, seen.sum(axis=1)
         parts = []
         for block in row_blocks(*X.shape):

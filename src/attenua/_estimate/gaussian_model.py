@@ -29,7 +29,7 @@ from attenua._data.namespace import (
 from attenua._data.opening import checked_magnitude, checked_rows
 from attenua._data.sums import divided, partly_centred, row_blocks, sparse_squared_lengths, unit_for
 from attenua._select.likelihood import negative_log_likelihood
-from attenua._solve.gaussian import Factored, Formed
+from attenua._solve.gaussian import Factored, Formed, distances_of_seen
 from attenua._solve.subspace import rounding
 
 Array = NDArray[np.float64]
@@ -195,9 +195,7 @@ class GaussianModel(BaseEstimator):
         law = Formed((W.T * variances) @ W) if len(W) == W.shape[1] else self._factored(variances, noise)
         scale = self._host_scale()
         Z = np.where(seen, X - np.asarray(self.mean_, dtype=float), 0.0) / scale
-        squares, log_dets = law.of_seen(Z, seen)
-        # A difference of squares that are too large for doubles is NaN.
-        squares = np.where(np.isnan(squares), np.inf, squares)
+        squares, log_dets = distances_of_seen(law, Z, seen)
         return log_dets, squares, seen.sum(axis=1), seen @ np.log(scale)
 
     def _factored(self, variances: Array, noise: float) -> Factored:

@@ -134,6 +134,15 @@ class Factored:
         return squares, log_dets
 
 
+def distances_of_seen(
+    law: "Formed | Factored | OfFewRows", Z: Array, seen: NDArray[np.bool_]
+) -> tuple[Array, Array]:
+    """Return what ``of_seen`` of a law does; distances that are too large for doubles are infinite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares, log_dets = law.of_seen(Z, seen)
+    return np.where(np.isnan(squares), np.inf, squares), log_dets  # NaN is a difference of two of them
+
+
 def patterns(seen: NDArray[np.bool_]) -> Iterator[tuple[Indices, Indices, Indices]]:
     """Yield the rows with the same missing cells, and the numbers of their seen and missing cells."""
     packed = np.packbits(seen, axis=1)
