@@ -165,14 +165,6 @@ def checked_count(value: Any, name: str, least: int = 1, most: int | None = None
     return int(value)
 
 
-def check_switches(estimator: Any) -> None:
-    """Raise unless parameters that switch something on are True or False; text such as "no" is neither."""
-    for name in ("scale", "whiten", "nested", "assume_centered"):
-        value = vars(estimator).get(name, False)
-        if not isinstance(value, (bool, np.bool_, numbers.Integral)) or value not in (0, 1):
-            raise ValueError(f"{name} must be True or False; got {value!r}.")
-
-
 def checked_random(random_state: Any) -> np.random.RandomState:
     """Return what draws at random, by scikit-learn's conventions."""
     try:

@@ -4,6 +4,7 @@ All code that sets, deletes, saves or loads fitted attributes reads this table. 
 entry.
 """
 
+import numbers
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._data.checks import caller_level, check_switches
+from attenua._data.checks import caller_level
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.namespace import array_namespace, asarray_like, to_host
 from attenua._select.steps import Steps
@@ -67,6 +68,14 @@ def forget(estimator: Any) -> None:
     """Delete all fitted attributes of the table, and what was kept of the rows."""
     for name in (*type(estimator)._fitted, *_KEPT):
         vars(estimator).pop(name, None)
+
+
+def check_switches(estimator: Any) -> None:
+    """Raise unless parameters that switch something on are True or False; text such as "no" is neither."""
+    for name in ("scale", "whiten", "nested", "assume_centered"):
+        value = vars(estimator).get(name, False)
+        if not isinstance(value, (bool, np.bool_, numbers.Integral)) or value not in (0, 1):
+            raise ValueError(f"{name} must be True or False; got {value!r}.")
 
 
 @contextmanager

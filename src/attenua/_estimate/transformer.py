@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from attenua._data.blas import limit_for_fit
-from attenua._data.checks import caller_level, check_switches, naming_text_columns
+from attenua._data.checks import caller_level, naming_text_columns
 from attenua._data.dask_rows import lazy_rows
 from attenua._data.moments import Moments
 from attenua._data.namespace import (
@@ -31,6 +31,7 @@ from attenua._estimate.fitted import (
     SUBSPACE,
     Kind,
     all_or_nothing,
+    check_switches,
     forget,
     store,
     subspace_values,
