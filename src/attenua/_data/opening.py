@@ -139,7 +139,7 @@ def open_rows(
     if isinstance(X, np.ndarray) and X.ndim == 3:
         raise ValueError(
             f"X must have two dimensions, rows and columns; got an array of shape {X.shape}. Of images, give "
-            f"X.reshape({len(X)}, -1), and neighbours={X.shape[1:]} to a class that takes them."
+            f"X.reshape({len(X)}, -1)."
         )
     X = _with_nan(estimator, X)
     with naming_text_columns(X):
