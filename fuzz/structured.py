@@ -68,7 +68,7 @@ def hidden_factors(n, p, random):
 
 
 def ties(n, p, random):
-    """Return orthogonal columns of which pairs are correlated by a millionth."""
+    """Return the same, with pairs of columns that are correlated by a millionth or so."""
     X = hidden_factors(n, p, random)
     first = p - 2 * int(random.integers(20, 50))
     X[:, first::2] += 10.0 ** random.uniform(-8, -4) * X[:, first + 1 :: 2][:, : X[:, first::2].shape[1]]

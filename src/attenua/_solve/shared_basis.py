@@ -62,16 +62,14 @@ class SharedBasis:
         their products with that member. They may raise the Ritz values by no more than the bound says.
         """
         strengths = self._family.strengths
-        furthest = float(strengths[np.argmax(np.abs(strengths))])
-        if furthest == 0:
+        furthest = int(np.argmax(np.abs(strengths)))
+        if strengths[furthest] == 0:
             return states
         wider = copy(self._basis)
         new = random_columns(self._family, tuning.PROBES, seed=1)
         for _ in range(tuning.PROBE_STEPS):
-            new, image = wider.extend(new)
-            if not new.shape[1]:
-                break
-            new = self._family.moments.lift(image) - furthest * self._family.part(new)
+            new, _ = wider.extend(new)
+            new = self._family.times(new, furthest)
         members = [state.member for state in states]
         values, _ = small_eigh(wider.S - strengths[members][:, None, None] * wider.D)
         indistinct = rounding(self._size, self._family.trace)
