@@ -34,9 +34,7 @@ def with_header(path, header):
 
 
 def test_a_name_that_no_file_can_have(tmp_path):
-    """To Python 3.14 it is a file that does not exist."""
-    said = refused(tmp_path / f"{'x' * 300}.csv")
-    assert "cannot be read: " in said or "does not exist" in said
+    assert "cannot be read: " in refused(tmp_path / f"{'x' * 300}.csv")
 
 
 @pytest.mark.parametrize("header", ["(" * 3_000, "{[]: 1}\n"])

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Any
 
 import numpy as np
@@ -42,11 +43,11 @@ def open_source(path: str | Path, options: CsvOptions, sheet: str | None) -> Sou
         return CsvSource(read_text(stream, "standard input", options.encoding), "standard input", options)
     path = Path(path)
     try:
-        if path.is_dir():
+        if S_ISDIR(path.stat().st_mode):  # is_dir() hides some errors from Python 3.14 on
             raise TableError(f"{path} is a folder; give the name of a file.")
-        if not path.exists():
-            raise TableError(f"{path} does not exist.")
         return _open(path, str(path), options, sheet)
+    except (FileNotFoundError, NotADirectoryError):
+        raise TableError(f"{path} does not exist.") from None
     except OSError as error:
         raise TableError(f"{path} cannot be read: {error.strerror or error}.") from None
 
