@@ -138,24 +138,20 @@ def corrected_matrix(X, *, row_tempering, tempering, attenuation, damping, pooli
     R, t = S / np.outer(s, s), s ** (1 - tempering)
     T = R * np.abs(R) ** damping * np.outer(t, t)
     np.fill_diagonal(T, t**2)
-    T = pooled(T, pooling, attenuation)
-    if not smoothing:
-        return T
-    K = kernel(smoothing, len(T))
-    return K @ T @ K
+    if pooling:
+        T = pooled(T, pooling)
+    if smoothing:
+        K = kernel(smoothing, len(T))
+        T = K @ T @ K
+    return T - attenuation * np.diag(np.diag(T))
 
 
-def pooled(T, strength, attenuation):
-    """Return T with its diagonal attenuated and its correlations averaged over the graph of T."""
+def pooled(T, strength):
+    """Return T with its correlations averaged over the graph of T."""
     t = np.sqrt(np.diag(T))
-    C = T / np.outer(t, t)
-    if strength:
-        A = neighbour_graph(T, 1 / t).toarray()
-        P = scipy.linalg.expm(-(strength**2) / 2 * (np.diag(np.abs(A).sum(axis=1)) - A))
-        C = P @ (C - attenuation * np.eye(len(T))) @ P
-    else:
-        C = C - attenuation * np.eye(len(T))
-    return C * np.outer(t, t)
+    A = neighbour_graph(T, 1 / t).toarray()
+    P = scipy.linalg.expm(-(strength**2) / 2 * (np.diag(np.abs(A).sum(axis=1)) - A))
+    return P @ (T / np.outer(t, t)) @ P * np.outer(t, t)
 
 
 @cache

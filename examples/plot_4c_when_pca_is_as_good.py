@@ -126,7 +126,6 @@ def excess(model, covariance):
 settings = {
     "attenuation\n(the paper's)": AttenuatedPCACV(3),
     "all corrections": CorrectedPCACV(3),
-    "all corrections,\npca_share=0": CorrectedPCACV(3, pca_share=0),
 }
 removed = np.empty((len(settings), 30))
 for seed in range(30):
@@ -148,4 +147,4 @@ ax.set(ylabel="PCA's excess error removed, %")
 
 # %%
 # There is nothing to gain. Votes that the rows left out do not confirm count for PCA, so the fit stays close
-# to it; without PCA's own share (``pca_share=0``) it strays a little further.
+# to it.

@@ -103,14 +103,12 @@ class Expected:
 
     def _covariance(self, row_tempering, training):
         """Return the covariance of all rows, or of some, and a bound of its rounding error."""
-        some, of_all, weights = self.rows, self.rows, self.weights
+        some, weights = self.rows, self.weights
         if training is not None:
             some = some[list(training)]
         elif weights is not None:
             some, weights = some[weights > 0], weights[weights > 0]
-            of_all = some
-        S = covariance(some, row_tempering, weights, of_all)
-        return S, doubt_of_covariance(some, row_tempering, weights)
+        return covariance(some, row_tempering, weights), doubt_of_covariance(some, row_tempering, weights)
 
 
 def adjacency_of(neighbours, p):

@@ -20,11 +20,9 @@ class Container:
     make : callable
         Rows, something that draws at random and a folder for files to the container.
     in_memory : bool
-        Whether ``cv`` may be anything; streams take a number of folds.
+        Whether ``cv`` may be anything; streams take a number of folds. Corrections need it.
     is_sparse, is_device : bool
         Whether rows stay sparse, and whether they are of another array library.
-    reads_again : bool
-        Whether rows can be read twice, which row tempering needs.
     holds : {"double", "single", "integers"}
         The type of the numbers.
     needs : str
@@ -35,7 +33,6 @@ class Container:
     in_memory: bool = True
     is_sparse: bool = False
     is_device: bool = False
-    reads_again: bool = True
     holds: str = "double"
     needs: str = "numpy"
 
@@ -152,7 +149,7 @@ CONTAINERS = {
     ),
     "pandas": Container(_pandas, needs="pandas"),
     "polars": Container(_polars, needs="polars"),
-    "Arrow table": Container(_arrow, in_memory=False, needs="pyarrow"),
+    "Arrow table": Container(_arrow, needs="pyarrow"),
     "Arrow dataset": Container(_dataset, in_memory=False, needs="pyarrow"),
     "list of batches": Container(lambda rows, random, folder: pieces(rows, random), in_memory=False),
     "sparse batches": Container(
@@ -160,12 +157,8 @@ CONTAINERS = {
         in_memory=False,
         is_sparse=True,
     ),
-    "iterator": Container(
-        lambda rows, random, folder: iter(pieces(rows, random)), in_memory=False, reads_again=False
-    ),
-    "partial_fit": Container(
-        lambda rows, random, folder: pieces(rows, random), in_memory=False, reads_again=False
-    ),
+    "iterator": Container(lambda rows, random, folder: iter(pieces(rows, random)), in_memory=False),
+    "partial_fit": Container(lambda rows, random, folder: pieces(rows, random), in_memory=False),
     "dask array": Container(_dask_array, in_memory=False, needs="dask"),
     "dask frame": Container(_dask_frame, in_memory=False, needs="dask"),
     "torch": Container(_torch, is_device=True, needs="torch"),

@@ -21,7 +21,6 @@ SPECTRA = ("fast", "slow", "tied", "low_rank", "heavy", "uneven", "discrete")
 _UNTIED = tuple(spectrum for spectrum in SPECTRA if spectrum != "tied")
 # (rows, columns) at most; the oracle takes loops over pairs of rows.
 SMALL = (32, 12)
-MANY_ROWS = 1_001
 WIDE = 40
 
 
@@ -90,8 +89,9 @@ def draw(seed, most=SMALL):
     """
     random = np.random.default_rng(seed)
     container = str(random.choice(list(CONTAINERS)))
-    estimator = str(random.choice(ESTIMATORS))
     kind = CONTAINERS[container]
+    takes_corrections = kind.in_memory and not kind.is_device
+    estimator = str(random.choice(ESTIMATORS if takes_corrections else ESTIMATORS[:2]))
     # Of equal variances nothing can be chosen but by rounding: a few such problems are enough.
     spectra = SPECTRA if not estimator.endswith("CV") or _chance(random, 0.1) else _UNTIED
     rows, made_of = _rows(random, kind, most, spectra)
@@ -111,9 +111,7 @@ def _rows(random, kind, most, spectra):
     """Return rows that the container holds exactly, and how they were made."""
     n, p = (int(np.exp(random.uniform(*np.log(span)))) for span in ((6, most[0] + 1), (4, most[1] + 1)))
     p = p if _chance(random, 0.9) else int(random.integers(1, 4))
-    if _chance(random, 0.02):
-        n, p = MANY_ROWS, min(p, 4)  # rows are tempered one by one, not in pairs
-    elif _chance(random, 0.05):
+    if _chance(random, 0.05):
         n, p = min(n, WIDE // 4), WIDE
     spectrum = "discrete" if kind.holds == "integers" else str(random.choice(spectra))
     rows, made_of = _with_spectrum(random, spectrum, n, p), [spectrum]
@@ -196,7 +194,7 @@ def _with_splits(random, problem):
     if kind == "groups":
         groups = random.integers(0, max(n // 2, 2), n)
         folds = [hashed_fold(int(label), cv) for label in groups]
-        if (in_memory or problem.container == "Arrow table") and len(np.unique(groups)) >= cv:
+        if in_memory and len(np.unique(groups)) >= cv:
             splits = dealt_out_splits(groups, cv)
         else:
             splits = [(every[np.not_equal(folds, fold)], every[np.equal(folds, fold)]) for fold in range(cv)]
@@ -229,7 +227,7 @@ def hashed_fold(label, n_folds):
 def _options(random, problem):
     p = problem.rows.shape[1]
     options = {"whiten": _chance(random, 0.3)}
-    if _chance(random, 0.3):
+    if problem.estimator in ESTIMATORS[:2] and _chance(random, 0.3):
         labels = random.integers(0, max(p // 2, 1), p)
         lists = [np.flatnonzero(labels == label).tolist() for label in np.unique(labels)]
         options["feature_groups"] = labels.tolist() if _chance(random, 0.5) else lists
@@ -252,22 +250,17 @@ def _part(random):
 def _corrections(random, problem):
     p = problem.rows.shape[1]
     given = {"neighbours": _neighbours(random, p), "reference": _reference(random, p)}
-    reads_again = CONTAINERS[problem.container].reads_again
     if problem.estimator == "CorrectedPCA":
         strengths = {name: _part(random) if _chance(random, 0.5) else 0.0 for name in CORRECTIONS}
         for name, correction in CORRECTIONS.items():
             strengths[name] *= max(correction.strengths)
-            if parameter_is_missing(name, given) or (correction.kind == "rows" and not reads_again):
+            if parameter_is_missing(name, given):
                 strengths[name] = 0.0
         return given | strengths
     usable = [name for name in CORRECTIONS if not parameter_is_missing(name, given)]
     some = [name for name in usable if _chance(random, 0.5)] or usable[:1]
     grids = {name: np.sort(random.uniform(0, 1, 2)).round(3).tolist() for name in some}
-    return {
-        "corrections": ["auto", some, grids][random.integers(3)],
-        **given,
-        "pca_share": float(random.choice([0.0, 0.15, 0.5, 1.0])),
-    }
+    return {"corrections": ["auto", some, grids][random.integers(3)], **given}
 
 
 def _neighbours(random, p):

@@ -29,7 +29,6 @@ from tests.literal import (
     correlations,
     covariance_of_pairs,
     covariance_of_rows,
-    robust_centre,
 )
 
 EPS = np.finfo(float).eps
@@ -98,7 +97,7 @@ def estimate(S, D, strengths, rank, *, adjacency=None, labels=None, reference=No
 
 def borrowed(S, D, w, reference):
     """Return a covariance after borrowing, and a bound of the error of its entries."""
-    R, doubt = covariance(reference, 0.0, of_all=reference), doubt_of_covariance(reference)
+    R, doubt = covariance(reference, 0.0), doubt_of_covariance(reference)
     trace = np.trace(R)
     R, doubt = R / trace, (doubt + np.trace(doubt) * np.abs(R) / trace) / trace
     new = (1 - w) * S + w * np.trace(S) * R
@@ -106,16 +105,11 @@ def borrowed(S, D, w, reference):
     return new, own + 8 * EPS * np.abs(new)
 
 
-def covariance(rows, row_tempering, weights=None, of_all=None):
-    """Return the covariance by its definition, in which long rows may count less."""
-    count = len(rows) if weights is None else weights.sum()
-    total = len(of_all) if weights is None else count
-    if row_tempering and max(total, len(of_all)) <= 1_000:
+def covariance(rows, row_tempering, weights=None):
+    """Return the covariance by its definition, in which pairs of rows that are far apart may count less."""
+    if row_tempering:
         return covariance_of_pairs(rows, row_tempering, weights)
-    if not row_tempering:
-        return covariance_of_rows(rows, 0.0, weights=weights)
-    centre, square = robust_centre(of_all, weights)
-    return covariance_of_rows(rows, row_tempering, centre, weights, 0.1 * square / total)
+    return covariance_of_rows(rows, weights)
 
 
 def doubt_of_covariance(rows, row_tempering=0.0, weights=None):
@@ -124,7 +118,7 @@ def doubt_of_covariance(rows, row_tempering=0.0, weights=None):
     shares = np.full(n, 1 / n) if weights is None else weights / weights.sum()
     from_mean = centred(rows, weights)
     sizes = np.abs(rows).max(axis=0)
-    if row_tempering and n <= 1_000:
+    if row_tempering:
         first, second = np.array(list(combinations(range(n), 2))).T
         some, parts = rows[first] - rows[second], shares[first] * shares[second]
     else:
@@ -144,7 +138,9 @@ def doubt_of_covariance(rows, row_tempering=0.0, weights=None):
 
 def doubt_of_corrected(S, D, strengths):
     """Return a bound of the error of a corrected matrix, from that of the entries of S."""
-    tempering, damping, pooling = (strengths[name] for name in ("tempering", "damping", "pooling"))
+    tempering, damping, pooling, attenuation = (
+        strengths[name] for name in ("tempering", "damping", "pooling", "attenuation")
+    )
     s = np.sqrt(np.diag(S))
     varies = s > 1e-12 * s.max()
     if not (tempering or damping or pooling):
@@ -155,12 +151,13 @@ def doubt_of_corrected(S, D, strengths):
     t = np.where(varies, np.minimum(s, 1e300) ** (1 - tempering), 0.0)
     of_correlations = 2 * (2 + damping) * (relative + own + own[:, None])
     if not pooling:
-        return np.linalg.norm(np.outer(t, t) * of_correlations)
+        return (1 + attenuation) * np.linalg.norm(np.outer(t, t) * of_correlations)
     C = correlations(corrected_matrix(S, At(tempering=tempering, damping=damping)))
     if not neighbours_are_clear(C, of_correlations):
         return np.inf
     # No eigenvalue of the kernel is above 1. The last term is from the errors of t.
-    return t.max() ** 2 * (np.linalg.norm(of_correlations) + 2 * own.max() * np.linalg.norm(C, 2))
+    of_pooled = np.linalg.norm(of_correlations) + 2 * own.max() * np.linalg.norm(C, 2)
+    return (1 + attenuation) * t.max() ** 2 * of_pooled
 
 
 def neighbours_are_clear(C, doubt):

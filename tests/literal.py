@@ -66,41 +66,16 @@ def covariance_of_pairs(X, strength, weights=None):
     return total / weights.sum() ** 2
 
 
-def robust_centre(X, weights=None):
-    """The spatial median of rows, by Weiszfeld's steps, and the median squared distance from it.
-
-    Of more than 500 rows, those at 500 places in their order have part in it.
-    """
-    weights = np.ones(len(X)) if weights is None else weights
-    if max(len(X), weights.sum()) > 500:
-        places = [(i + i * (5**0.5 - 1) / 2 % 1) * weights.sum() / 500 for i in range(500)]
-        X, weights = X[[np.argmax(np.cumsum(weights) > place) for place in places]], np.ones(500)
-    centre = np.average(X, axis=0, weights=weights)
-    for _ in range(50):
-        # The median of numbers can be one of them.
-        lengths = np.maximum(np.linalg.norm(X - centre, axis=1), 1e-154)
-        centre = np.average(X, axis=0, weights=weights / lengths)
-    squares = np.sum((X - centre) ** 2, axis=1)
-    half = [square for square in squares if weights[squares <= square].sum() >= weights.sum() / 2]
-    return centre, min(half)
-
-
-def covariance_of_rows(X, strength, centre=0.0, weights=None, nearest=0.0):
-    """Row tempering of many rows: every row by its distance from the centre of all rows.
-
-    Squared distances count as `nearest` at least.
-    """
-    squares = np.maximum(np.sum((X - centre) ** 2, axis=1), nearest)
-    tempered = squares**-strength if strength else np.ones(len(X))
-    shares = tempered if weights is None else weights * tempered
-    rows = centred(X, shares)
+def covariance_of_rows(X, weights=None):
+    """The covariance of rows, divided by their weight."""
+    rows, shares = centred(X, weights), np.ones(len(X)) if weights is None else weights
     return sum(w * np.outer(z, z) for w, z in zip(shares, rows, strict=True)) / shares.sum()
 
 
 def corrected_matrix(S, strengths, adjacency=None, labels=None, reference=None):
     """T at some strengths by its entries, as dense formulas have it; row tempering is in S."""
     if strengths["borrowing"]:
-        w, R = strengths["borrowing"], covariance_of_rows(reference, 0.0)
+        w, R = strengths["borrowing"], covariance_of_rows(reference)
         S = np.trace(S) * ((1 - w) * S / (np.trace(S) or 1.0) + w * R / np.trace(R))
     s = np.sqrt(np.diag(S))
     varies = s > 1e-12 * s.max()
@@ -109,11 +84,11 @@ def corrected_matrix(S, strengths, adjacency=None, labels=None, reference=None):
     t = np.where(varies, s ** (1 - strengths["tempering"]), 0.0)
     T = R * np.abs(R) ** strengths["damping"] * np.outer(t, t)
     np.fill_diagonal(T, t**2)
-    T = pooled(T, strengths["pooling"], T - strengths["attenuation"] * within(T, labels))
+    T = pooled(T, strengths["pooling"])
     if strengths["smoothing"]:
         K = heat_kernel(adjacency.tobytes(), len(T), strengths["smoothing"])
         T = K @ T @ K
-    return T
+    return T - strengths["attenuation"] * within(T, labels)
 
 
 @cache
@@ -141,15 +116,14 @@ def pooling_graph(C):
     return A
 
 
-def pooled(F, h, attenuated=None):
-    """A covariance, attenuated or as it is, whose correlations are pooled over the graph of F."""
-    attenuated = F if attenuated is None else attenuated
+def pooled(F, h):
+    """A covariance whose correlations are pooled over their graph."""
     if h == 0:
-        return attenuated
-    A, t = pooling_graph(correlations(F)), np.sqrt(np.diag(F))
+        return F
+    C, t = correlations(F), np.sqrt(np.diag(F))
+    A = pooling_graph(C)
     K = expm(-(h**2) / 2 * (np.diag(np.abs(A).sum(axis=1)) - A))
-    inverse = np.divide(1.0, t, out=np.zeros_like(t), where=t > 0)
-    return K @ (attenuated * np.outer(inverse, inverse)) @ K * np.outer(t, t)
+    return K @ C @ K * np.outer(t, t)
 
 
 def changed(strengths, correction, strength):
@@ -161,35 +135,27 @@ def changed(strengths, correction, strength):
 class Search:
     """The inputs of a search.
 
-    ``has_few_rows`` says how rows are tempered and, unless ``by_rows`` says otherwise, whether rows (or
-    groups of them) vote, or splits. The others are as for ``CorrectedPCACV``. After a run, ``is_clear`` says
-    whether every decision would have been the same with other rounding errors.
+    They are as for ``CorrectedPCACV``. After a run, ``is_clear`` says whether every decision would have been
+    the same with other rounding errors.
     """
 
     X: np.ndarray
     splits: list
     rank: int
     grids: dict
-    pca_share: float = 0.15
     adjacency: np.ndarray | None = None
-    labels: np.ndarray | None = None
-    has_few_rows: bool = True
-    by_rows: bool | None = None
     groups: np.ndarray | None = None
     reference: np.ndarray | None = None
 
     def __post_init__(self):
-        self.losses_of = cache(self._losses_of)
+        self.losses_of, self.errors_of = cache(self._losses_of), cache(self._errors_of)
         self.covariance = cache(self._covariance)
-        self.by_rows = self.has_few_rows if self.by_rows is None else self.by_rows
         rows = np.arange(len(self.X))
         self.splits = [(training, sorted(set(rows[held]))) for training, held in self.splits]
         self.held = np.array([len(held) for _, held in self.splits])
         self.overlap = np.mean([len(held) / len(training) for training, held in self.splits])
-        self.centre_of_rows, square = robust_centre(self.X)
-        # A row nearer to the centre counts as if it were so far from it, squared.
-        self.nearest = 0.1 * square / len(self.X)
         self.is_clear = True
+        self.ranks = range(1, self._most_ranks() + 1)
         self._register()
 
     def _register(self):
@@ -197,25 +163,25 @@ class Search:
         names = list(range(len(self.X)) if self.groups is None else self.groups)
         held = {names[row] for _, rows in self.splits for row in rows}
         known = {name: voter for voter, name in enumerate(n for n in dict.fromkeys(names) if n in held)}
-        self.voter_of = [
-            [known[names[row]] if self.by_rows else split for row in rows]
-            for split, (_, rows) in enumerate(self.splits)
-        ]
-        self.n_voters = len(known) if self.by_rows else len(self.splits)
+        self.voter_of = [[known[names[row]] for row in rows] for _, rows in self.splits]
+        self.n_voters = len(known)
 
     def ballots(self):
         """For every vote, how often it draws each voter."""
-        n = self.n_voters
-        if not self.by_rows:
-            return [[int(n == 1 or voter != left) for voter in range(n)] for left in range(n)]
-        drawn = np.random.RandomState(0).randint(n, size=(100, n))
-        return [[list(vote).count(voter) for voter in range(n)] for vote in drawn]
+        drawn = np.random.RandomState(0).randint(self.n_voters, size=(100, self.n_voters))
+        return [[list(vote).count(voter) for voter in range(self.n_voters)] for vote in drawn]
+
+    def _most_ranks(self):
+        """How many components judge: up to twice the rank, as columns, rows and PCA of them allow."""
+        most = min(2 * self.rank, self.X.shape[1] - 1, *(len(training) - 1 for training, _ in self.splits))
+        for split in range(len(self.splits)):
+            values = np.linalg.eigvalsh(self.covariance(split, 0.0))
+            most = min(most, int(np.sum(values > 1e-10 * values[-1])))
+        return max(most, self.rank)
 
     def _covariance(self, split, row_tempering):
         X = self.X if split is None else self.X[self.splits[split][0]]
-        if row_tempering and self.has_few_rows:
-            return covariance_of_pairs(X, row_tempering)
-        return covariance_of_rows(X, row_tempering, self.centre_of_rows, nearest=self.nearest)
+        return covariance_of_pairs(X, row_tempering) if row_tempering else covariance_of_rows(X)
 
     def doubt(self, strengths):
         """What rounding can change of a risk at some strengths; a subclass may override it."""
@@ -226,19 +192,39 @@ class Search:
         self.is_clear &= abs(value - other) > doubt
         return value > other
 
-    def fitted(self, strengths, split=None):
+    def fitted(self, strengths, split=None, rank=None):
         """Components at some strengths, as rows: of the training rows of a split, or of all rows."""
         S = self.covariance(split, strengths["row_tempering"])
-        T = corrected_matrix(S, strengths, self.adjacency, self.labels, self.reference)
-        return leading(T, self.rank)
+        T = corrected_matrix(S, strengths, self.adjacency, reference=self.reference)
+        return leading(T, self.rank if rank is None else rank)
 
     def _losses_of(self, strengths):
-        """Losses of every split: a fit to its training rows, and each held-out row reconstructed."""
-        losses = []
+        """What every held-out row of every split loses: its squared errors at the ranks around the rank d.
+
+        Their mean has the weights min(q/d, d/q).
+        """
+        weights = np.array([min(q / self.rank, self.rank / q) for q in self.ranks])
+        return [weights @ errors / weights.sum() for errors in self.errors_of(strengths)]
+
+    def _errors_of(self, strengths):
+        """Squared errors of the held-out rows of every split (columns) at every rank (lines)."""
+        if self.rank == self.X.shape[1]:  # nothing is left out, so there is nothing to choose
+            return [np.zeros((len(self.ranks), len(held))) for _, held in self.splits]
+        found = []
         for split, (training, held) in enumerate(self.splits):
-            U, centred = self.fitted(strengths, split), self.X[held] - self.X[training].mean(axis=0)
-            losses.append([np.sum((row - U.T @ (U @ row)) ** 2) for row in centred])
-        return losses
+            U = self.fitted(strengths, split, len(self.ranks))
+            centred = self.X[held] - self.X[training].mean(axis=0)
+            kept = [centred @ U[:q].T @ U[:q] for q in self.ranks]
+            found.append(np.array([np.sum((centred - part) ** 2, axis=1) for part in kept]))
+        return found
+
+    def reported_of(self, strengths):
+        """Risks of every split at the rank asked for."""
+        return np.array([np.mean(errors[self.rank - 1]) for errors in self.errors_of(strengths)])
+
+    def reported(self, strengths):
+        """The risk over all held-out rows at the rank asked for."""
+        return np.average(self.reported_of(strengths), weights=self.held)
 
     def risk_of(self, strengths):
         """Risks of every split."""
@@ -321,9 +307,9 @@ class Search:
         }
 
     def elected(self, base=PCA):
-        """The weight of every choice; the base has a share in any case."""
+        """The weight of every choice."""
         losses = {candidate: self.of_voters(candidate) for candidate in self.candidates}
-        ballots, weights = self.ballots(), {base: self.pca_share}
+        ballots, weights = self.ballots(), {base: 0.0}
         for ballot in ballots:
             risks = {candidate: np.dot(ballot, losses[candidate]) for candidate in self.candidates}
             best = min(self.candidates, key=risks.get)
@@ -337,7 +323,7 @@ class Search:
             least = self.least_gain * self.held.sum() / self.n_voters
             if d and not self.is_more(np.mean(d), max(0.5 * error, least), doubt):
                 best = base
-            weights[best] = weights.get(best, 0.0) + (1 - self.pca_share) / len(ballots)
+            weights[best] = weights.get(best, 0.0) + 1 / len(ballots)
         return weights
 
     def nested_gain(self):
@@ -350,8 +336,7 @@ class Search:
                 ([i for i, k in enumerate(folds) if k != fold], [i for i, k in enumerate(folds) if k == fold])
                 for fold in sorted(set(folds))
             ]
-            settings = (self.rank, self.grids, self.pca_share, self.adjacency, self.labels, self.has_few_rows)
-            inner = Search(self.X[others], splits, *settings).run()
+            inner = Search(self.X[others], splits, self.rank, self.grids, self.adjacency).run()
             for row in range(block, n, 5):
                 z = self.X[row] - self.X[others].mean(axis=0)
                 lost = [z @ z - np.sum((U @ z) ** 2) for U in (inner.fitted(PCA), inner.components)]
@@ -370,7 +355,7 @@ class Search:
             present = changed(present, correction, self.steps[-1]["best"])
         candidates |= dict.fromkeys(changed(present, correction, 0.0) for correction in present)
         self.candidates, self.chosen = list(candidates), present
-        self.gain = 1 - self.pooled(self.chosen) / (self.pooled(PCA) or 1.0)
+        self.gain = 1 - self.reported(self.chosen) / (self.reported(PCA) or 1.0)
         self.averaged = {c: w for c, w in self.elected().items() if w}
         self.weights = dict(self.averaged)
         self._average()

@@ -1,10 +1,13 @@
 """CorrectedPCACV against the search by its definitions, in every container and with every kind of split."""
 
+import re
 import warnings
 from functools import cache
 
+import array_api_strict as xp
 import dask.array as da
 import dask.dataframe as dd
+import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,11 +15,11 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, RepeatedKFold, ShuffleSplit
 
-from attenua import CorrectedPCACV
-from attenua._data import reweighting
-from attenua._data.folds import folds_by_group, make_splits
+from attenua import CorrectedCovariance, CorrectedPCA, CorrectedPCACV
+from attenua._data.folds import make_splits
 from tests.helpers import assert_risks_close_enough, dealt_out_splits, in_turn, interleaved_splits, sine
 from tests.literal import GRIDS, OWN_GRIDS, PCA, At, Search, line, smooth_rows
 
@@ -27,7 +30,6 @@ FEW = {
     "attenuation": (0.0, 0.6),
     "smoothing": (0.0, 2.0),
 }
-WITHOUT_ROWS = {name: grid for name, grid in OWN_GRIDS.items() if name != "row_tempering"}
 
 
 def strengths_of(choice):
@@ -47,7 +49,7 @@ def agree(model, reference, close=1e-9):
     assert candidates[0] == PCA
     assert len(candidates) == len(reference.candidates)
     assert set(candidates) == set(reference.candidates)
-    exact = np.column_stack([reference.risk_of(candidate) for candidate in candidates])
+    exact = np.column_stack([reference.reported_of(candidate) for candidate in candidates])
     pooled = np.average(model.cv_risk_folds_, axis=0, weights=reference.held)
     np.testing.assert_allclose(model.cv_risk_, pooled, rtol=1e-12)
     if close is None:
@@ -76,22 +78,18 @@ def same_step(step, expected, close):
 
 
 @cache
-def few_columns(pca_share=0.0, few_rows=True, by_rows=None):
+def few_columns():
     """Data of 45 rows, and the search through them: the choices differ, and all corrections are chosen."""
     X = smooth_rows(45, 10, seed=3)
-    grids = WITHOUT_ROWS if by_rows is False else GRIDS
-    splits = interleaved_splits(45, 5)
-    return Search(X, splits, 2, grids, pca_share, line(10), has_few_rows=few_rows, by_rows=by_rows).run()
+    return Search(X, interleaved_splits(45, 5), 2, GRIDS, line(10)).run()
 
 
 def test_the_data_ask_for_several_corrections():
-    pairs = few_columns()
-    assert len(pairs.chosen) >= 2
-    assert len(pairs.weights) >= 5
-    assert any(choice["damping"] for choice in pairs.candidates)
-    rows = few_columns(few_rows=False)
-    assert rows.chosen["row_tempering"] > 0
-    assert few_columns(pca_share=0.15).weights[PCA] > 0.15
+    reference = few_columns()
+    assert len(reference.chosen) >= 2
+    assert len(reference.weights) >= 5
+    assert any(choice["damping"] for choice in reference.candidates)
+    assert len(reference.ranks) == 4
 
 
 def names_of(X):
@@ -116,10 +114,6 @@ def uneven(X):
     return np.split(X, [7, 8, 20])
 
 
-def dask_array(X):
-    return da.from_array(X, chunks=((7, 1, 12, len(X) - 20), (X.shape[1],)))
-
-
 CONTAINERS = {
     "C order": lambda X, _: X,
     "Fortran order": lambda X, _: np.asfortranarray(X),
@@ -130,120 +124,84 @@ CONTAINERS = {
     "csc": lambda X, _: sp.csc_matrix(X),
     "pandas": lambda X, _: frame(X),
     "polars": lambda X, _: pl.DataFrame(X, schema=names_of(X)),
-    "batches": lambda X, _: uneven(X),
-    "sparse batches": lambda X, _: [sp.csr_array(batch) for batch in uneven(X)],
     "Arrow table": lambda X, _: table(X),
-    "Arrow dataset": lambda X, _: ds.dataset([table(batch) for batch in uneven(X)]),
-    "Dask array": lambda X, _: dask_array(X),
-    "Dask data frame": lambda X, _: dd.from_pandas(frame(X), npartitions=4),
-    "sparse Dask blocks": lambda X, _: dask_array(X).map_blocks(sp.csr_matrix, meta=sp.csr_matrix((0, 0))),
 }
-
-
-# One container of every kind; the others differ in how rows come to the same array.
-DISTINCT = ("C order", "csr", "batches", "sparse batches", "Dask array", "sparse Dask blocks")
+# The others differ in how rows come to the same array.
+DISTINCT = ("C order", "csr")
+# How rows are not in memory, and what they are called.
+NOT_IN_MEMORY = {
+    "batches": (uneven, "batches of rows (list)"),
+    "iterator": (lambda X: iter(uneven(X)), "batches of rows (list_iterator)"),
+    "Arrow reader": (lambda X: table(X).to_reader(), "batches of rows (RecordBatchReader)"),
+    "Arrow dataset": (lambda X: ds.dataset(table(X)), "batches of rows (InMemoryDataset)"),
+    "Dask array": (lambda X: da.from_array(X, chunks=(20, 10)), "a Dask collection"),
+    "Dask data frame": (lambda X: dd.from_pandas(frame(X), npartitions=2), "a Dask collection"),
+    "device": (
+        lambda X: xp.asarray(X, device=xp.Device("device1")),
+        "a array_api_strict array on device array_api_strict.Device('device1')",
+    ),
+}
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_few_rows_in_any_container(container, tmp_path):
     reference = few_columns()
-    model = CorrectedPCACV(2, neighbours="line", pca_share=0)
+    model = CorrectedPCACV(2, neighbours="line")
     agree(model.fit(CONTAINERS[container](reference.X, tmp_path)), reference)
     assert model.folds_ == "row i is held out in fold i % cv"
 
 
-@pytest.mark.parametrize("container", DISTINCT)
-def test_the_pca_share_in_any_container(container, tmp_path):
-    reference = few_columns(pca_share=0.15)
-    model = CorrectedPCACV(2, neighbours="line")
-    agree(model.fit(CONTAINERS[container](reference.X, tmp_path)), reference)
+@pytest.mark.parametrize("container", NOT_IN_MEMORY)
+@pytest.mark.parametrize(
+    "model", [CorrectedPCACV(1, corrections=[]), CorrectedPCA(1), CorrectedCovariance(corrections=[])]
+)
+def test_rows_that_are_not_in_memory(model, container):
+    make, called = NOT_IN_MEMORY[container]
+    rows, model = make(few_columns().X), clone(model).fit(SMALL)
+    before = joblib.hash(vars(model))
+    sentence = f"{type(model).__name__} takes rows in memory; X is {called}. Its corrections are for few rows"
+    for _ in range(2):  # an iterator is not read
+        with pytest.raises(TypeError, match=f"^{re.escape(sentence)}.* AttenuatedPCA, AttenuatedPCACV and "):
+            model.fit(rows)
+    assert joblib.hash(vars(model)) == before
+
+
+def test_row_tempering_of_many_rows_is_left_out():
+    X = np.tile(smooth_rows(143, 4, seed=5), (7, 1))
+    steps = CorrectedPCACV(2, corrections=["row_tempering"]).fit(X).steps_
+    assert steps["row_tempering"].why.startswith("left out: it weighs all pairs of rows, of up to 1,000")
+    assert CorrectedPCACV(2, corrections=["row_tempering"]).fit(X[:1000]).steps_["row_tempering"].strengths
+    with pytest.raises(ValueError, match="row_tempering=1 cannot be used: it weighs all pairs of rows"):
+        CorrectedPCA(2, row_tempering=1).fit(X)
+
+
+@pytest.mark.parametrize(("rows", "columns", "rank", "most"), [(45, 10, 4, 8), (45, 5, 3, 4), (8, 10, 4, 5)])
+def test_ranks_around_the_one_asked_for(rows, columns, rank, most):
+    """Up to twice the rank, one less than the columns, and what the training rows span."""
+    X = smooth_rows(rows, columns, seed=3)
+    grids = {"tempering": (0.0, 0.25, 0.5), "attenuation": (0.0, 0.6)}
+    reference = Search(X, interleaved_splits(rows, 5), rank, grids).run()
+    assert len(reference.ranks) == most
+    agree(CorrectedPCACV(rank, corrections=grids).fit(X), reference)
+
+
+def test_ranks_that_few_different_rows_allow():
+    """Six different rows span five directions, of which a training set may have four."""
+    X = np.repeat(smooth_rows(6, 10, seed=3), 4, axis=0)
+    groups = np.repeat(np.arange(6), 4)
+    splits, grids = dealt_out_splits(groups, 3), {"damping": (0.0, 0.25), "tempering": (0.0, 0.5)}
+    reference = Search(X, splits, 2, grids, groups=groups).run()
+    assert len(reference.ranks) == 3
+    agree(CorrectedPCACV(2, corrections=grids, cv=3).fit(X, groups=groups), reference)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("container", DISTINCT)
-def test_many_rows_in_any_container(container, tmp_path, monkeypatch):
-    """Rows are weighed instead of pairs, and strengths are compared up to the first that is worse."""
-    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 44)
-    reference = few_columns(few_rows=False)
-    model = CorrectedPCACV(2, neighbours="line", pca_share=0)
-    agree(model.fit(CONTAINERS[container](reference.X, tmp_path)), reference)
-
-
-def test_strengths_up_to_the_first_that_is_worse(monkeypatch):
-    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 44)
-    X = smooth_rows(45, 10, seed=7)
-    reference = Search(X, interleaved_splits(45, 5), 2, GRIDS, 0.0, line(10), has_few_rows=False).run()
-    assert reference.steps[0]["strengths"] == (0.0, 0.5, 0.8, 1.2, 2.0)
-    agree(CorrectedPCACV(2, neighbours="line", pca_share=0).fit(X), reference)
-
-
-ONCE = {
-    "generator": lambda X: iter(uneven(X)),
-    "Arrow reader": lambda X: table(X).to_reader(max_chunksize=11),
-}
-
-
-@pytest.mark.parametrize("container", ONCE)
-def test_rows_that_can_be_read_once_are_not_tempered(container):
-    reference = few_columns(by_rows=False)
-    with pytest.warns(UserWarning, match="row_tempering is left out") as said:
-        model = CorrectedPCACV(2, neighbours="line", pca_share=0).fit(ONCE[container](reference.X))
-    assert len(said) == 1
-    assert said[0].filename == __file__
-    step = model.steps_["row_tempering"]
-    assert (step.correction, step.strengths, step.weight) == ("row_tempering", (), 0.0)
-    assert step.why.startswith("left out: it reads the rows again, and they came from an iterator")
-    agree(model, reference)
-
-
-def test_batches_one_by_one_are_not_tempered():
-    reference = few_columns(by_rows=False)
-    model = CorrectedPCACV(2, neighbours="line", pca_share=0)
-    for batch in uneven(reference.X):
-        model.partial_fit(batch)
-    with pytest.warns(UserWarning, match="row_tempering is left out") as said:
-        assert model.steps_["row_tempering"].why.startswith("left out")
-    assert len(said) == 1
-    agree(model, reference)
-    quiet = CorrectedPCACV(2, neighbours="line", pca_share=0, corrections=list(WITHOUT_ROWS))
-    agree(quiet.partial_fit(reference.X), reference)
-
-
-@pytest.mark.parametrize("container", ["list of batches", "dask"])
-def test_no_row_tempering_to_compare(container, monkeypatch):
-    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 10)
-    X = smooth_rows(45, 10, seed=3)
-    rows = [X[:20], X[20:]] if container == "list of batches" else da.from_array(X, chunks=(20, 10))
-    model = CorrectedPCACV(2, corrections={"row_tempering": [0.0]}).fit(rows)
-    (step,) = model.steps_
-    assert (step.strengths, step.weight) == ((0.0,), 0.0)
-
-
-def test_batches_that_can_be_read_once_under_another_name(monkeypatch):
-    """What says that it can be read again, but is empty then, is found out."""
-
-    class Once:
-        def __init__(self, batches):
-            self._batches = iter(batches)
-
-        def __iter__(self):
-            return self._batches
-
-    X = smooth_rows(45, 10, seed=3)
-    with pytest.raises(ValueError, match="X gave 45 rows when it was first read and 0 after that"):
-        CorrectedPCACV(2).fit(Once(uneven(X)))
-    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 44)
-    with pytest.raises(ValueError, match="X gave 45 rows when it was first read and 0 after that"):
-        CorrectedPCACV(2).fit(Once(uneven(X)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("as_container", [np.asarray, sp.csr_array, uneven, dask_array])
+@pytest.mark.parametrize("as_container", [np.asarray, sp.csr_array])
 def test_single_precision(as_container):
     """The risks are those of the rounded numbers, in double precision; what is fitted is rounded itself."""
     X = few_columns().X.astype(np.float32)
     reference = rounded()
-    model = CorrectedPCACV(2, neighbours="line", pca_share=0).fit(as_container(X))
+    model = CorrectedPCACV(2, neighbours="line").fit(as_container(X))
     assert (model.components_.dtype, model.cv_risk_.dtype) == (np.float32, np.float64)
     model.components_ = model.components_.astype(float)
     agree(model, reference, close=1e-8)
@@ -252,7 +210,7 @@ def test_single_precision(as_container):
 @cache
 def rounded():
     X = few_columns().X.astype(np.float32).astype(float)
-    return Search(X, interleaved_splits(45, 5), 2, GRIDS, 0.0, line(10)).run()
+    return Search(X, interleaved_splits(45, 5), 2, GRIDS, line(10)).run()
 
 
 # --- splits -------------------------------------------------------------------------------------------------
@@ -278,13 +236,12 @@ SPLITS = {
 }
 
 
-@pytest.mark.parametrize(("kind", "few_rows"), in_turn(SPLITS, [True, False]))
-def test_any_splits(kind, few_rows, monkeypatch):
-    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 20 if few_rows else 19)
+@pytest.mark.parametrize("kind", SPLITS)
+def test_any_splits(kind):
     cv = SPLITS[kind]
     splits = list(cv.split(SMALL)) if hasattr(cv, "split") else cv
-    reference = Search(SMALL, splits, 2, WEAK, 0.5, line(6), has_few_rows=few_rows).run()
-    model = CorrectedPCACV(2, corrections=WEAK, neighbours="line", pca_share=0.5, cv=cv).fit(SMALL)
+    reference = Search(SMALL, splits, 2, WEAK, line(6)).run()
+    model = CorrectedPCACV(2, corrections=WEAK, neighbours="line", cv=cv).fit(SMALL)
     agree(model, reference)
     # What a single split says has no standard error.
     assert all(np.isnan(step.standard_error) == (len(splits) == 1) for step in model.steps_)
@@ -292,10 +249,10 @@ def test_any_splits(kind, few_rows, monkeypatch):
 
 def test_repetitions():
     splits = make_splits(3, 20, n_repeats=2, random_state=7)
-    reference = Search(SMALL, splits, 2, WEAK, 0.5, line(6)).run()
-    model = CorrectedPCACV(
-        2, corrections=WEAK, neighbours="line", pca_share=0.5, cv=3, n_repeats=2, random_state=7
-    ).fit(SMALL)
+    reference = Search(SMALL, splits, 2, WEAK, line(6)).run()
+    model = CorrectedPCACV(2, corrections=WEAK, neighbours="line", cv=3, n_repeats=2, random_state=7).fit(
+        SMALL
+    )
     agree(model, reference)
 
 
@@ -304,61 +261,8 @@ def test_groups_of_rows():
     groups = np.arange(45) // 2
     for cv, splits in ((4, dealt_out_splits(groups, 4)), (GroupKFold(3), None)):
         splits = list(splits or cv.split(reference.X, groups=groups))
-        expected = Search(reference.X, splits, 2, GRIDS, 0.0, line(10), groups=groups).run()
-        agree(
-            CorrectedPCACV(2, neighbours="line", pca_share=0, cv=cv).fit(reference.X, groups=groups), expected
-        )
-
-
-GROUPED = {
-    "batches": lambda X, groups: (uneven(X), groups),
-    "batches of labels": lambda X, groups: (uneven(X), uneven(groups)),
-    "Arrow column": lambda X, groups: (ds.dataset(table(X).append_column("subject", [groups])), "subject"),
-    "Dask array": lambda X, groups: (dask_array(X), groups),
-    "Dask column": lambda X, groups: (dd.from_pandas(frame(X).assign(g=groups), npartitions=3), "g"),
-}
-
-
-@pytest.mark.parametrize(("container", "few_rows"), in_turn(GROUPED, [True, False]))
-def test_groups_of_rows_in_streams(container, few_rows, monkeypatch):
-    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 45 if few_rows else 44)
-    model = CorrectedPCACV(2, neighbours="line", pca_share=0, cv=3)
-    X, groups = GROUPED[container](few_columns().X, GROUPS)
-    agree(model.fit(X, groups=groups), grouped(few_rows))
-    assert model.folds_.startswith("a hash of the group's label")
-
-
-@pytest.mark.parametrize("few_rows", [True, False])
-def test_row_tempering_of_streams_with_groups(few_rows, monkeypatch):
-    """The folds follow the groups, though a group is in several batches, and lengths are of training rows."""
-    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 45 if few_rows else 44)
-    X, groups = few_columns().X, np.arange(45) % 9
-    folds = folds_by_group(groups, 3)
-    splits = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(3)]
-    grids = {"row_tempering": (0.0, 0.5, 1.0)}
-    reference = Search(X, splits, 2, grids, 0.0, has_few_rows=few_rows, groups=groups).run()
-    assert reference.chosen["row_tempering"] > 0
-    model = CorrectedPCACV(2, corrections=grids, pca_share=0, cv=3)
-    agree(model.fit(uneven(X), groups=uneven(groups)), reference)
-
-
-GROUPS = np.arange(45) // 2
-
-
-@cache
-def grouped(few_rows):
-    folds = folds_by_group(GROUPS, 3)
-    splits = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(3)]
-    X = few_columns().X
-    return Search(X, splits, 2, GRIDS, 0.0, line(10), has_few_rows=few_rows, groups=GROUPS).run()
-
-
-def test_groups_of_columns():
-    X, labels = smooth_rows(45, 10, seed=1), np.arange(10) // 3
-    splits = interleaved_splits(45, 5)
-    reference = Search(X, splits, 2, GRIDS, 0.0, line(10), labels).run()
-    assert len({choice["attenuation"] for choice in reference.weights}) > 1
-    agree(CorrectedPCACV(2, neighbours="line", pca_share=0, feature_groups=labels).fit(X), reference)
+        expected = Search(reference.X, splits, 2, GRIDS, line(10), groups=groups).run()
+        agree(CorrectedPCACV(2, neighbours="line", cv=cv).fit(reference.X, groups=groups), expected)
 
 
 @pytest.mark.parametrize("neighbours", ["grid", "graph"])
@@ -371,18 +275,16 @@ def test_neighbours(neighbours):
         adjacency = np.triu(rng.uniform(size=(10, 10)) * (rng.uniform(size=(10, 10)) < 0.4), 1)
         adjacency = adjacency + adjacency.T
         given = sp.csr_array(adjacency)
-    reference = Search(X, interleaved_splits(45, 5), 2, GRIDS, 0.0, adjacency).run()
-    agree(CorrectedPCACV(2, neighbours=given, pca_share=0).fit(X), reference)
+    reference = Search(X, interleaved_splits(45, 5), 2, GRIDS, adjacency).run()
+    agree(CorrectedPCACV(2, neighbours=given).fit(X), reference)
 
 
 # --- what to expect of new rows -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("few_rows", [True, False])
-def test_the_choice_is_made_again_without_every_fifth_of_the_rows(few_rows, monkeypatch):
-    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 45 if few_rows else 10)
+def test_the_choice_is_made_again_without_every_fifth_of_the_rows():
     X = smooth_rows(45, 10, seed=7)
-    search = Search(X, interleaved_splits(45, 5), 2, GRIDS, 0.15, line(10), has_few_rows=few_rows)
+    search = Search(X, interleaved_splits(45, 5), 2, GRIDS, line(10))
     model = CorrectedPCACV(2, neighbours="line", nested=True, cv=3).fit(X)
     found = model.left_out_gain_, model.left_out_gain_error_
     np.testing.assert_allclose(found, search.nested_gain(), rtol=1e-8)
@@ -415,21 +317,11 @@ def test_rows_of_a_group_are_no_independent_witnesses():
     assert thrice.left_out_gain_error_ > 1.3 * rows.left_out_gain_error_
 
 
-@pytest.mark.parametrize("container", ["batches", "Dask array", "csr"])
-def test_nested_in_other_containers(container, tmp_path):
+def test_nested_of_sparse_rows():
     X = smooth_rows(45, 10, seed=7)
     model = CorrectedPCACV(2, neighbours="line", nested=True)
     expected = model.fit(X).left_out_gain_
-    assert model.fit(CONTAINERS[container](X, tmp_path)).left_out_gain_ == pytest.approx(expected, rel=1e-8)
-
-
-def test_nested_needs_the_rows(monkeypatch):
-    X = smooth_rows(45, 10, seed=7)
-    with pytest.raises(ValueError, match="nested=True makes the choice again"):
-        CorrectedPCACV(2, nested=True).fit(iter(uneven(X)))
-    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 10)
-    with pytest.raises(ValueError, match="nested=True makes the choice again"):
-        CorrectedPCACV(2, nested=True).fit(uneven(X))
+    assert model.fit(sp.csr_array(X)).left_out_gain_ == pytest.approx(expected, rel=1e-8)
 
 
 # --- many columns, where subspaces are iterated ------------------------------------------------------------
@@ -438,23 +330,21 @@ MANY = {"summed": (60, 140), "few rows, summed": (30, 140), "kept": (24, 530)}
 
 
 @cache
-def many_columns(shape, few_rows=True):
+def many_columns(shape):
     X = smooth_rows(*MANY[shape], seed=2)
     n, p = X.shape
-    return Search(X, interleaved_splits(n, 3), 2, FEW, 0.15, line(p), has_few_rows=few_rows).run()
+    return Search(X, interleaved_splits(n, 3), 2, FEW, line(p)).run()
 
 
 @pytest.mark.parametrize(
-    ("shape", "container", "few_rows"),
+    ("shape", "container"),
     [
-        ("few rows, summed", "csr", True),
-        *(pytest.param(*case, marks=pytest.mark.slow) for case in in_turn(MANY, DISTINCT, [True, False])),
+        ("few rows, summed", "csr"),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in in_turn(MANY, DISTINCT)),
     ],
 )
-def test_many_columns_in_any_container(shape, container, few_rows, tmp_path, monkeypatch):
-    n, _ = MANY[shape]
-    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", n if few_rows else n - 1)
-    reference = many_columns(shape, few_rows)
+def test_many_columns_in_any_container(shape, container, tmp_path):
+    reference = many_columns(shape)
     model = CorrectedPCACV(2, neighbours="line", corrections=FEW, cv=3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -467,18 +357,6 @@ def test_training_rows_twice_among_many_columns():
     rows = np.arange(30)
     splits = [([*rows[:20], *rows[:9]], rows[20:]), (rows[10:], rows[:10]), (rows[::2], rows[1::2])]
     grids = {"row_tempering": (0.0, 0.5, 1.0), "attenuation": (0.0, 0.6)}
-    reference = Search(X, splits, 2, grids, 0.0).run()
+    reference = Search(X, splits, 2, grids).run()
     assert reference.chosen["row_tempering"] > 0
-    agree(CorrectedPCACV(2, corrections=grids, pca_share=0, cv=splits).fit(X), reference, close=None)
-
-
-def test_labels_of_batches_may_be_numbers_and_texts():
-    """A number and its text are two labels, and stay so when the batches are joined."""
-    X = few_columns().X
-    labels = [np.arange(20) // 2, np.array([str(i // 2) for i in range(25)])]
-    folds = np.concatenate([folds_by_group(some, 2) for some in labels])
-    splits = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(2)]
-    groups = [label for some in labels for label in some.tolist()]
-    reference = Search(X, splits, 2, {"row_tempering": GRIDS["row_tempering"]}, 0.0, groups=groups).run()
-    model = CorrectedPCACV(2, corrections=["row_tempering"], pca_share=0, cv=2)
-    agree(model.fit([X[:20], X[20:]], groups=labels), reference)
+    agree(CorrectedPCACV(2, corrections=grids, cv=splits).fit(X), reference, close=None)

@@ -189,7 +189,7 @@ def test_displays_of_one_strength_refuse_a_search():
 
 
 def test_every_step_that_compared_strengths_has_a_panel():
-    display = StepsDisplay(steps=STEPS, pca_risk=2.0).plot()
+    display = StepsDisplay(steps=STEPS).plot()
     assert [ax.get_xlabel() for ax in display.axes_] == ["tempering", "damping", "attenuation"]
     assert [ax.get_title() for ax in display.axes_] == ["weight 62%", "weight 0%", "weight 0%"]
     assert display.figure_ is display.axes_[0].figure
@@ -208,10 +208,9 @@ def test_steps_of_an_estimator_on_given_axes():
     figure, axes = plt.subplots(2, 1)
     display = StepsDisplay.from_estimator(model, ax=axes)
     assert display.figure_ is figure
+    of_pca = model.steps_[0].risks[0]
     for line, step in zip(display.lines_, model.steps_, strict=True):
-        np.testing.assert_allclose(
-            line.get_ydata(), 100 * (np.array(step.risks) / model.cv_risk_[0] - 1), atol=1e-12
-        )
+        np.testing.assert_allclose(line.get_ydata(), 100 * (np.array(step.risks) / of_pca - 1), atol=1e-12)
     with pytest.raises(ValueError, match="ax must be one subplot, or 2 axes, one for each panel; got 3"):
         display.plot(ax=plt.subplots(1, 3)[1])
 
@@ -219,7 +218,7 @@ def test_steps_of_an_estimator_on_given_axes():
 def test_axes_without_a_place_in_a_grid_cannot_be_divided():
     free = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
     with pytest.raises(ValueError, match="ax must be one subplot, or 3 axes"):
-        StepsDisplay(steps=STEPS, pca_risk=2.0).plot(ax=free)
+        StepsDisplay(steps=STEPS).plot(ax=free)
 
 
 def test_steps_of_one_split_have_no_error_bars():
@@ -233,7 +232,7 @@ def test_steps_that_cannot_be_drawn_are_refused():
     with pytest.raises(NotFittedError):
         StepsDisplay.from_estimator(CorrectedPCACV(2))
     with pytest.raises(ValueError, match="nothing to draw"):
-        StepsDisplay(steps=STEPS[3:], pca_risk=1.0).plot()
+        StepsDisplay(steps=STEPS[3:]).plot()
 
 
 @pytest.fixture

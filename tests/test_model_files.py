@@ -33,8 +33,8 @@ def path(tmp_path):
         AttenuatedPCACV(2),
         AttenuatedPCACV(0.8, alphas=np.array([0.1, 0.4]), cv=3, n_repeats=2, random_state=1, whiten=True),
         CorrectedPCA(2, attenuation=0.3, tempering=0.5, row_tempering=0.5, damping=0.25),
-        CorrectedPCA(2, smoothing=0.8, neighbours=(2, 3), feature_groups=list("aabbcc"), whiten=True),
-        CorrectedPCACV(2, neighbours=(2, 3), pca_share=0),
+        CorrectedPCA(2, smoothing=0.8, neighbours=(2, 3), whiten=True),
+        CorrectedPCACV(2, neighbours=(2, 3)),
         CorrectedPCACV(2, corrections=("tempering", "attenuation"), cv=4, whiten=True),
         CorrectedPCACV(
             2, corrections={"smoothing": np.array([0.7, 3.0])}, neighbours=np.eye(6, k=1) + np.eye(6, k=-1)
@@ -127,20 +127,19 @@ def test_a_splitter_is_kept_as_text_and_is_not_fitted_again(path):
 @pytest.mark.parametrize("form", ["sparse", "dense"])
 def test_arrays_of_parameters_are_kept_and_can_be_fitted_again(form, path):
     line = sp.diags_array([np.ones(5)] * 2, offsets=[-1, 1])
-    given = {"neighbours": line if form == "sparse" else line.toarray(), "feature_groups": np.arange(6) // 2}
-    for model in (CorrectedPCA(2, smoothing=0.5, attenuation=0.3, **given), CorrectedPCACV(2, **given)):
+    given = line if form == "sparse" else line.toarray()
+    for model in (CorrectedPCA(2, smoothing=0.5, neighbours=given), CorrectedPCACV(2, neighbours=given)):
         save_model(model.fit(X), path, force=True)
         loaded = load_model(path)
         np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
-        np.testing.assert_array_equal(loaded.feature_groups, given["feature_groups"])
         assert sp.issparse(loaded.neighbours) == (form == "sparse")
         np.testing.assert_array_equal(loaded.fit(X).components_, model.components_)
 
 
 def test_a_parameter_that_json_has_no_word_for_is_kept_as_text(path):
-    model = CorrectedPCACV(2, corrections=[]).fit(X).set_params(pca_share=np.inf)
+    model = CorrectedPCACV(2, corrections=[]).fit(X).set_params(n_jobs=np.inf)
     save_model(model, path)
-    assert load_model(path).pca_share == "inf"
+    assert load_model(path).n_jobs == "inf"
 
 
 def strict_json(text):
@@ -191,9 +190,9 @@ def test_numbers_of_numpy_are_numbers_and_were_arrays_in_older_files(path):
 
 
 def test_risks_that_are_rounding_errors(path):
-    X = np.random.default_rng(15).standard_normal((20, 6)) * [1e8, 1, 1, 1, 1, 1]
+    X = np.random.default_rng(44).standard_normal((20, 2)) * [1e8, 1]
     with pytest.warns(UserWarning, match=r"lost to rounding|falls on a tie"):
-        model = CorrectedPCACV(5, corrections=["tempering", "row_tempering"]).fit(X)
+        model = CorrectedPCACV(1, corrections=["tempering", "row_tempering"]).fit(X)
     assert min(risk for step in model.steps_ for risk in step.risks) == 0  # it was estimated below 0
     save_model(model, path)
 

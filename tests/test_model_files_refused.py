@@ -125,7 +125,8 @@ def test_a_changed_number_is_refused(saved):
 
 @pytest.fixture
 def searched(path):
-    save_model(CorrectedPCACV(2, corrections=["tempering", "attenuation"]).fit(X), path)
+    rows = X * [1, 1, 2, 2, 3, 3]  # of which all splits judge three candidates
+    save_model(CorrectedPCACV(2, corrections=["tempering", "attenuation"]).fit(rows), path)
     return path
 
 
@@ -215,12 +216,12 @@ def test_changed_candidates_are_refused(searched):
 @pytest.fixture
 def with_arrays(path):
     line = sp.diags_array([np.ones(5)] * 2, offsets=[-1, 1])
-    save_model(CorrectedPCA(2, neighbours=line, feature_groups=np.arange(6) // 2).fit(X), path)
+    save_model(CorrectedPCA(2, neighbours=line).fit(X), path)
     return path
 
 
 PARAMETERS = [
-    ("feature_groups.values", np.array(["a"]), "feature_groups must hold numbers"),
+    ("neighbours.data", np.full(10, "a"), "neighbours must hold numbers"),
     ("neighbours.indptr", np.arange(3), "neighbours is not a sparse matrix"),
     ("neighbours.indices", np.full(10, 9), "neighbours is not a sparse matrix"),
     ("neighbours.shape", np.array([2]), "neighbours is not a sparse matrix"),

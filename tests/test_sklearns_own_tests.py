@@ -1,4 +1,4 @@
-"""scikit-learn's own tests of PCA and IncrementalPCA, with CorrectedPCA at strength 0 in their place.
+"""scikit-learn's own tests of PCA and IncrementalPCA, with AttenuatedPCA at strength 0 in their place.
 
 Every test that the installed scikit-learn ships runs here, also those that a later version adds, with few of
 its parameters. It must pass, or fail in the way and for the reason that `CANNOT_APPLY` lists. A line of that
@@ -15,7 +15,7 @@ import pytest
 import sklearn.decomposition
 from sklearn.utils import gen_batches
 
-from attenua import CorrectedPCA
+from attenua import AttenuatedPCA
 
 NOT_REFUSED = pytest.fail.Exception
 OTHER_WORDS = OTHER_NUMBER = AssertionError
@@ -64,7 +64,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The cut at n_components:UserWarn
 def as_pca():
     """Return a class with the parameters of PCA; those that choose and steer a solver have no effect."""
 
-    class PCA(CorrectedPCA):  # the name is the prefix of the output columns
+    class PCA(AttenuatedPCA):  # the name is the prefix of the output columns
         def __init__(
             self,
             n_components=None,
@@ -78,7 +78,7 @@ def as_pca():
             power_iteration_normalizer="auto",
             random_state=None,
         ):
-            super().__init__(n_components, whiten=whiten)
+            super().__init__(n_components, alpha=0, whiten=whiten)
             self.copy = copy
             self.svd_solver = svd_solver
             self.tol = tol
@@ -93,9 +93,9 @@ def as_pca():
 def as_incremental_pca():
     """Return a class with the parameters of IncrementalPCA, which fits rows in batches of its size."""
 
-    class IncrementalPCA(CorrectedPCA):
+    class IncrementalPCA(AttenuatedPCA):
         def __init__(self, n_components=None, *, whiten=False, copy=True, batch_size=None):
-            super().__init__(n_components, whiten=whiten)
+            super().__init__(n_components, alpha=0, whiten=whiten)
             self.copy = copy
             self.batch_size = batch_size
 
@@ -138,8 +138,8 @@ def thinned(mark):
     return pytest.mark.parametrize(names, values, *more, ids=ids if callable(ids) else None).mark
 
 
-TestCorrectedPCA = own_tests("test_pca", PCA=as_pca())
-TestCorrectedBatches = own_tests("test_incremental_pca", IncrementalPCA=as_incremental_pca())
+TestPCA = own_tests("test_pca", PCA=as_pca())
+TestBatches = own_tests("test_incremental_pca", IncrementalPCA=as_incremental_pca())
 
 
 @pytest.fixture
@@ -165,10 +165,10 @@ def with_the_list(request, monkeypatch):
 
 def test_every_line_names_a_test():
     names = {re.match(r"\w+", start)[0] for tests in CANNOT_APPLY.values() for start in tests}
-    own = [*vars(TestCorrectedPCA), *vars(TestCorrectedBatches)]
+    own = [*vars(TestPCA), *vars(TestBatches)]
     assert {name for name in names if not any(test.startswith(name) for test in own)} == set()
 
 
 def test_the_error_for_mle_names_choose_rank():
     with pytest.raises(ValueError, match=r"got 'mle'\. attenua\.choose_rank chooses a number\.$"):
-        CorrectedPCA("mle").fit(np.eye(4))
+        AttenuatedPCA("mle").fit(np.eye(4))

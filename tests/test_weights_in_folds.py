@@ -9,7 +9,6 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, cross_validate
 
 from attenua import AttenuatedPCACV, CorrectedCovariance, CorrectedPCA, CorrectedPCACV
-from attenua._data import reweighting
 from tests.helpers import spiked_rows
 
 X = spiked_rows(40, 8)
@@ -38,15 +37,13 @@ def same(found, expected):
         value, other = getattr(found, name), getattr(expected, name)
         if name in ("choices_", "candidates_", "corrections_", "alpha_", "verdict_"):
             assert value == other, name
-        elif name not in ("steps_", "n_samples_", "shortfall_", "folds_", "voters_") and value is not None:
+        elif name not in ("steps_", "n_samples_", "shortfall_", "folds_") and value is not None:
             np.testing.assert_allclose(value, other, rtol=1e-6, atol=1e-8, err_msg=name)
 
 
-@pytest.mark.parametrize("few_rows", [True, False])
 @pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_whole_weights_are_repeated_rows_in_one_fold(model, rows, few_rows, monkeypatch):
-    monkeypatch.setattr(reweighting, "MOST_PAIRED_ROWS", 1_000 if few_rows else 10)
+def test_whole_weights_are_repeated_rows_in_one_fold(model, rows):
     if rows is HOLES and model is MODELS["corrected"]:
         pytest.skip("what is filled into a row and its copies counts as independent, so they have a distance")
     again, numbers, folds = repeated(rows, WEIGHTS, FOLDS)
@@ -66,8 +63,8 @@ def test_groups_are_kept_whole_and_rows_without_weight_are_left_out():
         model.set_params(cv=[(range(1, 40), [0])]).fit(X, sample_weight=np.arange(40))
 
 
-@pytest.mark.parametrize("model", [MODELS["attenuated"], MODELS["scaled"]], ids=["attenuated", "corrected"])
-def test_batches_and_partitions_have_weights(model):
+def test_batches_and_partitions_have_weights():
+    model = MODELS["attenuated"]
     expected = clone(model).fit(X, sample_weight=WEIGHTS)
     same(clone(model).fit([X[:9], X[9:]], sample_weight=WEIGHTS), expected)
     same(clone(model).fit(da.from_array(X, chunks=(15, 8)), sample_weight=WEIGHTS), expected)
@@ -76,14 +73,6 @@ def test_batches_and_partitions_have_weights(model):
     np.testing.assert_allclose(batches.cv_risk_[0], expected.cv_risk_[0])
     with pytest.raises(ValueError, match="groups or sample_weight, not both"):
         model.fit([X[:9], X[9:]], groups=np.arange(40), sample_weight=WEIGHTS)
-
-
-def test_few_rows_of_partitions_have_weights_and_groups():
-    model, groups = CorrectedPCACV(2, corrections=["damping"], cv=3), np.arange(40) % 7
-    found = clone(model).fit(da.from_array(X, chunks=(15, 8)), groups=groups, sample_weight=WEIGHTS)
-    kept = WEIGHTS > 0
-    again = clone(model).fit(da.from_array(X[kept]), groups=groups[kept], sample_weight=WEIGHTS[kept])
-    same(found, again)
 
 
 @pytest.mark.parametrize(

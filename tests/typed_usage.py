@@ -79,7 +79,7 @@ def wrong(X: NDArray[np.float64]) -> None:
     CorrectedPCACV(2, corrections={"dampening": [0.5]})  # type: ignore[dict-item]
     CorrectedPCACV(2, neighbours="grid")  # type: ignore[arg-type]
     CorrectedPCACV(2, reference="others.csv")  # type: ignore[arg-type]
-    CorrectedPCACV(2, pca_share="all")  # type: ignore[arg-type]
+    CorrectedPCACV(2, nested="all")  # type: ignore[arg-type]
     CorrectedPCA(2, tempring=0.5)  # type: ignore[call-arg]
     CorrectedPCA(2).set_output(transform="panda")  # type: ignore[arg-type]
     attenuation_path(X, 2, alphas="wild")  # type: ignore[arg-type]

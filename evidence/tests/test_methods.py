@@ -32,7 +32,6 @@ def test_options_and_groups_reach_the_estimator():
     for name, options in {
         "default": {},
         "recommended": {"neighbours": "line"},
-        "no share": {"neighbours": "line", "pca_share": 0},
         "repeated folds": {"neighbours": "line", "n_repeats": 4, "random_state": 0},
     }.items():
         expected = CorrectedPCACV(3, **options).fit(X)

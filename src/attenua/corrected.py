@@ -1,10 +1,9 @@
 """PCA with all corrections as scikit-learn estimators: at strengths you give, or at chosen ones."""
 
-import numbers
 from math import isfinite
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from attenua._correct.registry import (
     CORRECTIONS,
@@ -16,7 +15,6 @@ from attenua._correct.registry import (
     parameter_is_missing,
     prepared,
 )
-from attenua._data.folds import checked_stream_folds
 from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
 from attenua._data.opening import FitData
@@ -24,7 +22,6 @@ from attenua._estimate.fitted import Kind, store
 from attenua._estimate.fitting import CrossValidated, RuleTransformer, WithReference
 from attenua._estimate.parameter_types import (
     Corrections,
-    FeatureGroups,
     Folds,
     Neighbours,
     RandomState,
@@ -54,12 +51,13 @@ from attenua.plotting import DrawsItself
 class CorrectedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, WithReference, RuleTransformer):
     r"""PCA of few rows, with corrections at strengths you give.
 
-    The components span the leading eigenvectors (algebraically largest) of a corrected covariance
+    The components span the leading eigenvectors (algebraically largest) of :math:`T - a\,\mathrm{diag}(T)` with
+    a corrected covariance
 
     .. math::
 
         T = K_h F K_h, \qquad
-        F_{ij} = \bigl(P_q \{C - a\,\mathrm{diag}(C)\} P_q\bigr)_{ij}\, t_i t_j, \quad
+        F_{ij} = (P_q C P_q)_{ij}\, t_i t_j, \quad
         t_i = s_i^{1-g}, \qquad C_{ij} = r_{ij} |r_{ij}|^b, \quad C_{ii} = 1,
 
     with the standard deviations :math:`s_i` and the correlations :math:`r_{ij}` of
@@ -68,12 +66,12 @@ class CorrectedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, WithReference
 
         (1 - w)\, S_k / \mathrm{tr}\,S_k + w\, R / \mathrm{tr}\,R,
 
-    where :math:`S_k` is a covariance in which long rows count less, and R that of a reference. Each
-    correction weakens one kind of noise: `row_tempering` k long rows, `borrowing` w the noise of few rows,
-    `tempering` g the sample variances inside covariances, `attenuation` a those on the diagonal (the paper's
-    correction), `damping` b small correlations, `smoothing` h differences between neighbouring columns, by
-    the heat kernel :math:`K_h` of a graph that you give, and `pooling` q differences between columns that
-    correlate most, by the heat kernel :math:`P_q` of a graph that C gives. With all of them at 0 this is
+    where :math:`S_k` is a covariance in which rows far from each other count less, and R that of a reference.
+    Each correction weakens one kind of noise: `row_tempering` k long rows, `borrowing` w the noise of few
+    rows, `tempering` g the sample variances inside covariances, `damping` b small correlations, `pooling` q
+    differences between columns that correlate most, by the heat kernel :math:`P_q` of a graph that C gives,
+    `smoothing` h differences between neighbouring columns, by the heat kernel :math:`K_h` of a graph that you
+    give, and `attenuation` a the sample variances on the diagonal (the paper's correction), last. With all of them at 0 this is
     ordinary PCA. Only the estimated matrix changes: components are in the original coordinates, and rows are
     centred, projected and reconstructed as in PCA.
 
@@ -87,7 +85,8 @@ class CorrectedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, WithReference
     tempering : float, default=0.0
         Strength g, from 0 to 1; at 1, covariances become correlations.
     row_tempering : float, default=0.0
-        Strength k, from 0 to 1; at 1, all rows (or differences of rows) count as if of length one.
+        Strength k, from 0 to 1; at 1, all differences of rows count as if of length one. For up to 1,000
+        rows.
     damping : float, default=0.0
         Strength b, 0 or more; at 1, a correlation r becomes r|r|. For up to 4,000 columns.
     smoothing : float, default=0.0
@@ -107,9 +106,7 @@ class CorrectedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, WithReference
         another model with ``covariance_``; or a covariance matrix, which is any square symmetric array.
         Only its directions and their relative variances count. Columns with names must have the names of X,
         in the same order. A row of X that is in the reference too is an error, unless all its cells are
-        equal; batches are compared one by one.
-    feature_groups : None, array-like of labels, or list of lists of column indices, default=None
-        Groups of columns. If given, attenuation weakens the covariances within groups, not only the diagonal.
+        equal.
     whiten : bool, default=False
         Scale the scores to unit variance.
     scale : bool, default=False
@@ -133,8 +130,8 @@ class CorrectedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, WithReference
 
     Notes
     -----
-    Row tempering weighs every pair of rows by its distance, or, above 1,000 rows, every row by its distance
-    from a robust centre. It reads the rows more than once, so it cannot be used with an iterator.
+    Rows must be in memory: the corrections are for few rows. :class:`AttenuatedPCA` takes batches, Dask
+    collections and arrays on a device.
 
     Examples
     --------
@@ -145,7 +142,7 @@ class CorrectedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, WithReference
     (5, 64)
     """
 
-    _array_api_support: ClassVar[bool] = True
+    _needs_memory: ClassVar[bool] = True
     _takes_missing: ClassVar[bool] = True
 
     def __init__(
@@ -161,7 +158,6 @@ class CorrectedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, WithReference
         borrowing: float = 0.0,
         neighbours: Neighbours = None,
         reference: Reference = None,
-        feature_groups: FeatureGroups = None,
         whiten: bool = False,
         scale: bool = False,
     ):
@@ -175,35 +171,8 @@ class CorrectedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, WithReference
         self.borrowing = borrowing
         self.neighbours = neighbours
         self.reference = reference
-        self.feature_groups = feature_groups
         self.whiten = whiten
         self.scale = scale
-
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Add a batch of rows to those seen so far. It works without row tempering only.
-
-        The subspace of all rows so far is computed when it is next used, so many batches cost no more
-        eigenproblems than one. A batch that is refused leaves the estimator as it was. After a ``fit`` to
-        rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it continues.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
-            A batch; one row is enough. A batch on a device is copied to the host, where the sums are kept;
-            the fitted arrays are then numpy's.
-        y : ignored
-            Here for scikit-learn.
-        sample_weight : array-like of shape (n_samples,), optional
-            Frequencies of its rows.
-
-        Returns
-        -------
-        self
-        """
-        for name, _ in self._strengths().of_kind("rows").nonzero():
-            raise ValueError(f"{name} reads the rows again, which partial_fit cannot do; set {name}=0.")
-        self._add_batch(X, 1, sample_weight=sample_weight)
-        return self
 
     def _check_parameters(self) -> None:
         self._strengths()
@@ -245,6 +214,11 @@ class CorrectedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, WithReferen
     :class:`CorrectedPCA`. Starting from ordinary PCA, a search tries one correction after another. It raises
     the strength from 0 as long as held-out rows are reconstructed better, and goes on from the best one.
 
+    Candidates are judged by the ranks around the number of components d: what a held-out row loses is the
+    mean of its squared errors with :math:`q = 1, \dots, 2d` components, with weights :math:`\min(q/d, d/q)`
+    (fewer where the rows or columns do not allow them; rows with missing cells are judged at d alone). What
+    suits d components suits its neighbours, and their errors together are less noisy than one.
+
     Then the held-out rows vote. A vote is a bootstrap sample of them, or of whole groups; it chooses the best
     of all candidates on its rows, and counts for PCA unless the rows that it did not draw confirm that the
     choice is better. The components span the leading subspace of :math:`\sum_k w_k (P_k S P_k)^{1/2}` over
@@ -274,16 +248,11 @@ class CorrectedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, WithReferen
         instead.
     n_repeats : int, default=1
         Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
-    pca_share : float, default=0.15
-        Share of the votes that ordinary PCA has in any case: caution. 1 gives PCA.
     nested : bool, default=False
         Whether to measure what to expect of new rows (``left_out_gain_``). The whole choice is then made
         again without each of five blocks of rows, and judged by that block: about five times the cost. The
         blocks are rows i % 5, or whole groups, or the folds of a splitter that holds out every row once;
         with another splitter, rows that follow each other in time need groups.
-    feature_groups : None, array-like of labels, or list of lists of column indices, default=None
-        Groups of columns. If given, attenuation weakens the covariances within groups, not only the diagonal.
-        (Groups of *rows* are the ``groups`` of ``fit``.)
     whiten : bool, default=False
         Scale the scores to unit variance.
     scale : bool, default=False
@@ -306,11 +275,9 @@ class CorrectedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, WithReferen
         averaged; many choices mean that the rows do not agree.
     choice_weights_ : list of float
         Weight of each, its part of the votes; they sum to 1.
-    voters_ : str
-        Who votes, in words.
     steps_ : Steps
-        What each step compared: strengths, risks, gain, standard error, and the weight of the choices that
-        have this correction; also by name: ``steps_["smoothing"]``. It prints as a table, and
+        What each step compared: strengths, risks, gain and standard error by the ranks around `n_components`,
+        and the weight of the choices that have this correction; also by name: ``steps_["smoothing"]``. It prints as a table, and
         ``pandas.DataFrame(steps_)`` is one.
     verdict_ : str
         What to expect of new rows, where that was measured, and what the fit is, in a sentence or two.
@@ -364,12 +331,16 @@ class CorrectedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, WithReferen
 
     Notes
     -----
-    Risks are those of the held-out rows as they are, around the mean of the training rows. They fall with
-    every component, so they must not be used to choose ``n_components``.
+    Rows must be in memory: the corrections are for few rows. :class:`AttenuatedPCACV` takes batches, Dask
+    collections and arrays on a device.
 
-    Rows are divided into folds as by :class:`AttenuatedPCACV`. Row tempering reads the rows more than once,
-    so it is left out, with a warning, if they come from an iterator. Damping and pooling need every
-    correlation, and are left out above 4,000 columns. ``steps_`` says what was left out.
+    Risks are those of the held-out rows as they are, around the mean of the training rows. They fall with
+    every component, so they must not be used to choose ``n_components``. All but those of ``steps_`` are at
+    ``n_components``.
+
+    Rows are divided into folds as by :class:`AttenuatedPCACV`. Row tempering weighs all pairs of rows, and is
+    left out above 1,000 of them; damping and pooling need every correlation, and are left out above 4,000
+    columns. ``steps_`` says what was left out.
 
     If columns have different units, set ``scale=True``. Every training set is then divided by the standard
     deviations of its own rows; after StandardScaler on all rows, the held-out ones would be in them.
@@ -380,8 +351,8 @@ class CorrectedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, WithReferen
     >>> from attenua import CorrectedPCACV
     >>> pca = CorrectedPCACV(10, neighbours=(8, 8), nested=True).fit(load_digits().data[:30])
     >>> print(pca.verdict_)  # doctest: +NORMALIZE_WHITESPACE
-    Expect 10.6% less risk than PCA's on new rows (standard error 3.9%). The fit is not PCA's subspace: it
-    averages row tempering 1, damping 1 and smoothing 0.8 (50%), other strengths (35%) and PCA (15%).
+    Expect 13.9% less risk than PCA's on new rows (standard error 4.5%). The fit is not PCA's subspace: it
+    averages row tempering 1, damping 1 and smoothing 0.8 (89%), other strengths (9%) and PCA (2%).
     >>> pca.steps_["smoothing"].best
     0.8
     """
@@ -389,18 +360,16 @@ class CorrectedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, WithReferen
     corrections_: dict[str, float]
     choices_: list[dict[str, float]]
     choice_weights_: list[float]
-    voters_: str
     steps_: Steps
     left_out_gain_: float
     left_out_gain_error_: float
     candidates_: list[dict[str, float]]
-    _array_api_support: ClassVar[bool] = True
+    _needs_memory: ClassVar[bool] = True
     _takes_missing: ClassVar[bool] = True
     _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
         "corrections_": Kind.STRENGTHS,
         "choices_": Kind.CHOICES,
         "choice_weights_": Kind.NUMBERS,
-        "voters_": Kind.TEXT,
         "steps_": Kind.STEPS,
         "verdict_": Kind.TEXT,
         "left_out_gain_": Kind.MEASURED,
@@ -417,9 +386,7 @@ class CorrectedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, WithReferen
         reference: Reference = None,
         cv: Folds = 5,
         n_repeats: int = 1,
-        pca_share: float = 0.15,
         nested: bool = False,
-        feature_groups: FeatureGroups = None,
         whiten: bool = False,
         scale: bool = False,
         n_jobs: int | None = None,
@@ -431,67 +398,22 @@ class CorrectedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, WithReferen
         self.reference = reference
         self.cv = cv
         self.n_repeats = n_repeats
-        self.pca_share = pca_share
         self.nested = nested
-        self.feature_groups = feature_groups
         self.whiten = whiten
         self.scale = scale
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        groups: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Add a batch of rows to those seen so far.
-
-        Nothing is chosen until a fitted attribute or method is next used: then cross-validation runs over all
-        rows so far, as :meth:`fit` would, without row tempering. A batch that is refused leaves the estimator
-        as it was. After a ``fit`` to rows in memory, whose sums are not kept, this starts again and warns;
-        after ``fit([X])`` it continues.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
-            A batch; one row is enough. A batch on a device is copied to the host, where the sums are kept;
-            the fitted arrays are then numpy's.
-        y : ignored
-            Here for scikit-learn.
-        groups : array-like of shape (n_samples,), optional
-            Labels of its rows: with every batch or with none.
-        sample_weight : array-like of shape (n_samples,), optional
-            Frequencies of its rows.
-
-        Returns
-        -------
-        self
-        """
-        n_folds = checked_stream_folds(self.cv, self.n_repeats)
-        self._add_batch(X, n_folds, groups=groups, sample_weight=sample_weight)
-        return self
-
     def _check_parameters(self) -> None:
         checked_grids(self.corrections)
         check_needs(self.corrections, vars(self))
-        is_number = isinstance(self.pca_share, numbers.Real) and not isinstance(self.pca_share, bool)
-        if not is_number or not 0 <= self.pca_share <= 1:
-            raise ValueError(f"pca_share must be a number from 0 to 1; got {self.pca_share!r}.")
 
     def _fit_moments(self, data: FitData) -> None:
         """Choose the strengths, average their subspaces, and set the fitted attributes."""
-        if self.nested and not (data.reweighter and data.reweighter.is_at_hand):
-            raise ValueError(
-                "nested=True makes the choice again without some of the rows, so it needs them in memory; of "
-                "batches and dask collections up to 1,000 rows that can be read again. Set nested=False."
-            )
         rank = self._rank(data)
         chooser = SubspaceChooser(
             checked_grids(self.corrections),
             prepared(vars(self), data.moments.n_features),
-            self.pca_share,
             self.n_jobs,
             fewest_rows=max(rank, 2),
             rank=rank,
@@ -512,7 +434,6 @@ class CorrectedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, WithReferen
             "corrections_": PCA if gives_pca else found.chosen,
             "choices_": choices,
             "choice_weights_": weights,
-            "voters_": election.voters.words,
             "steps_": found.steps.with_weights(choices, weights),
             "verdict_": words + advice_on_scale(self, total),
             "gain_": 0.0 if gives_pca else found.gain,
@@ -533,7 +454,6 @@ class CorrectedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, WithReferen
             return Answer(words, self.verdict_, (size_of_fit(self),))
         facts = [
             ("averaged", choices_in_words(self.choices_, self.choice_weights_)),
-            ("votes", self.voters_),
             ("all held-out rows together", f"{words}, {gain_in_words(self.gain_, self._gain_error())}"),
         ]
         caption = largest_in_words(self.choices_, self.choice_weights_)

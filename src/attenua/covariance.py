@@ -21,7 +21,7 @@ from attenua._correct.registry import (
 )
 from attenua._data.filled import impute_by
 from attenua._data.missing import has_missing
-from attenua._data.opening import FitData, checked_rows, open_for_cv
+from attenua._data.opening import FitData, check_in_memory, checked_rows, open_for_cv
 from attenua._data.sums import row_blocks
 from attenua._estimate.advice import AdvisesOnParameters
 from attenua._estimate.fitted import Kind, fit_from_nothing, store
@@ -128,8 +128,6 @@ class CorrectedCovariance(
         Strength of each correction that all held-out rows together choose. The fit averages ``choices_``.
     choices_, choice_weights_ : list
         Strengths that the votes choose, the largest weight first, and their weights.
-    voters_ : str
-        Who votes, in words.
     steps_ : Steps
         What each step compared. Gains are nats per row. Shrinkage is compared twice, first and last;
         ``steps_["shrinkage"]`` is the last.
@@ -137,8 +135,8 @@ class CorrectedCovariance(
         What to expect of new rows, where that was measured, and what the fit is, in a sentence or two.
     left_out_gain_, left_out_gain_error_ : float
         Log-likelihood of new rows above that of Ledoit and Wolf's covariance, in nats per row, and its
-        standard error: what choices made without some rows gain on these, times 4/5 for the smaller training
-        sets. NaN unless `nested`, or where rows are too few.
+        standard error: what choices made with four fifths of the rows gain on the others. NaN unless
+        `nested`, or where rows are too few.
     gain_ : float
         The same gain of ``corrections_``, on the held-out rows that chose them: it is optimistic.
     candidates_ : list of dict
@@ -194,7 +192,6 @@ class CorrectedCovariance(
         "corrections_": Kind.STRENGTHS,
         "choices_": Kind.CHOICES,
         "choice_weights_": Kind.NUMBERS,
-        "voters_": Kind.TEXT,
         "steps_": Kind.STEPS,
         "verdict_": Kind.TEXT,
         "gain_": Kind.NUMBER,
@@ -214,7 +211,6 @@ class CorrectedCovariance(
     choice_weights_: list[float]
     steps_: Steps
     verdict_: str
-    voters_: str
     gain_: float
     left_out_gain_: float
     left_out_gain_error_: float
@@ -275,6 +271,7 @@ class CorrectedCovariance(
         """
         grids = checked_grids(self.corrections, COVARIANCE_CORRECTIONS)
         check_needs(self.corrections, vars(self))
+        check_in_memory(X, type(self).__name__)
         with fit_from_nothing(self):
             data = open_for_cv(self, X, y, groups, sample_weight, fewer_folds=True)
             _check_data(data)
@@ -283,7 +280,6 @@ class CorrectedCovariance(
             chooser = CovarianceChooser(
                 grids,
                 prepared(vars(self), data.moments.n_features),
-                base_share=0.0,  # a mean of covariances is no less shrunk than its parts
                 n_jobs=self.n_jobs,
                 assume_centered=self.assume_centered,
             )
@@ -295,10 +291,10 @@ class CorrectedCovariance(
         expected = Expected()
         if data.moments.n_splits == 0:
             covariance, choices, weights = chooser.ledoit_wolf(data), [BASE], [1.0]
-            found, voters = nothing_compared(BASE), "none"
+            found = nothing_compared(BASE)
         else:
             election = chooser.elect(data, getattr(self, "feature_names_in_", None))
-            covariance, found, voters = election.fit, election.search, election.voters.words
+            covariance, found = election.fit, election.search
             choices, weights = list(election.choices), list(election.choices.values())
             expected = chooser.expected_gain(data) if self.nested else expected
         total = data.moments.total
@@ -316,7 +312,6 @@ class CorrectedCovariance(
             "corrections_": _offered(found.chosen),
             "choices_": [_offered(choice) for choice in choices],
             "choice_weights_": weights,
-            "voters_": voters,
             "steps_": found.steps.with_weights(choices, weights),
             "verdict_": words + advice_on_scale(self, total),
             "gain_": found.gain,
@@ -456,7 +451,6 @@ class CorrectedCovariance(
         fitted = f"{counted(self.n_samples_, 'row')}, {counted(self.n_features_in_, 'column')}"
         facts = [
             ("averaged", choices_in_words(self.choices_, self.choice_weights_, LEDOIT_WOLF)),
-            ("votes", self.voters_),
             ("all held-out rows together", f"{words}, {self.gain_:.3g} nats per row above {LEDOIT_WOLF}"),
             ("fitted", fitted),
         ]
@@ -497,10 +491,6 @@ def _check_data(data: FitData) -> None:
         raise ValueError(
             f"X has {n_features:,} columns; a whole covariance is estimated of up to {MOST_COLUMNS:,}. "
             "CorrectedPCACV estimates the leading directions of more."
-        )
-    if data.reweighter is None or not data.reweighter.is_at_hand:
-        raise ValueError(
-            "X must be rows in memory, or up to 1,000 rows in batches or partitions that can be read again."
         )
     if data.moments.total.total_variance == 0:
         raise ValueError("X must hold rows that differ; all are equal, so they have no covariance.")

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from attenua._data.checks import checked_count, checked_random
 from attenua._data.folds import DEFAULT_FOLDS, checked_groups, make_splits
 from attenua._data.missing import has_missing
-from attenua._data.opening import checked_rows
+from attenua._data.opening import check_in_memory, checked_rows
 from attenua._estimate.html import result_html
 from attenua._estimate.parameter_types import HasFit, RandomState
 from attenua._estimate.transformer import SubspaceTransformer
 from attenua._estimate.words import is_clear, percent_of
 from attenua.corrected import CorrectedPCA
 from attenua.monitoring import refitted
-from attenua.stability import check_in_memory, fitted_once
+from attenua.stability import fitted_once
 
 Array = NDArray[np.float64]
 

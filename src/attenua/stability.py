@@ -15,8 +15,8 @@ from attenua._correct.registry import CORRECTIONS, Strengths, prepared
 from attenua._data.checks import checked_count, checked_random
 from attenua._data.folds import checked_groups
 from attenua._data.moments import Moments
-from attenua._data.namespace import check_host, to_host
-from attenua._data.opening import FitData, checked_rows, is_in_memory
+from attenua._data.namespace import to_host
+from attenua._data.opening import FitData, check_in_memory, checked_rows
 from attenua._estimate.html import result_html
 from attenua._estimate.parameter_types import HasFit, RandomState
 from attenua._estimate.words import capitalised, listed
@@ -336,13 +336,6 @@ def fitted_once(estimator: Any, X: Any, groups: Any) -> Any:
             f"{type(estimator).__name__}."
         )
     return fitted
-
-
-def check_in_memory(X: Any, who: str) -> None:
-    """Raise for rows that cannot be taken again and again."""
-    check_host(X, who)
-    if not is_in_memory(X):
-        raise TypeError(f"{who} takes rows in memory; got {type(X).__name__}.")
 
 
 def components_of(fitted: Any) -> Array:

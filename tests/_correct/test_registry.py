@@ -22,7 +22,7 @@ PARTS = [name for name, correction in CORRECTIONS.items() if correction.largest 
 def test_the_names_and_the_order_of_the_search():
     assert sorted(SEARCH_ORDER) == sorted(CORRECTIONS)
     searched = ["borrowing", "smoothing", "row_tempering", "tempering", "attenuation", "damping", "pooling"]
-    applied = ["row_tempering", "borrowing", "tempering", "damping", "attenuation", "pooling", "smoothing"]
+    applied = ["row_tempering", "borrowing", "tempering", "damping", "pooling", "smoothing", "attenuation"]
     assert [name for name in SEARCH_ORDER if name in searched] == searched
     assert [name for name in CORRECTIONS if name in applied] == applied
     for name, correction in CORRECTIONS.items():
@@ -136,17 +136,15 @@ def test_an_iterator_of_names_is_refused():
         checked_grids(name for name in ("damping",))
 
 
-@pytest.mark.parametrize("feature_groups", [None, np.arange(8) // 2])
-def test_a_fit_applies_the_corrections_in_the_order_of_the_registry(feature_groups):
+def test_a_fit_applies_the_corrections_in_the_order_of_the_registry():
     """Their matrices, one after another, against the moments and the family that the solver is given."""
     X = spiked_rows(40, 8)
     reference = spiked_rows(30, 8, seed=1)
-    parameters = {"neighbours": "line", "feature_groups": feature_groups, "reference": reference}
+    parameters = {"neighbours": "line", "reference": reference}
     ready = prepared(parameters, 8)
     T, strengths = np.cov(X.T, bias=True), {}
     for name, correction in CORRECTIONS.items():
-        # The graph of pooling is that of correlations before attenuation, which are lost by then.
-        if correction.matrix is not None and name != "pooling":
+        if correction.matrix is not None:
             strengths[name] = 0.3 * correction.strengths[-1]
             T = correction.matrix(T, strengths[name], ready.get(name))
     model = CorrectedPCA(3, **parameters, **strengths).fit(X)

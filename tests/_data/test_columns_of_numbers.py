@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
+from attenua import AttenuatedPCA, AttenuatedPCACV
 from tests._data.frames import (
     CITIES,
     NUMBERS,
@@ -19,9 +19,6 @@ from tests._data.frames import (
     pandas_frame,
     polars_frame,
 )
-
-ESTIMATORS = [AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV]
-every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
 
 AS_NUMBERS = [
     (pandas_frame, pd.Series(NUMBERS, dtype="category")),
@@ -45,9 +42,9 @@ AS_NUMBERS = [
 
 @pytest.mark.parametrize(("frame", "column"), AS_NUMBERS)
 def test_numbers_of_any_kind_are_numbers(frame, column):
-    expected = CorrectedPCA(2).fit(np.column_stack([ROWS, NUMBERS]))
+    expected = AttenuatedPCA(2).fit(np.column_stack([ROWS, NUMBERS]))
     data = frame(e=column)
-    model = CorrectedPCA(2).fit(data)
+    model = AttenuatedPCA(2).fit(data)
     np.testing.assert_allclose(model.components_, expected.components_, atol=1e-12)
     if frame is not arrow_dataset:
         scores = np.asarray(model.transform(data))
@@ -60,12 +57,12 @@ def test_dask_categories_that_are_known_on_the_workers_only():
         dask_frame(e=pd.Series(values, dtype="category")).assign(e=lambda X: X["e"].cat.as_unknown())
         for values in (NUMBERS, CITIES)
     )
-    found = CorrectedPCA(2).fit(numbers).components_
+    found = AttenuatedPCA(2).fit(numbers).components_
     np.testing.assert_allclose(
-        found, CorrectedPCA(2).fit(np.column_stack([ROWS, NUMBERS])).components_, atol=1e-12
+        found, AttenuatedPCA(2).fit(np.column_stack([ROWS, NUMBERS])).components_, atol=1e-12
     )
     with pytest.raises(ValueError, match=r"not numbers: 'e' \('Rome', ...\)"):
-        CorrectedPCA(2).fit(text)
+        AttenuatedPCA(2).fit(text)
 
 
 MISSING = [
@@ -87,21 +84,21 @@ def test_missing_numbers_are_missing_cells_everywhere(frame, column):
     array = np.column_stack([ROWS, NUMBERS]).astype(float)
     holes = array.copy()
     holes[0, 4] = np.nan
-    model = CorrectedPCA(2).fit(frame(e=NUMBERS))
-    expected = CorrectedPCA(2).fit(array)
+    model = AttenuatedPCA(2).fit(frame(e=NUMBERS))
+    expected = AttenuatedPCA(2).fit(array)
     np.testing.assert_allclose(
         np.asarray(model.transform(frame(e=column))), expected.transform(holes), atol=1e-10
     )
     assert model.score(frame(e=column)) == pytest.approx(expected.score(holes))
     if frame is dask_frame:  # whose sums cannot be completed
         with pytest.raises(ValueError, match=r"NaN in column 4 \('e'\)"):
-            CorrectedPCA(2).fit(frame(e=column))
+            AttenuatedPCA(2).fit(frame(e=column))
     else:
-        found = CorrectedPCA(2).fit(frame(e=column)).components_
-        np.testing.assert_allclose(found, CorrectedPCA(2).fit(holes).components_, atol=1e-10)
+        found = AttenuatedPCA(2).fit(frame(e=column)).components_
+        np.testing.assert_allclose(found, AttenuatedPCA(2).fit(holes).components_, atol=1e-10)
 
 
-@every_estimator
+@pytest.mark.parametrize("estimator", [AttenuatedPCA, AttenuatedPCACV])
 def test_missing_cells_of_batches_are_named_with_what_to_do(estimator):
     frame = pandas_frame()
     frame.loc[7, "c"] = np.nan

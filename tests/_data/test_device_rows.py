@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold
 
-from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA
+from attenua import AttenuatedPCA, AttenuatedPCACV
 from attenua._data import rows as rows_module
 from tests.helpers import (
     assert_risks_close_enough,
@@ -194,11 +194,3 @@ def test_an_outlier_that_is_held_out_does_not_reach_the_training_rows(lib, n_fol
     theirs = AttenuatedPCACV(2, alphas=[0, 0.5], cv=n_folds).fit(lib.array(X))
     exact = risk_folds_by_hand(X, interleaved_splits(120, n_folds), [0, 0.5], 2)
     np.testing.assert_allclose(lib.numpy(theirs.cv_risk_folds_)[0], exact[0], rtol=1e-6)
-
-
-def test_columns_whose_variances_are_lost_are_named(lib):
-    """Not those that are constant, however small they are."""
-    X = spiked_rows(40, 6)
-    X[:, 1], X[:, 2], X[:, 4] = np.where(np.arange(40) % 2, 1e-200, -1e-200), 1e-200, X[:, 4] * 1e-200
-    with pytest.raises(ValueError, match="numbers in columns 1, 4 that are too small compared with"):
-        CorrectedPCA(2, tempering=1).fit(lib.array(X))

@@ -147,10 +147,9 @@ def test_every_correction(kind, correction, shape):
     np.testing.assert_allclose(model.explained_variance_, exact.explained_variance_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("form", [sp.csr_matrix, batches, in_dask], ids=["csr", "batches", "dask"])
-def test_the_search(form):
+def test_the_search():
     X, shift = one_far(60, 20, 1e8)
-    model, exact = CorrectedPCACV(RANK).fit(form(X)), CorrectedPCACV(RANK).fit(X - shift)
+    model, exact = CorrectedPCACV(RANK).fit(sp.csr_matrix(X)), CorrectedPCACV(RANK).fit(X - shift)
     assert model.corrections_ == exact.corrections_
     assert model.gain_ == pytest.approx(exact.gain_, abs=1e-9)
     assert sine(model.components_, exact.components_) < 1e-7

@@ -47,7 +47,7 @@ MODELS = {
     "fit": AttenuatedPCA(RANK, alpha=0),
     "corrected": CorrectedPCA(RANK),
     "cv": AttenuatedPCACV(RANK, alphas=[0]),
-    "corrected cv": CorrectedPCACV(RANK, corrections=["attenuation"], pca_share=1),
+    "corrected cv": CorrectedPCACV(RANK, corrections=["attenuation"]),
 }
 
 

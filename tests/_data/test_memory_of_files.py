@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA
+from attenua import AttenuatedPCA, AttenuatedPCACV
 from tests.helpers import spiked_rows
 
 SHAPE = (60_000, 100)  # 48 MB; lists of row numbers are small beside it
@@ -32,7 +32,6 @@ FITS = {
     "all rows": lambda X: AttenuatedPCA(2, alpha=0.5).fit(X),
     "one weight of zero": lambda X: AttenuatedPCA(2, alpha=0.5).fit(X, sample_weight=WEIGHTS),
     "every other weight of zero": lambda X: AttenuatedPCA(2, alpha=0.5).fit(X, sample_weight=ODD),
-    "weights of a correction": lambda X: CorrectedPCA(2, row_tempering=0.5).fit(X, sample_weight=WEIGHTS),
     "weights of a batch": lambda X: AttenuatedPCA(2, alpha=0.5).partial_fit(X, sample_weight=WEIGHTS),
     "folds": lambda X: AttenuatedPCACV(2, alphas=[0, 1]).fit(X),
     "groups": lambda X: AttenuatedPCACV(2, alphas=[0, 1]).fit(X, groups=GROUPS),

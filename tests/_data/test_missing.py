@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from attenua._correct.row_tempering import pair_weights, row_weights
+from attenua._correct.row_tempering import pair_weights
 from attenua._data.missing import PartialInMemory, PartialRows, PartialSplits, has_missing, partial_rows
 from attenua._select.comparison import row_losses
 from attenua._solve.subspace import Subspace
 from tests.helpers import interleaved_splits
-from tests.literal import conditional, covariance_of_pairs, holed_rows, loss_of_seen, robust_centre
+from tests.literal import conditional, covariance_of_pairs, holed_rows, loss_of_seen
 
 
 def a_subspace(p, rank, seed=0):
@@ -152,25 +152,6 @@ def test_weights_of_pairs_without_missing_cells_are_those_of_row_tempering():
     expected = covariance_of_pairs(X, 0.5)
     found = weighted.total.covariance
     np.testing.assert_allclose(found / np.trace(found), expected / np.trace(expected), atol=1e-10)
-
-
-@pytest.mark.parametrize("p", [5, 520])
-def test_completed_rows_have_weights(p):
-    _, rows = holed_rows(12, p, 0.2)
-    memory = PartialInMemory(PartialRows(rows), splits_of(rows))
-    (weighted,) = memory.with_row_weights([lambda squares: row_weights(squares, 1.0)])
-    completion, total = memory.splits.completion(None), memory.splits.total
-    centre, _ = robust_centre(completion.rows)
-    shares = 1 / (np.sum((completion.rows - centre) ** 2, axis=1) + completion.traces)
-    shares /= shares.sum()
-    Z = completion.rows - shares @ completion.rows
-    if p == 5:
-        spread = completion.spread(shares)
-    else:
-        spread = completion.spread_rows(shares).T @ completion.spread_rows(shares)
-    expected = (Z.T * shares) @ Z + spread
-    np.testing.assert_allclose(weighted.total.covariance, expected, atol=1e-9 * np.abs(expected).max())
-    np.testing.assert_allclose(weighted.total.mean, total.mean, atol=1e-9)
 
 
 def test_fourth_powers_count_what_is_expected_of_missing_cells():

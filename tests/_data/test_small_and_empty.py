@@ -16,8 +16,9 @@ from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from tests.helpers import in_turn, spiked_rows
 
 ROWS = spiked_rows(40, 4)
-ESTIMATORS = [AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV]
-every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
+OF_ANY_ROWS = [AttenuatedPCA, AttenuatedPCACV]
+OF_ROWS_IN_MEMORY = [CorrectedPCA, CorrectedPCACV]
+every_estimator = pytest.mark.parametrize("estimator", OF_ANY_ROWS)
 FRAME = pd.DataFrame(ROWS, columns=list("abcd"))
 TABLE = pa.Table.from_pandas(FRAME)
 DASK_FRAME = dd.from_pandas(FRAME, npartitions=3)
@@ -37,7 +38,16 @@ NO_ROWS = {
 }
 
 
-@pytest.mark.parametrize(("estimator", "container"), in_turn(ESTIMATORS, NO_ROWS))
+IN_MEMORY = ("array", "frame", "polars", "sparse", "Arrow", "only labels")
+
+
+def cases(containers):
+    """Each container for one estimator, and each of those in memory for one that takes no others."""
+    in_memory = [name for name in containers if name in IN_MEMORY]
+    return in_turn(OF_ANY_ROWS, containers) + in_turn(OF_ROWS_IN_MEMORY, in_memory)
+
+
+@pytest.mark.parametrize(("estimator", "container"), cases(NO_ROWS))
 def test_no_rows(estimator, container):
     with pytest.raises(ValueError, match=r"Found .*0 sample\(s\)"):
         estimator(2).fit(NO_ROWS[container]())
@@ -56,7 +66,7 @@ NO_COLUMNS = {
 }
 
 
-@pytest.mark.parametrize(("estimator", "container"), in_turn(ESTIMATORS, NO_COLUMNS))
+@pytest.mark.parametrize(("estimator", "container"), cases(NO_COLUMNS))
 def test_no_columns(estimator, container):
     labels = {}
     if container == "only labels":
@@ -73,7 +83,7 @@ ONE_ROW = {
 }
 
 
-@pytest.mark.parametrize(("estimator", "container"), in_turn(ESTIMATORS, ONE_ROW))
+@pytest.mark.parametrize(("estimator", "container"), cases(ONE_ROW))
 def test_one_row(estimator, container):
     with pytest.raises(ValueError, match=r"1 sample\(s\).* 2"):
         estimator(1).fit(ONE_ROW[container]())
@@ -109,7 +119,6 @@ def test_blocks_without_rows_are_as_if_they_were_not_there(estimator):
 
 
 @every_estimator
-@pytest.mark.filterwarnings("ignore:row_tempering is left out")
 def test_what_can_be_read_once_says_so_the_second_time(estimator):
     for make in (lambda: iter([ROWS[:20], ROWS[20:]]), lambda: TABLE.to_reader(max_chunksize=9)):
         rows = make()

@@ -19,9 +19,9 @@ class CountingRows(HostRows):
 
     read = 0
 
-    def _scatter_moments(self, rows, factors):
+    def _scatter_moments(self, rows):
         self.read += len(np.arange(self.n_samples)[slice(None) if rows is None else rows])
-        return super()._scatter_moments(rows, factors)
+        return super()._scatter_moments(rows)
 
 
 def consecutive(n, k):

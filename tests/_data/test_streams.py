@@ -334,7 +334,7 @@ def test_bad_batches_of_arrow():
         AttenuatedPCA(2, alpha=0.5).fit(arrow_table(name=["x"] * 203))
     with pytest.raises(ValueError, match="groups='subject' is not a column of X"):
         AttenuatedPCACV(2).fit(arrow_table(), groups="subject")
-    model = AttenuatedPCA(2, alpha=0.5).fit(arrow_table())
+    model = AttenuatedPCA(2, alpha=0.5).fit([arrow_table()])
     with pytest.raises(ValueError, match=r"feature names should match .* got 'b' where 'a' was fitted"):
         model.transform(arrow_table().select(["b", "a", *"cdef"]))
     with pytest.raises(ValueError, match="X has 2 features, but AttenuatedPCA is expecting 6"):

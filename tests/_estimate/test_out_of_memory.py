@@ -41,16 +41,17 @@ def until_done(call, model, refused, done):
     return failures
 
 found, threads = [], blas_threads()
-for model in (AttenuatedPCACV(2, alphas=[0, 0.5]), CorrectedPCACV(2, corrections={"tempering": [0.5]})):
-    whole = clone(model).partial_fit(FIRST)
-    before = state(whole)
-    after = state(whole.partial_fit(SECOND))
-    one = clone(model).partial_fit(FIRST)
-    found.append(until_done(lambda: one.partial_fit(SECOND), one, before, after))
-    for rows in ([FIRST, SECOND], X):
-        after = state(clone(model).fit(rows))
-        one = clone(model).fit(FIRST)
-        found.append(until_done(lambda: one.fit(rows), one, state(one), after))
+attenuated = AttenuatedPCACV(2, alphas=[0, 0.5])
+whole = clone(attenuated).partial_fit(FIRST)
+before = state(whole)
+after = state(whole.partial_fit(SECOND))
+one = clone(attenuated).partial_fit(FIRST)
+found.append(until_done(lambda: one.partial_fit(SECOND), one, before, after))
+corrected = CorrectedPCACV(2, corrections={"tempering": [0.5]})
+for model, rows in ((attenuated, [FIRST, SECOND]), (attenuated, X), (corrected, X)):
+    after = state(clone(model).fit(rows))
+    one = clone(model).fit(FIRST)
+    found.append(until_done(lambda: one.fit(rows), one, state(one), after))
 assert blas_threads() == threads
 print(json.dumps(found))
 """

@@ -75,7 +75,7 @@ def test_one_standard_error_under_any_splitter(case):
     spread = np.sqrt(np.sum((differences - differences.mean()) ** 2) / (n_splits - 1))
     error = np.sqrt(1 / n_splits + ratio) * spread / one.cv_risk_folds_[:, 0].mean()
     assert paired_gain(one, 0.6).standard_error == pytest.approx(error)
-    several = CorrectedPCACV(2, corrections={"attenuation": [0.6]}, cv=cv, pca_share=0).fit(X)
+    several = CorrectedPCACV(2, corrections={"attenuation": [0.6]}, cv=cv).fit(X)
     step = several.steps_["attenuation"]
     if step.best:
         assert step.standard_error == pytest.approx(error)

@@ -16,7 +16,7 @@ X = spiked_rows(40, 5)
 
 
 class MadeUp:
-    """A search among candidates whose risks on every split are known; the splits vote."""
+    """A search among candidates whose risks on every split are known; each split holds one voter out."""
 
     base, prepared, rounding_scale, least_gain, unit = PCA, {}, 10.0, 1e-4, ""
 
@@ -24,7 +24,8 @@ class MadeUp:
         self.data = data = open_for_cv(CorrectedPCACV(cv=n_splits), X)
         self.held = np.full(n_splits, 10.0) if held is None else np.asarray(held, dtype=float)
         self.risk_of, self.asked = risk_of, []
-        self.search = StepSearch(data.moments, self, Voters.of_splits(n_splits))
+        voters = Voters.of_rows(np.arange(n_splits)[:, None], None)
+        self.search = StepSearch(data.moments, self, voters)
 
     def judge(self, splits, candidate, present, goes_on):
         self.asked.append(candidate)

@@ -138,13 +138,12 @@ def test_a_column_of_another_unit_is_named_and_the_flag_that_scales_it(frame):
 
 def test_the_record_of_a_search(frame):
     result = run("fit", "data.csv", "-k", 1, "--neighbours", "2x4", "--corrections", "damping, smoothing",
-                 "--pca-share", 0.5, "--cv", 4, "--repeats", 2, "--seed", 3, "--json")  # fmt: skip
+                 "--cv", 4, "--repeats", 2, "--seed", 3, "--json")  # fmt: skip
     record = json.loads(result.stdout)
     model = CorrectedPCACV(
         1,
         corrections=["damping", "smoothing"],
         neighbours=(2, 4),
-        pca_share=0.5,
         nested=True,
         cv=4,
         n_repeats=2,
@@ -154,7 +153,6 @@ def test_the_record_of_a_search(frame):
     assert record["corrections"] == model.corrections_
     assert record["choices"] == model.choices_
     assert record["choice_weights"] == model.choice_weights_
-    assert record["voters"] == model.voters_
     assert Steps.from_records(record["steps"]) == model.steps_
     assert (record["gain"], record["left_out_gain"]) == (model.gain_, model.left_out_gain_)
     assert record["left_out_gain_error"] == model.left_out_gain_error_
@@ -173,9 +171,7 @@ def test_a_reference_is_read_like_the_rows_by_the_names_of_their_columns(frame):
     """Its columns may be in another order, with others beside them; the model holds none of its rows."""
     frame[:15].assign(subject="a").to_csv("few.csv", index=False)
     frame[15:].iloc[:, ::-1].assign(site=7).to_csv("more.csv", index=False)
-    result = run(
-        "fit", "few.csv", "-k", 1, "--drop", "subject", "--reference", "more.csv", "--pca-share", 0, "--json"
-    )
+    result = run("fit", "few.csv", "-k", 1, "--drop", "subject", "--reference", "more.csv", "--json")
     assert result.exit_code == 0, result.output
     rows, others = frame[:15].to_numpy(), frame[15:].to_numpy()
     expected = CorrectedPCACV(1, reference=others, random_state=0).fit(rows)
@@ -399,9 +395,6 @@ def test_data_problems_end_with_1_and_a_sentence(frame):
         (["--corrections", "damping,sorting"], "'sorting' is not a correction; choose from"),
         (["--neighbours", "28"], "'28' is neither 'line' nor the shape of a grid"),
         (["--neighbours", "0x8"], "'0x8' is neither 'line'"),
-        (["--pca-share", "1.1"], "Invalid value for '--pca-share'"),
-        (["--pca-share", "nan"], "Invalid value for '--pca-share'"),
-        (["--method", "pca", "--pca-share", "0.5"], "Invalid value for --pca-share: it belongs to"),
         (["--method", "pca", "--reference", "data.csv"], "belongs to --method corrected"),
         (["--alphas", "mask"], "belongs to --method attenuated, but this is --method corrected"),
         (["--method", "pca", "--cv", "3"], "belongs to --method corrected or attenuated"),

@@ -67,8 +67,6 @@ def test_the_page_is_written_and_its_code_makes_it_again(frame, tmp_path, monkey
                 "damping,smoothing",
                 "--neighbours",
                 "2x3",
-                "--pca-share",
-                0.5,
                 "--cv",
                 4,
                 "--no-nested",
@@ -77,7 +75,6 @@ def test_the_page_is_written_and_its_code_makes_it_again(frame, tmp_path, monkey
                 2,
                 corrections=["damping", "smoothing"],
                 neighbours=(2, 3),
-                pca_share=0.5,
                 cv=4,
                 random_state=0,
             ),
@@ -174,10 +171,6 @@ def test_problems_are_sentences(frame):
         ),
         (["my data.csv", "--model", "none.npz"], "none.npz cannot be read"),
         (["my data.csv", "--model", "attenua-fit/model.npz", "-k", "3"], "-k has no effect with --model"),
-        (
-            ["my data.csv", "--model", "attenua-fit/model.npz", "--pca-share", "1"],
-            "--pca-share has no effect",
-        ),
         (["less.csv", "--model", "attenua-fit/model.npz"], "less.csv: X must be the rows"),
     ):
         result = run("report", *arguments)

@@ -28,7 +28,7 @@ def found(corrected_model, unequal_frame):
 
 @pytest.fixture(scope="module")
 def pca_rows():
-    return load_digits().data
+    return load_digits().data[:500]
 
 
 def text_of(page):
@@ -57,14 +57,12 @@ def test_the_page_leads_with_what_to_expect_of_new_rows(corrected_page, correcte
     assert first[3] == f"± {100 * error:.2g} standard error"
 
 
-def test_the_choices_have_their_weights_and_voters(corrected_page, corrected_model):
+def test_the_choices_have_their_weights(corrected_page, corrected_model):
     said = text_of(corrected_page).partition("Do the rows agree?")[2]
     assert len(corrected_model.choices_) > 2
     assert f"come to {len(corrected_model.choices_)} different choices" in said
     for choice, weight in zip(corrected_model.choices_, corrected_model.choice_weights_, strict=True):
         assert f"{strengths_in_words(choice)} {100 * weight:.0f}%" in said
-    assert f"Who votes: {corrected_model.voters_}." in said
-    assert "PCA has 15% of the weight in any case" in said
 
 
 def test_every_step_is_explained(corrected_page, corrected_model):
@@ -83,10 +81,11 @@ def test_every_step_is_explained(corrected_page, corrected_model):
 
 def test_the_chart_of_a_step_holds_its_risks_and_marks_the_choice(found, corrected_model):
     charts = all_charts(found, None, None)
-    for step in (step for step in corrected_model.steps_ if step.strengths):
+    compared = [step for step in corrected_model.steps_ if step.strengths]
+    for step in compared:
         view = charts[f"step-{step.correction}"].views[0]
         drawn = {series["name"].split(":")[0]: series for series in view["series"]}
-        change = 100 * (np.array(step.risks) / corrected_model.cv_risk_[0] - 1)
+        change = 100 * (np.array(step.risks) / compared[0].risks[0] - 1)
         np.testing.assert_allclose(drawn["held-out risk"]["y"], change, rtol=1e-4, atol=1e-9)
         assert drawn["best"]["x"] == [step.best]
         assert drawn["best"]["role"] == ("best" if step.weight else "pca")
@@ -110,7 +109,7 @@ def test_no_theory_and_no_band_in_a_page_of_a_search(corrected_page):
 
 
 def test_pca_as_the_answer_is_said_plainly(pca_rows):
-    model = CorrectedPCACV(5).fit(pca_rows)
+    model = CorrectedPCACV(8).fit(pca_rows)
     page = report(model, pca_rows)
     assert word_of(page) == "No: use ordinary PCA"
     said = text_of(page)
@@ -118,7 +117,7 @@ def test_pca_as_the_answer_is_said_plainly(pca_rows):
     assert "Left out: neighbours is not given." in said
     assert "To try it, give neighbours" in said
     assert "compares it with" in said
-    model = CorrectedPCACV(5, neighbours=(8, 8), reference=np.eye(64)).fit(pca_rows)
+    model = CorrectedPCACV(8, neighbours=(8, 8), reference=np.eye(64)).fit(pca_rows)
     assert "To try it, give" not in text_of(report(model, pca_rows))
 
 
@@ -156,7 +155,7 @@ def test_given_strengths_are_judged_by_those_that_rows_choose(unequal_frame, cor
     assert word_of(page) == "Held-out rows choose otherwise"
     assert corrected_model.verdict_ in text_of(page)
     assert "The strengths were given: damping 0.7." in text_of(page)
-    plain = report(CorrectedPCA(5).fit(pca_rows), pca_rows)
+    plain = report(CorrectedPCA(8).fit(pca_rows), pca_rows)
     assert word_of(plain) == "No: use ordinary PCA"
     asked = report(CorrectedPCA(1).fit(unequal_frame), unequal_frame)
     assert "This fit is ordinary PCA" in text_of(asked)
@@ -188,7 +187,7 @@ def test_a_grid_of_neighbours_gives_pictures():
 
 def test_the_code_on_the_page_makes_the_page_again(tmp_path, monkeypatch):
     rows = spiked_rows(40, 12)
-    model = CorrectedPCACV(2, corrections=["damping", "smoothing"], neighbours=(3, 4), pca_share=0.5, cv=4)
+    model = CorrectedPCACV(2, corrections=["damping", "smoothing"], neighbours=(3, 4), cv=4)
     model.fit(rows)
     page = report(model, rows)
     monkeypatch.chdir(tmp_path)

@@ -94,7 +94,6 @@ METHODS: dict[str, Method] = {
         "recommended, n_repeats=4",
         lambda rows, rank: recommended(rows, rank, n_repeats=4, random_state=0),
     ),
-    "no share": Method("recommended, pca_share=0", lambda rows, rank: recommended(rows, rank, pca_share=0)),
     **{f"without {name}": _without(name) for name in CORRECTIONS},
 }
 

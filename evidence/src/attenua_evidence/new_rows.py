@@ -1,19 +1,21 @@
-"""Whether what CorrectedPCACV expects of new rows is what they gain: simulated rows of known covariance.
+"""Whether what a fit expects of new rows is what they gain: simulated rows of known covariance.
 
 python -m attenua_evidence.new_rows [--sets 200] [--write docs/guide/_new_rows.md]
 """
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from sklearn.covariance import LedoitWolf
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from attenua import CorrectedPCA, CorrectedPCACV
+from attenua import CorrectedCovariance, CorrectedPCA, CorrectedPCACV
 from attenua._data.blas import blas_limit
 from attenua._files import write_whole
 
@@ -21,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 class Case(NamedTuple):
-    """Rows to draw and how to fit them."""
+    """Rows to draw and how to fit them; rank 0 is a whole covariance."""
 
     name: str
     rows: int
@@ -30,6 +32,7 @@ class Case(NamedTuple):
     draw: Callable[[np.random.Generator, int, int], Array]
     covariance: Callable[[int], Array]
     options: dict[str, Any]
+    in_groups: bool = False  # whether four rows at a time are a group
 
 
 def noise(random: np.random.Generator, n: int, p: int) -> Array:
@@ -72,6 +75,29 @@ def factors(random: np.random.Generator, n: int, p: int) -> Array:
     )
 
 
+def strong(p: int) -> Array:
+    """Return three strong factors, times their standard deviations."""
+    turn = np.linalg.qr(np.random.default_rng(7).standard_normal((p, 3)))[0]
+    return turn.T * np.sqrt([[3 * p], [1.5 * p], [p]])
+
+
+def strong_t5(random: np.random.Generator, n: int, p: int) -> Array:
+    """Return rows of Student's t with five degrees of freedom: strong factors in noise."""
+    lengths = np.sqrt(3 / random.chisquare(5, (n, 1)))
+    return lengths * (random.standard_normal((n, 3)) @ strong(p) + random.standard_normal((n, p)))
+
+
+def grouped(random: np.random.Generator, n: int, p: int) -> Array:
+    """Return smooth signals, of which half the variance is that of groups of four rows."""
+    of_groups = np.repeat(smooth(random, -(-n // 4), p), 4, axis=0)[:n]
+    return (of_groups + smooth(random, n, p)) / np.sqrt(2)
+
+
+def of_smooth(p: int) -> Array:
+    """Return the covariance of smooth signals."""
+    return waves(p).T @ waves(p) + np.eye(p)
+
+
 SPLITTERS = {
     "": {},
     ", cv=20": {"cv": 20},
@@ -90,10 +116,19 @@ CASES = [
         for name, draw, covariance, options in (
             ("noise, 40 columns", noise, np.eye, {}),
             ("t3 noise, 40 columns", t3_noise, np.eye, {}),
-            ("smooth signals", smooth, lambda p: waves(p).T @ waves(p) + np.eye(p), {"neighbours": "line"}),
+            ("smooth signals", smooth, of_smooth, {"neighbours": "line"}),
             ("factors", factors, lambda p: loadings(p).T @ loadings(p) + np.diag(specific(p)), {}),
         )
         for n in (20, 40, 80, 200)
+    ),
+    *(
+        Case(f"{name}{words}", n, 40, rank, draw, covariance, options, name.startswith("groups"))
+        for words, rank in (("", 3), (", covariance", 0))
+        for name, sizes, draw, covariance, options in (
+            ("t5, strong factors", (24, 60), strong_t5, lambda p: strong(p).T @ strong(p) + np.eye(p), {}),
+            ("groups of four rows", (40, 80), grouped, of_smooth, {"neighbours": "line"}),
+        )
+        for n in sizes
     ),
 ]
 
@@ -101,23 +136,31 @@ CASES = [
 def judge(case: Case, seed: int) -> tuple[float, float, float, bool]:
     """Return the exact gain on new rows, what was expected, its error, and whether a gain is claimed."""
     X = case.draw(np.random.default_rng([seed, case.rows, case.columns]), case.rows, case.columns)
+    groups = np.arange(case.rows) // 4 if case.in_groups else None
+    make = partial(CorrectedPCACV, case.rank) if case.rank else CorrectedCovariance
     with blas_limit(1):
-        model = CorrectedPCACV(case.rank, nested=True, **case.options).fit(X)
-        pca = CorrectedPCA(case.rank).fit(X)
+        model = make(nested=True, **case.options).fit(X, groups=groups)
+        base = CorrectedPCA(case.rank).fit(X) if case.rank else LedoitWolf().fit(X)
     # The second moment of new rows about the fitted mean.
-    about = case.covariance(case.columns) + np.outer(model.mean_, model.mean_)
-    risks = [np.trace(about) - np.sum(U @ about * U) for U in (model.components_, pca.components_)]
-    claims = model.verdict_.startswith("Expect ") and not model.verdict_.startswith("Expect no gain")
-    return 1 - risks[0] / risks[1], model.left_out_gain_, model.left_out_gain_error_, claims
+    about = case.covariance(case.columns) + np.outer(X.mean(axis=0), X.mean(axis=0))
+    if case.rank:
+        risks = [np.trace(about) - np.sum(U @ about * U) for U in (model.components_, base.components_)]
+        gain = 1 - risks[0] / risks[1]
+    else:
+        fits = (model.covariance_, base.covariance_)
+        losses = [(np.linalg.slogdet(C)[1] + np.trace(np.linalg.solve(C, about))) / 2 for C in fits]
+        gain = losses[1] - losses[0]
+    claims = model.verdict_.startswith("Expect ") and not model.verdict_.startswith("Expect no ")
+    return gain, model.left_out_gain_, model.left_out_gain_error_, claims
 
 
 def line(case: Case, found: Array) -> str:
-    """Return a line of the table, in percent."""
+    """Return a line of the table, in percent; of a covariance, in nats a row."""
     true, expected, error, claims = found.T
-    off = expected - true
-    bias = f"{100 * off.mean():+.2f} ± {100 * off.std(ddof=1) / np.sqrt(len(off)):.2f}"
+    off, unit = expected - true, 100 if case.rank else 1
+    bias = f"{unit * off.mean():+.2f} ± {unit * off.std(ddof=1) / np.sqrt(len(off)):.2f}"
     covered = np.mean(np.abs(off) <= 2 * error)
-    numbers = (f"{100 * true.mean():.2f}", f"{100 * expected.mean():.2f}", bias, f"{covered:.0%}")
+    numbers = (f"{unit * true.mean():.2f}", f"{unit * expected.mean():.2f}", bias, f"{covered:.0%}")
     return f"| {case.name} | {case.rows} | {' | '.join(numbers)} | {claims.mean():.1%} |"
 
 

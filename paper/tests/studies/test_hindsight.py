@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.helpers import correlated_rows, each
+from tests.helpers import correlated_rows, each, leading
+from tests.literal import At, corrected_matrix, covariance_of_pairs, covariance_of_rows, line
 
-from attenua import AttenuatedPCA, CorrectedPCA
+from attenua import AttenuatedPCA
 from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, parameter_is_missing
 from attenua_paper.studies.gain import best_affine_risk
 from attenua_paper.studies.hindsight import ALPHAS, CorrectedInHindsight, HeldMoments, risks_on_test
@@ -22,12 +23,15 @@ def test_risks_are_those_of_fits(p):
 
 
 def greedy_by_hand(X, X_test, rank, neighbours):
-    """Raise one correction after another while the error of the test rows falls; then try without each."""
+    """Raise one correction after another while the error of the test rows falls."""
     chosen = {}
 
     def risk(**strengths):
-        model = CorrectedPCA(rank, neighbours=neighbours, **(chosen | strengths)).fit(X)
-        return model.reconstruction_error(X_test).mean()
+        at = At(**chosen | strengths)
+        S = covariance_of_pairs(X, at["row_tempering"]) if at["row_tempering"] else covariance_of_rows(X)
+        adjacency = None if neighbours is None else line(X.shape[1])
+        U, rows = leading(corrected_matrix(S, at, adjacency), rank), X_test - X.mean(axis=0)
+        return np.mean(np.sum((rows - rows @ U.T @ U) ** 2, axis=1))
 
     given = {"neighbours": neighbours}
     for name in (name for name in SEARCH_ORDER if not parameter_is_missing(name, given)):
@@ -38,7 +42,7 @@ def greedy_by_hand(X, X_test, rank, neighbours):
                 break
         if np.argmin(risks):
             chosen[name] = CORRECTIONS[name].strengths[int(np.argmin(risks))]
-    return chosen, min([risk(), *(risk(**{name: 0.0}) for name in chosen)])
+    return chosen, risk()
 
 
 @each("neighbours", [None, "line"])
@@ -54,7 +58,6 @@ def test_the_search_in_hindsight_is_the_search_with_test_rows_as_judges(seed, ne
     assert {name: strength for name, strength in model.corrections_.items() if strength} == chosen
     assert chosen  # the data give the search something to do
     assert model.reconstruction_error(X_test).mean() == pytest.approx(risk, rel=1e-9)
-    assert model.cv_risk_.min() == pytest.approx(risk, rel=1e-9)
 
 
 def test_risk_of_a_subspace_is_that_of_its_reconstructions():

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._correct.columns import column_labels
 from attenua._correct.correction import Correction
 from attenua._data.checks import real_numbers
 from attenua._data.moments import within_groups
@@ -50,8 +49,6 @@ ATTENUATION = Correction(
     strengths=(0.0, 0.3, 0.6, 0.9, 1.0),
     matrix=attenuated_matrix,
     differential=differential,
-    parameter="feature_groups",
-    prepare=column_labels,
     weakens="the sample variances on the diagonal",
     how="At strength a, that part of each variance is taken off the diagonal; at 1 only covariances stay.",
     price="It trusts that errors of variances rotate the subspace. It costs where variances differ for a "

@@ -1,15 +1,13 @@
 r"""Borrowing: :math:`(1 - w) S + w R`, with the covariance R of a reference at the scale of S."""
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attenua._correct.correction import Correction
 from attenua._correct.reference import Reference, as_reference, described_reference, stored_reference
-from attenua._data.moments import Moments, within_groups
+from attenua._data.moments import Moments
 from attenua._data.namespace import array_namespace, to_host
 
 
@@ -92,10 +90,6 @@ class BorrowedMoments(Moments):
         """The covariance as a p-by-p matrix."""
         return self._own * self._base.covariance + self._other * self._reference.matrix(self.mean)
 
-    def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
-        """Return a function that multiplies by the within-group blocks of the covariance."""
-        return within_groups(self.covariance, labels).__matmul__
-
 
 class BorrowedRows(BorrowedMoments):
     r"""The same without a p-by-p matrix: the image of V are those of the rows and of the reference, stacked.
@@ -145,11 +139,6 @@ class BorrowedRows(BorrowedMoments):
     def inner(self, V: Any, V_image: Any, W_image: Any) -> Any:
         """Return ``V.T @ C.T @ C @ W`` from the images."""
         return V_image.T @ W_image
-
-    def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
-        """Return a function that multiplies by the within-group blocks of the covariance."""
-        own, other = self._base.within(labels), self._rows.within(labels)
-        return lambda V: self._own * own(V) + self._share * other(V)
 
 
 def _about(strength: float, value: Any) -> str:

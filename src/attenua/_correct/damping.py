@@ -1,16 +1,14 @@
 r"""Damping: correlations :math:`r |r|^\beta` instead of r, so that the smallest lose the largest part."""
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attenua._correct.correction import Correction
 from attenua._correct.correlations import column_limit, lower_bound
 from attenua._correct.tempering import powers, relative_changes
-from attenua._data.moments import Moments, with_diagonal, within_groups
+from attenua._data.moments import Moments, with_diagonal
 from attenua._data.namespace import array_namespace, spans
 
 # On the host a matrix is damped in tiles that stay in cache.
@@ -92,10 +90,6 @@ class DampedMoments(Moments):
         if self._strength % 2 == 0:
             return 0.0  # correlations multiplied by themselves
         return min(lower_bound(self), 0.0)
-
-    def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
-        """Return a function that multiplies by the within-group blocks of the covariance."""
-        return within_groups(self.covariance, labels).__matmul__
 
 
 def _damped(T: Any, variances: Any, inverse: Any, strength: float) -> Any:

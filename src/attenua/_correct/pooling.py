@@ -6,7 +6,6 @@ most with, whatever the sign, or i among those of j. With the Laplacian L of thi
 averages each column with its neighbours; those of negative correlation are turned around first.
 """
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -112,27 +111,6 @@ class PooledMoments(ScaledMoments):
     def floor(self) -> float:
         """A lower bound of the eigenvalues, at most 0; it holds with high probability."""
         return 0.0 if self._unpooled.floor == 0 else min(lower_bound(self), 0.0)
-
-    def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
-        """Return a function that multiplies by ``part(labels)``: what is attenuated is pooled after that."""
-        return self.part(labels)
-
-    def part(self, labels: NDArray[np.intp] | None) -> Callable[[Any], Any]:
-        """Return a function that multiplies by t K D K t, with the part D of the correlations as it is."""
-        multiply = self._base.part(labels)
-        return lambda V: self._column * multiply(self._column * V)
-
-    def part_matrix(self, labels: NDArray[np.intp] | None) -> Any:
-        """Return t K D K t as a p-by-p matrix."""
-        return self._column * self._base.part_matrix(labels) * self._factors[None, :]
-
-    def part_bound(self, labels: NDArray[np.intp] | None) -> float:
-        """Return a bound of the eigenvalues of t K D K t: no eigenvalue of K is above 1."""
-        return float(self.xp.max(self._factors)) ** 2 * self._base.part_bound(labels)
-
-    def part_is_constant(self, labels: NDArray[np.intp] | None, tolerance: float) -> bool:
-        """Whether t K D K t is a multiple of the identity: never, since K is none."""
-        return False
 
 
 POOLING = Correction(

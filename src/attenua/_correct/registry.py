@@ -29,9 +29,9 @@ _TABLE = (
     (0, BORROWING),
     (3, TEMPERING),
     (5, DAMPING),
-    (4, ATTENUATION),
     (6, POOLING),
     (1, SMOOTHING),
+    (4, ATTENUATION),
 )
 CORRECTIONS: dict[str, Correction] = {correction.name: correction for _, correction in _TABLE}
 SEARCH_ORDER: list[str] = [correction.name for _, correction in sorted(_TABLE, key=lambda line: line[0])]

@@ -1,6 +1,6 @@
 r"""Smoothing: :math:`K_h T K_h` instead of T, with the heat kernel of neighbouring columns."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from sys import float_info
 from typing import Any
@@ -140,27 +140,6 @@ class SmoothedMoments(Moments):
     def inner(self, V: Any, V_image: Any, W_image: Any) -> Any:
         """Return ``V.T @ K @ S @ K @ W`` from V and the images of V and W."""
         return self._base.inner(self._smooth(V) if self.forms_covariance else V, V_image, W_image)
-
-    def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
-        """Return a function that multiplies by ``K @ D @ K``, where D keeps the blocks of S within groups."""
-        return self.part(labels)
-
-    def part(self, labels: NDArray[np.intp] | None) -> Callable[[Any], Any]:
-        """Return a function that multiplies by ``K @ D @ K``, with the part D of S as it is."""
-        multiply = self._base.part(labels)
-        return lambda V: self._smooth(multiply(self._smooth(V)))
-
-    def part_matrix(self, labels: NDArray[np.intp] | None) -> Any:
-        """Return ``K @ D @ K`` as a p-by-p matrix."""
-        return smoothed_matrix(self._base.part_matrix(labels), self._strength, self._smoother)
-
-    def part_bound(self, labels: NDArray[np.intp] | None) -> float:
-        """Return a bound of the eigenvalues of ``K @ D @ K``: no eigenvalue of K is above 1."""
-        return self._base.part_bound(labels)
-
-    def part_is_constant(self, labels: NDArray[np.intp] | None, tolerance: float) -> bool:
-        """Whether ``K @ D @ K`` is a multiple of the identity: never, since K is none."""
-        return False
 
     @cached_property
     def _n_rows(self) -> int:

@@ -7,14 +7,12 @@ sums of a partition depend on its rows alone and the tree is fixed, so work that
 lost gives the same result.
 """
 
-from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 
-from attenua._data.centre import RowSample
 from attenua._data.checks import (
     as_numbers,
     check_column_names,
@@ -25,9 +23,7 @@ from attenua._data.checks import (
     naming_text_columns,
     refusal_of_text,
 )
-from attenua._data.known_rows import KnownRows, known_to
 from attenua._data.namespace import is_dask, refuse_other_kinds
-from attenua._data.reweighting import Gathered, factored, thinned
 from attenua._data.streams import RowStream
 
 # How many neighbours one task combines.
@@ -62,28 +58,17 @@ class DaskRows:
         self._parts = list(zip(partitions, labels, weights, strict=True))
         self._n_folds = n_folds
         self._names = getattr(estimator, "feature_names_in_", None)
-        self._known = known_to(estimator)
 
-    def streams(self, factors: Sequence[Callable[[Any], Any] | None] = (None,)) -> list[RowStream]:
-        """Read the rows once, and return their sums for each of some factors of the weights."""
+    def stream(self) -> RowStream:
+        """Read the rows once, and return their sums."""
         import dask
 
-        read, combine, known = dask.delayed(_partition), dask.delayed(_combine), dask.delayed(self._known)
-        parts = [read(*part, self._n_folds, self._names, factors, known) for part in self._parts]
+        read, combine = dask.delayed(_partition), dask.delayed(_combine)
+        parts = [read(*part, self._n_folds, self._names) for part in self._parts]
         while len(parts) > 1:
             parts = [combine(parts[i : i + _SPLIT_EVERY]) for i in range(0, len(parts), _SPLIT_EVERY)]
-        (streams,) = dask.compute(parts[0])
-        return streams
-
-    def gathered(self, sample: RowSample | None = None) -> list[Gathered]:
-        """Return all rows, for a few of them, or those of a sample, in partitions."""
-        import dask
-
-        gather, before, parts = dask.delayed(_gathered, nout=2), 0.0, []
-        for part in self._parts:
-            some, before = gather(*part, sample, before)
-            parts.append(some)
-        return [part for part in dask.compute(*parts) if part.rows.shape[0]]
+        (stream,) = dask.compute(parts[0])
+        return stream
 
 
 def _checked(rows: Any) -> Any:
@@ -91,40 +76,20 @@ def _checked(rows: Any) -> Any:
         return as_numbers(check_array(rows, **(matrix_requirements() | {"ensure_min_samples": 0})))
 
 
-def _partition(
-    rows: Any,
-    groups: Any,
-    sample_weight: Any,
-    n_folds: int,
-    names: Any,
-    factors: Sequence[Callable[[Any], Any] | None],
-    known: KnownRows | None,
-) -> list[RowStream]:
+def _partition(rows: Any, groups: Any, sample_weight: Any, n_folds: int, names: Any) -> RowStream:
     """Return the sums of one partition; runs on a worker."""
     rows = _checked(rows)
-    if known is not None:
-        known.refuse(rows, " of its partition")
-    streams = []
-    for factor in factors:
-        stream = RowStream(n_folds, names)
-        if rows.shape[0]:
-            weights = factored(checked_batch_weights(sample_weight, rows.shape[0]), rows, factor)
-            stream.add(rows, groups=groups, sample_weight=weights)
-        streams.append(stream)
-    return streams
+    stream = RowStream(n_folds, names)
+    if rows.shape[0]:
+        weights = checked_batch_weights(sample_weight, rows.shape[0])
+        stream.add(rows, groups=groups, sample_weight=weights)
+    return stream
 
 
-def _gathered(
-    rows: Any, groups: Any, sample_weight: Any, sample: RowSample | None, before: float
-) -> tuple[Gathered, float]:
-    """Return the rows of one partition, or those of a sample, and the weight of the rows so far."""
-    part = Gathered(_checked(rows), groups, checked_batch_weights(sample_weight, rows.shape[0]))
-    return (part, before) if sample is None else thinned(part, sample, before)
-
-
-def _combine(parts: list[list[RowStream]]) -> list[RowStream]:
+def _combine(parts: list[RowStream]) -> RowStream:
     """Return the sums of neighbouring partitions; runs on a worker and leaves the parts as they are."""
-    return [first.followed_by(others) for first, *others in zip(*parts, strict=True)]
+    first, *others = parts
+    return first.followed_by(others)
 
 
 def _known_lengths(X: Any) -> tuple[int, ...] | None:

@@ -21,12 +21,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua._data.centre import RowSample, robust_centre
 from attenua._data.checks import caller_level
 from attenua._data.completion import Completion, complete, moments_of_seen
 from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.range import named_columns
-from attenua._data.reweighting import RowsInMemory, Weighing, WeightedSplits, laplacian, laplacian_root
+from attenua._data.reweighting import (
+    PairWeightedSplits,
+    RowsInMemory,
+    Weighing,
+    laplacian,
+    laplacian_root,
+)
 from attenua._data.rows import forms_scatter
 from attenua._data.splits import SplitMoments, SplitPair, SplitRows, Splits
 from attenua._data.sums import largest_magnitude, magnitude, row_blocks, unit_for
@@ -286,12 +291,13 @@ class PartialSplits(SplitMoments):
         return float(completion.weights @ squares**2)
 
 
-class WeightedPartialSplits(WeightedSplits):
-    """The same splits with weights on the completed training rows, or on pairs of them."""
+class WeightedPartialSplits(PairWeightedSplits):
+    """The same splits with weights on pairs of completed training rows."""
 
-    def __init__(self, plain: PartialSplits, weigh: Weighing, *, pairs: bool):
-        super().__init__(plain)
-        self._partial, self._weigh, self._pairs = plain, weigh, pairs
+    _plain: PartialSplits
+
+    def __init__(self, plain: PartialSplits, rows: PartialRows, weigh: Weighing):
+        super().__init__(plain, rows, np.empty((0, 0)), weigh)
 
     @cached_property
     def total(self) -> Moments:
@@ -305,45 +311,27 @@ class WeightedPartialSplits(WeightedSplits):
     def _weighted(self, number: int | None, plain: Moments) -> Moments:
         r"""Return weighted moments with the mean of plain ones.
 
-        With weights on pairs, the covariance is :math:`Z^\top L Z + \sum_i L_{ii} C_i`, with the Laplacian L
-        of the weights and the covariances C of the missing cells of each row.
+        The covariance is :math:`Z^\top L Z + \sum_i L_{ii} C_i`, with the Laplacian L of the weights and the
+        covariances C of the missing cells of each row.
         """
-        completion = self._partial.completion(number)
-        whole = plain.total_variance or 1.0
+        completion = self._plain.completion(number)
         shares = completion.weights / completion.weights.sum()
-        Z = completion.rows - plain.mean
-        if self._pairs:
-            weights = self._weigh(completion.squared_distances() / (2 * whole))
-            L = laplacian(weights * shares[:, None] * shares)
-            counted, weighted = np.diagonal(L), L @ Z
-        else:
-            counted = shares * self._weigh(_from_centre(completion, whole))
-            counted = counted / counted.sum()
-            weighted = counted[:, None] * (Z - counted @ Z)
+        weights = self._weigh(completion.squared_distances() / (2 * (plain.total_variance or 1.0)))
+        L = laplacian(weights * shares[:, None] * shares)
+        counted = np.diagonal(L)
         if not plain.forms_covariance:
-            about_mean = np.eye(len(Z)) - counted
-            mixing = laplacian_root(L, shares) if self._pairs else np.sqrt(counted)[:, None] * about_mean
-            return completion.mixed_moments(mixing, counted, plain.unit, plain.scale)
-        scatter = plain.weight * (Z.T @ weighted + completion.spread(counted))
-        zeros = np.zeros_like(plain.mean)
+            return completion.mixed_moments(laplacian_root(L, shares), counted, plain.unit, plain.scale)
+        Z = completion.rows - plain.mean
         return ScatterMoments(
             plain.weight,
-            zeros,
-            scatter,
+            np.zeros_like(plain.mean),
+            plain.weight * (Z.T @ (L @ Z) + completion.spread(counted)),
             plain.mean,
             plain.unit,
             owned=True,
             varies=completion.varies,
             scale=plain.scale,
         )
-
-
-def _from_centre(completion: Completion, total_variance: float) -> Array:
-    """Return squared distances of completed rows from their centre, as parts of the median."""
-    rows, weights = completion.rows, completion.weights
-    numbers, counts = RowSample(len(rows), weights.sum()).taken(len(rows), weights)
-    centre = robust_centre(rows[numbers], counts, 1.0, total_variance)
-    return completion.squared_lengths(centre.place) / centre.square
 
 
 class PartialInMemory(RowsInMemory):
@@ -362,13 +350,6 @@ class PartialInMemory(RowsInMemory):
         """Return some rows, to be judged by a fit to others."""
         return self.rows.in_rows(rows, training)
 
-    def with_row_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
-        """Return, for each weighing, the splits with weights on the completed training rows."""
-        return [self._weighted(weigh, pairs=False) for weigh in weighings]
-
     def with_pair_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
         """Return, for each weighing, the splits with weights on pairs of completed training rows."""
-        return [self._weighted(weigh, pairs=True) for weigh in weighings]
-
-    def _weighted(self, weigh: Weighing, *, pairs: bool) -> WeightedPartialSplits:
-        return WeightedPartialSplits(self.splits, weigh, pairs=pairs)
+        return [WeightedPartialSplits(self.splits, self.rows, weigh) for weigh in weighings]

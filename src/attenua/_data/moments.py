@@ -120,10 +120,6 @@ class Moments(ABC):
         """Return the second moments about a centre in a unit."""
         raise NotImplementedError
 
-    def with_mean(self, mean: Any, unit: float, varies: Any) -> "Moments":
-        """Return the covariance in a unit, with the mean of other rows and which of their columns vary."""
-        raise NotImplementedError
-
     def gram(self, factors: Any = None) -> tuple[Array, Array]:
         """Return eigenvalues (decreasing) and eigenvectors of the inner products of few rows, on the host.
 
@@ -200,9 +196,10 @@ class Moments(ABC):
         """Return ``S @ V``."""
         return self.lift(self.image(V))
 
-    @abstractmethod
     def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
         """Return a function that multiplies by D, which keeps the blocks of S within groups of columns."""
+        blocks = within_groups(self.covariance, labels)
+        return lambda V: blocks @ V
 
     def part(self, labels: NDArray[np.intp] | None) -> Callable[[Any], Any]:
         """Return a function that multiplies by D: the diagonal of S (no labels), or its blocks in groups."""
@@ -348,20 +345,6 @@ class ScatterMoments(Moments):
         zeros = self.xp.zeros_like(step)
         return ScatterMoments(self.weight, zeros, scatter, centre, unit, owned=True, scale=self.scale)
 
-    def with_mean(self, mean: Any, unit: float, varies: Any) -> "ScatterMoments":
-        """Return the covariance in a unit, with the mean of other rows and which of their columns vary."""
-        moved = self.in_unit(unit)
-        origin = mean - moved._offset
-        return ScatterMoments(
-            self.weight,
-            moved._total,
-            moved._sums_of_products,
-            origin,
-            unit,
-            varies=varies,
-            scale=self.scale,
-        )
-
     @staticmethod
     def sum(parts: "Sequence[ScatterMoments]") -> "ScatterMoments":
         """Add up the moments of disjoint subsets."""
@@ -407,7 +390,9 @@ class ScatterMoments(Moments):
         """Whether each column varies by more than rounding."""
         if self._varies is not None:
             return self._varies
-        return self.weight * self.variances > CONSTANT * self._squares
+        # Sums about an origin lose digits to the distance of the mean from it.
+        is_clear = self.weight * self.variances > CONSTANT * self._squares
+        return is_clear & vary(self.variances, self.mean, self.weight)
 
     @property
     def vanishing(self) -> NDArray[np.intp]:
@@ -449,11 +434,6 @@ class ScatterMoments(Moments):
         same = copy(self)
         vars(same)["covariance"] = self.covariance.astype(np.float32)
         return same
-
-    def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
-        """Return a function that multiplies by D, the within-group blocks of S."""
-        blocks = within_groups(self.covariance, labels)
-        return lambda V: blocks @ V
 
 
 class ScaledMoments(Moments):
@@ -516,11 +496,6 @@ class ScaledMoments(Moments):
         """Return ``V.T @ G @ S @ G @ W`` from V and the images of V and W."""
         return self._base.inner(self._column * V, V_image, W_image)
 
-    def within(self, labels: NDArray[np.intp]) -> Callable[[Any], Any]:
-        """Return a function that multiplies by the within-group blocks of the covariance."""
-        multiply = self._base.within(labels)
-        return lambda V: self._column * multiply(self._column * V)
-
     @property
     def has_few_rows(self) -> bool:
         """Whether the rows are few enough to find the eigenvectors of S by their inner products."""
@@ -533,6 +508,21 @@ class ScaledMoments(Moments):
     def combined(self, vectors: Array) -> Any:
         """Return combinations of the centred weighted rows, as columns."""
         return self._column * self._base.combined(vectors)
+
+
+def vary(variances: Any, mean: Any, weight: float) -> Any:
+    r"""Return whether columns vary by more than rounding, as ``StandardScaler`` decides it.
+
+    With n rows and the machine's precision :math:`\epsilon`, they do if
+
+    .. math::
+
+        s^2 > n \epsilon s^2 + (n \epsilon \bar x)^2
+
+    (Chan, Golub and LeVeque, 1983).
+    """
+    rounding = float(weight * np.finfo(float).eps)
+    return (1 - rounding) * variances > (rounding * mean) ** 2
 
 
 def product(S: Any, V: Any) -> Any:

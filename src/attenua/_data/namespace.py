@@ -66,8 +66,7 @@ def check_host(X: Any, who: str) -> None:
     if namespace_of(X) is not None:
         raise TypeError(
             f"{who} takes arrays in the host's memory; X is {described(X)}. Arrays of other libraries are "
-            "taken by CorrectedPCA, CorrectedPCACV, AttenuatedPCA, AttenuatedPCACV, attenuation_path and "
-            "select_on_validation."
+            "taken by AttenuatedPCA, AttenuatedPCACV and attenuation_path."
         )
 
 

@@ -4,7 +4,7 @@ This is the only place that depends on the kind of container. After it, rows in 
 batches, Arrow data, Dask collections and arrays on a device are all :class:`FitData`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import validate_data
 
-from attenua._data.centre import RowSample
 from attenua._data.checks import (
     as_numbers,
     check_names,
@@ -47,6 +46,7 @@ from attenua._data.namespace import (
     array_namespace,
     asarray_like,
     check_host,
+    described,
     is_dask,
     is_foreign,
     namespace_of,
@@ -54,15 +54,7 @@ from attenua._data.namespace import (
     to_host,
 )
 from attenua._data.range import check_range
-from attenua._data.reweighting import (
-    Gathered,
-    Reweighting,
-    RowFactors,
-    RowsInMemory,
-    RowsOfStream,
-    factored,
-    thinned,
-)
+from attenua._data.reweighting import RowsInMemory
 from attenua._data.rows import DeviceRows, HostRows, device_magnitude
 from attenua._data.splits import SplitMoments, SplitRows, Splits
 from attenua._data.streams import (
@@ -104,8 +96,8 @@ class FitData(NamedTuple):
         Which rows are held out together, in words.
     stream : RowStream or None
         Sums that ``partial_fit`` can go on from.
-    reweighter : Reweighting or None
-        The rows, where they can be read again with weights.
+    reweighter : RowsInMemory or None
+        The rows, where they are in memory.
     """
 
     moments: Splits
@@ -114,7 +106,7 @@ class FitData(NamedTuple):
     dtype: type
     folds: str = ""
     stream: RowStream | None = None
-    reweighter: Reweighting | None = None
+    reweighter: RowsInMemory | None = None
 
     def scaled(self) -> "FitData":
         """Return the same data with columns that are divided by the standard deviations of fitted rows."""
@@ -126,6 +118,21 @@ class FitData(NamedTuple):
 def is_in_memory(X: Any) -> bool:
     """Whether X is one array, frame or table of rows on the host."""
     return is_arrow_table(X) or not (is_batches(X) or is_dask(X) or is_foreign(X))
+
+
+def check_in_memory(X: Any, who: str) -> None:
+    """Raise for rows in batches, in a Dask collection or on a device."""
+    if is_in_memory(X):
+        return
+    if is_dask(X):
+        given = "a Dask collection"
+    else:
+        given = described(X) if is_foreign(X) else f"batches of rows ({type(X).__name__})"
+    raise TypeError(
+        f"{who} takes rows in memory; X is {given}. Its corrections are for few rows, which fit there: give "
+        "them as one array. Of many rows, AttenuatedPCA, AttenuatedPCACV and attenuation_path take batches, "
+        "Dask collections and arrays on a device."
+    )
 
 
 def open_rows(
@@ -192,23 +199,18 @@ def open_for_fit(estimator: Any, X: Any, sample_weight: Any = None) -> FitData:
     """Open rows for a fit that holds none out."""
     if is_dask(X):
         return _dask_data(DaskRows(estimator, X, 1, sample_weight=sample_weight))
-    X, sample_weight = _whole_table(estimator, X, sample_weight)
+    X, sample_weight = _whole_table(X, sample_weight, "sample_weight")
     if is_batches(X):
         return _open_batches(estimator, X, 1, "sample_weight", sample_weight)
     return _in_memory(estimator, open_rows(estimator, X, sample_weight), [])
 
 
-def _whole_table(estimator: Any, X: Any, labels: Any, *, deals: bool = False) -> tuple[Any, Any]:
-    """Return an Arrow table with missing cells as a named array, with its labels; all else as it is.
-
-    Sums of batches cannot be completed, but a table is in memory. So is one whose groups are dealt out.
-    """
-    if not is_arrow_table(X) or not (deals or get_tags(estimator).input_tags.allow_nan):
+def _whole_table(X: Any, labels: Any, argument: str) -> tuple[Any, Any]:
+    """Return an Arrow table, which is in memory, as a named array, with its labels; all else as it is."""
+    if not is_arrow_table(X):
         return X, labels
     column = labels if isinstance(labels, str) else None
-    rows, of_column, names = arrow_batch(X, column)
-    if not deals and not has_missing(rows):
-        return X, labels
+    rows, of_column, names = arrow_batch(X, column, argument)
     return NamedRows(rows, names or []), labels if column is None else of_column
 
 
@@ -256,9 +258,9 @@ def open_for_cv(
         n_folds = checked_stream_folds(cv, n_repeats)
         return _dask_data(DaskRows(estimator, X, n_folds, groups=groups, sample_weight=sample_weight))
     if groups is not None:
-        X, groups = _whole_table(estimator, X, groups, deals=True)
+        X, groups = _whole_table(X, groups, "groups")
     else:
-        X, sample_weight = _whole_table(estimator, X, sample_weight)
+        X, sample_weight = _whole_table(X, sample_weight, "sample_weight")
     if is_batches(X):
         n_folds = checked_stream_folds(cv, n_repeats)
         if sample_weight is None:
@@ -330,40 +332,11 @@ def _open_batches(estimator: Any, X: Any, n_folds: int, argument: str, labels: A
     if stream is None:
         once = "" if can_be_read_again(X) else " An iterator or reader gives its rows once."
         raise ValueError(f"Found 0 sample(s): X gave no rows, while at least 2 are required.{once}")
-    data = stream_data(stream)
-    if not can_be_read_again(X) or not can_be_read_again(labels):
-        return data
-
-    def checked_batches() -> Iterator[Gathered]:
-        for batch in iter_batches(X, labels, argument):
-            rows = _checked_batch(estimator, batch, False, 0)
-            if rows.shape[0]:
-                given = {"groups": None, "sample_weight": None} | {argument: to_host(batch.labels)}
-                weights = checked_batch_weights(given["sample_weight"], rows.shape[0])
-                yield Gathered(rows, given["groups"], weights)
-
-    def read(factors: Sequence[RowFactors]) -> list[RowStream]:
-        streams = [RowStream(n_folds) for _ in factors]
-        for rows, groups, weights in checked_batches():
-            for weighted, factor in zip(streams, factors, strict=True):
-                weighted.add(rows, groups=groups, sample_weight=factored(weights, rows, factor))
-        return streams
-
-    def gather(sample: RowSample | None) -> list[Gathered]:
-        parts, before = [], 0.0
-        for part in checked_batches():
-            if sample is not None:
-                part, before = thinned(part, sample, before)
-            parts.append(part)
-        return parts
-
-    return data._replace(reweighter=RowsOfStream(stream, data.moments, read, gather))
+    return stream_data(stream)
 
 
 def _dask_data(rows: DaskRows) -> FitData:
-    (stream,) = rows.streams()
-    data = stream_data(stream)
-    return data._replace(reweighter=RowsOfStream(stream, data.moments, rows.streams, rows.gathered))
+    return stream_data(rows.stream())
 
 
 def with_batch(
@@ -385,9 +358,6 @@ def with_batch(
     rows = _checked_batch(estimator, batch, stream is None, min_samples)
     if rows.shape[0] == 0:
         return stream
-    known = known_to(estimator)
-    if known is not None:
-        known.refuse(rows, " of its batch")
     weights = checked_batch_weights(to_host(sample_weight), rows.shape[0])
     stream = RowStream(n_folds, _feature_names(estimator)) if stream is None else copy(stream)
     stream.add(rows, groups=to_host(groups), sample_weight=weights)

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua._data.moments import CONSTANT, UNDERFLOW, Moments, ScatterMoments
+from attenua._data.moments import CONSTANT, UNDERFLOW, Moments, ScatterMoments, vary
 from attenua._data.namespace import array_namespace, asarray_like, clipped, to_host
 from attenua._data.sums import row_blocks, squared_lengths
 
@@ -109,13 +109,6 @@ class RowMoments(Moments):
             offset=centre - moved._origin,
             scale=self.scale,
         )
-
-    def with_mean(self, mean: Any, unit: float, varies: Any) -> "RowMoments":
-        """Return the covariance in a unit, with the mean of other rows; which columns vary is seen here."""
-        moved = copy(self.in_unit(unit))
-        moved._centre, moved.mean = moved._offset, mean
-        moved._origin = mean - moved._offset
-        return moved
 
     def moved(self, like: Any) -> "RowMoments":
         """Return the same moments in arrays of the library and device of another; the rows become dense."""
@@ -298,7 +291,8 @@ class RowMoments(Moments):
     def varies(self) -> Any:
         """Whether each column varies by more than rounding."""
         # The rows are centred before they are squared, so rounding errors are those of their mean.
-        return self.variances > (CONSTANT * self._offset) ** 2
+        is_clear = self.variances > (CONSTANT * self._offset) ** 2
+        return is_clear & vary(self.variances, self.mean, self.weight)
 
     @property
     def vanishing(self) -> NDArray[np.intp]:

@@ -28,7 +28,6 @@ from attenua._data.sums import (
     not_finite,
     product_blocks,
     row_blocks,
-    squared_lengths,
     unit_for,
 )
 
@@ -120,26 +119,17 @@ class HostRows:
         rows -= self._frame.origin
         return rows
 
-    def moments(self, rows: Rows = None, factors: Array | None = None) -> ScatterMoments | RowMoments:
-        """Return the moments of the given rows (an array of numbers, or a slice), or of all.
+    def moments(self, rows: Rows = None) -> ScatterMoments | RowMoments:
+        """Return the moments of the given rows (an array of numbers, or a slice), or of all."""
+        return self._scatter_moments(rows) if self.forms_scatter else self.in_rows(rows)
 
-        Factors, one for each of all rows, multiply the weights.
-        """
-        return self._scatter_moments(rows, factors) if self.forms_scatter else self.in_rows(rows, factors)
-
-    def in_rows(self, rows: Rows = None, factors: Array | None = None) -> RowMoments:
+    def in_rows(self, rows: Rows = None) -> RowMoments:
         """Return the moments of the given rows, kept as rows; the rows are shared."""
-        weights = self._factored(factors)
-        weights = np.ones(self.n_samples) if weights is None else weights
+        weights = self.weights
         if rows is not None:
             chosen = np.arange(self.n_samples)[rows] if isinstance(rows, slice) else rows
             weights = weights * np.bincount(chosen, minlength=self.n_samples)
         return RowMoments(self._kept_rows, weights, self._frame.origin, self._frame.unit, self._products)
-
-    def _factored(self, factors: Array | None) -> Array | None:
-        if factors is None or self._weights is None:
-            return self._weights if factors is None else factors
-        return self._weights * factors
 
     @property
     def weights(self) -> Array:
@@ -149,15 +139,6 @@ class HostRows:
     def some(self, rows: NDArray[np.intp]) -> "HostRows":
         """Return some of the rows, in a frame of their own."""
         return HostRows(self._X[rows], None if self._weights is None else self._weights[rows])
-
-    def sampled(self, taken: Taken) -> tuple[Any, Array]:
-        """Return some of the rows, in the data's own units, and how often each is taken."""
-        numbers, counts = taken(self.n_samples, self._weights)
-        return self._X[numbers], counts
-
-    def squared_lengths(self, centre: Array, divisor: Any) -> Array:
-        """Return the squared distance of every row, divided here, from a centre, which is already."""
-        return squared_lengths(self._X, centre, divisor)
 
     def kept(self, rows: NDArray[np.intp]) -> RowMoments:
         """Return the moments of a few rows, kept as rows whatever the others do."""
@@ -174,7 +155,7 @@ class HostRows:
             weights = np.ones(len(values)) if self._weights is None else self._weights[block]
             yield values / moments.unit - moments.mean, weights
 
-    def _scatter_moments(self, rows: Rows, factors: Array | None) -> ScatterMoments:
+    def _scatter_moments(self, rows: Rows) -> ScatterMoments:
         sums = FoldSums(self._frame, 1, self._feature_names)
         chosen = _as_slice(rows, self.n_samples)
         blocks: Iterable[NDArray[np.intp] | slice]
@@ -183,8 +164,7 @@ class HostRows:
             blocks = product_blocks(start, stop, self.n_features, step)
         else:
             blocks = (chosen[block] for block in product_blocks(0, len(chosen), self.n_features))
-        weights = self._factored(factors)
-        sums.add(self._X, ((0, block) for block in blocks), sample_weight=weights)
+        sums.add(self._X, ((0, block) for block in blocks), sample_weight=self._weights)
         return scatter_moments(sums, owned=True)[0]
 
 
@@ -229,34 +209,24 @@ class DeviceRows:
             return xp.zeros_like(origin)  # rows that are centred well enough are multiplied as they are
         return origin
 
-    def moments(self, rows: Rows = None, factors: Any = None) -> Moments:
-        """Return the moments of the given rows (an array of numbers, or a slice), or of all.
-
-        Factors, one for each of all rows, on the host, multiply the weights.
-        """
+    def moments(self, rows: Rows = None) -> Moments:
+        """Return the moments of the given rows (an array of numbers, or a slice), or of all."""
         if not self.forms_scatter:
-            return self.in_rows(rows, factors)
-        return self._summed(_as_slice(rows, self.n_samples), self._factored(factors))
-
-    def _factored(self, factors: Any) -> Any:
-        if factors is None:
-            return self._weights
-        factors = asarray_like(self._X, factors, self.xp.float64)
-        return factors if self._weights is None else self._weights * factors
+            return self.in_rows(rows)
+        return self._summed(_as_slice(rows, self.n_samples), self._weights)
 
     @property
     def weights(self) -> np.ndarray:
         """Weights of the rows, on the host."""
         return np.ones(self.n_samples) if self._weights is None else to_host(self._weights)
 
-    def in_rows(self, rows: Rows = None, factors: Any = None) -> RowMoments:
+    def in_rows(self, rows: Rows = None) -> RowMoments:
         """Return the moments of the given rows, kept as rows; the rows are shared."""
         rows = slice(0, self.n_samples) if rows is None else rows
         counts = np.zeros(self.n_samples)
         np.add.at(counts, np.arange(self.n_samples)[rows], 1.0)
-        weights, factors = asarray_like(self._X, counts, self.xp.float64), self._factored(factors)
-        if factors is not None:
-            weights = weights * factors
+        weights = asarray_like(self._X, counts, self.xp.float64)
+        weights = weights if self._weights is None else weights * self._weights
         if self._kept is None:
             kept = self.xp.astype(self._X, self.xp.float64) / self._unit - self._origin
             self._kept = (kept, inner_products(kept) if has_few_rows(kept) else None)
@@ -274,20 +244,6 @@ class DeviceRows:
         place = asarray_like(self._X, rows)
         weights = None if self._weights is None else self.xp.take(self._weights, place)
         return DeviceRows(self.xp, self.xp.take(self._X, place, axis=0), weights)
-
-    def sampled(self, taken: Taken) -> tuple[np.ndarray, Array]:
-        """Return some of the rows, in the data's own units, and how often each is taken, on the host."""
-        numbers, counts = taken(self.n_samples, to_host(self._weights))
-        return to_host(self.xp.take(self._X, asarray_like(self._X, numbers), axis=0)), counts
-
-    def squared_lengths(self, centre: Array, divisor: Any) -> np.ndarray:
-        """Return the same as :meth:`HostRows.squared_lengths`, on the host."""
-        xp, parts = self.xp, []
-        centre = asarray_like(self._X, centre)
-        for B, _ in self._steps(slice(0, self.n_samples), None):
-            centred = xp.astype(B, xp.float64) / divisor - centre
-            parts.append(to_host(xp.sum(centred**2, axis=1)))
-        return np.concatenate(parts)
 
     def _summed(self, rows: Any, weights: Any) -> ScatterMoments:
         xp, p = self.xp, self.n_features

@@ -173,12 +173,10 @@ class SplitMoments(Splits):
         The data.
     splits : sequence of SplitRows
         The splits; empty if no rows are held out.
-    factors : ndarray of shape (n_samples,), optional
-        Multiply the weights of the rows.
     """
 
-    def __init__(self, rows: Any, splits: Sequence[SplitRows], factors: NDArray[np.float64] | None = None):
-        self._rows, self._splits, self._factors = rows, splits, factors
+    def __init__(self, rows: Any, splits: Sequence[SplitRows]):
+        self._rows, self._splits = rows, splits
         self._keeps_rows = False
         self.n_splits = len(splits)
         self.n_features = rows.n_features
@@ -211,10 +209,6 @@ class SplitMoments(Splits):
         """Keep the held-out rows as rows from now on, so that each can be judged: where rows are few."""
         self._keeps_rows = True
         return self
-
-    def reweighted(self, factors: NDArray[np.float64]) -> "SplitMoments":
-        """Return the same splits of the same rows, their weights multiplied by factors."""
-        return SplitMoments(self._rows, self._splits, factors)
 
     def training_rows(self, number: int) -> Indices:
         """Return the numbers of the training rows of a split."""
@@ -249,7 +243,7 @@ class SplitMoments(Splits):
         return total
 
     def _moments(self, rows: Any = None) -> Any:
-        return self._rows.moments(rows, self._factors)
+        return self._rows.moments(rows)
 
     def _read(self) -> Iterator[SplitPair]:
         unit = self._plain_total.unit

@@ -11,7 +11,7 @@ from attenua._correct.reference import reference_rows
 from attenua._data.checks import caller_level
 from attenua._data.known_rows import KnownRows
 from attenua._data.moments import Moments
-from attenua._data.opening import FitData, open_for_cv, open_for_fit
+from attenua._data.opening import FitData, check_in_memory, open_for_cv, open_for_fit
 from attenua._data.range import overshadowing_columns
 from attenua._estimate.fitted import SUBSPACE, Kind, fit_from_nothing, store, warn_of_tie
 from attenua._estimate.transformer import SubspaceTransformer
@@ -50,10 +50,10 @@ class RuleTransformer(SubspaceTransformer):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
-            Data. Sparse data are never made dense; float32 data give float32 results. An iterable of batches
-            or an Arrow table, reader or dataset is read in bounded memory; a dask array or data frame is
-            summed up on its workers. ``partial_fit`` can continue from either. The attenuated and corrected
-            estimators complete missing cells (NaN) of rows in memory; sparse rows with such become dense.
+            Data. Sparse data are never made dense; float32 data give float32 results. Missing cells (NaN) of
+            rows in memory are completed; sparse rows with such become dense. The attenuated estimators also
+            take batches, dask collections and arrays on a device: an iterable of batches or an Arrow reader
+            or dataset is read in bounded memory, and a dask array or data frame is summed up on its workers.
         y : ignored
             Here for scikit-learn.
         sample_weight : array-like of shape (n_samples,), optional
@@ -65,6 +65,8 @@ class RuleTransformer(SubspaceTransformer):
         self
         """
         self._check_parameters()
+        if self._needs_memory:
+            check_in_memory(X, type(self).__name__)
         with fit_from_nothing(self):
             self._fit_data(open_for_fit(self, X, sample_weight))
             self._keep_rows(X, sample_weight=sample_weight)
@@ -119,10 +121,10 @@ class CrossValidated(SubspaceTransformer):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), batches, or dask collection
-            Data. Sparse data are never made dense; float32 data give float32 results. An iterable of batches
-            or an Arrow table, reader or dataset is read in bounded memory; a dask array or data frame is
-            summed up on its workers. ``partial_fit`` can continue from either. The attenuated and corrected
-            estimators complete missing cells (NaN) of rows in memory; sparse rows with such become dense.
+            Data. Sparse data are never made dense; float32 data give float32 results. Missing cells (NaN) of
+            rows in memory are completed; sparse rows with such become dense. The attenuated estimators also
+            take batches, dask collections and arrays on a device: an iterable of batches or an Arrow reader
+            or dataset is read in bounded memory, and a dask array or data frame is summed up on its workers.
         y : ignored
             Here for scikit-learn.
         groups : array-like of shape (n_samples,), optional
@@ -138,6 +140,8 @@ class CrossValidated(SubspaceTransformer):
         self
         """
         self._check_parameters()
+        if self._needs_memory:
+            check_in_memory(X, type(self).__name__)
         with fit_from_nothing(self):
             self._fit_data(open_for_cv(self, X, y, groups, sample_weight))
             self._keep_rows(X, y, groups, sample_weight)

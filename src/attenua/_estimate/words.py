@@ -166,7 +166,7 @@ def likelihood_in_words(gain: float, error: float) -> str:
     """Return what log-likelihood to expect of new rows, in a sentence."""
     if not isfinite(error):
         return "Too little was held out to say what to expect of new rows."
-    noise = f"standard error {error:.2g}"
+    noise = f"measured with four fifths of the rows, standard error {error:.2g}"
     if is_clear(gain, error):
         return f"Expect a log-likelihood of new rows {gain:.3g} nats per row above Ledoit-Wolf's ({noise})."
     none = "no clear gain" if gain > 0 else "no gain"

@@ -75,11 +75,17 @@ class FoldRisk(NamedTuple):
     subspaces: Sequence[Subspace] = ()  # of the candidates, if kept
     is_tied: bool = False  # whether the cut falls on a tie for the first candidate
     weights: Array | None = None  # of the lines, if they differ
+    at_rank: Array | None = None  # risks of candidates that the losses judge by the ranks around it as well
 
     @property
     def risk(self) -> Array:
         """Mean over the held-out rows of what each candidate loses."""
         return mean_loss(self.losses, self.weights)
+
+    @property
+    def reported(self) -> Array:
+        """The risk that a user asked for: of PCA, that at the number of components."""
+        return self.risk if self.at_rank is None else self.at_rank
 
 
 def unequal_weights(rows: Any) -> Array | None:
@@ -143,36 +149,18 @@ def _in_worker(config: dict[str, Any], judge: Callable[[SplitPair], FoldRisk], p
         return judge(pair)
 
 
-def judge_subspaces(
-    pair: SplitPair,
-    rule: Rule,
-    rank: int,
-    *,
-    keep: bool = False,
-    by_rows: bool = False,
-) -> FoldRisk:
-    """Judge every candidate of a rule by how well it reconstructs the held-out rows of a split.
-
-    Subspaces are returned if `keep`. With `by_rows` every held-out row is judged by itself; then the splits
-    must keep them as rows.
-    """
+def judge_subspaces(pair: SplitPair, rule: Rule, rank: int) -> FoldRisk:
+    """Judge every candidate of a rule by how well it reconstructs the held-out rows of a split."""
     training, held = pair.training, pair.held_out
-    weights = held.weight, training.weight
     found = dict(rule.subspaces(training, rank, exact=False))
     subspaces = [found[place] for place in range(len(rule.strengths))]
-    of_lines = None
-    if by_rows or isinstance(held, PartlySeen):
-        of_lines = unequal_weights(held)
-        losses = row_losses(held, subspaces, training.mean)
-        if not by_rows:
-            losses, of_lines = mean_loss(losses, of_lines)[None, :], None
+    if rank == training.n_features:  # nothing is cut off, so every candidate reconstructs every row
+        losses = np.zeros(len(subspaces))
+    elif isinstance(held, PartlySeen):
+        losses = mean_loss(row_losses(held, subspaces, training.mean), unequal_weights(held))
     else:
-        losses = reconstruction_errors(held, subspaces, training.mean)[None, :]
-    if rank == training.n_features:
-        # Nothing is cut off, so every candidate reconstructs every row.
-        losses = np.zeros_like(losses)
-    kept = [s.compact() for s in subspaces] if keep else ()
-    return FoldRisk(pair.number, losses, *weights, kept, subspaces[0].tied, of_lines)
+        losses = reconstruction_errors(held, subspaces, training.mean)
+    return FoldRisk(pair.number, losses[None, :], held.weight, training.weight, is_tied=subspaces[0].tied)
 
 
 def row_losses(rows: Any, subspaces: Sequence[Subspace], centre: Any) -> Array:

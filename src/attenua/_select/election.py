@@ -41,7 +41,6 @@ class Election(Generic[Fit]):
     """What was compared, what the votes chose, and the average of it."""
 
     search: SearchResult
-    voters: Voters
     choices: Mapping[Strengths, float]  # strengths and their weights, the largest weight first
     total: Moments
     fit: Fit  # the average of the choices
@@ -65,8 +64,6 @@ class Chooser(ABC, Generic[Fit]):
         Strengths to compare of each correction.
     prepared : mapping
         What the corrections made of the parameters of the estimator, by the name of the correction.
-    base_share : float
-        Share of the votes that the base has in any case.
     n_jobs : int or None
         How many splits run in parallel.
     fewest_rows : int
@@ -75,13 +72,12 @@ class Chooser(ABC, Generic[Fit]):
 
     grids: Mapping[str, Sequence[float]]
     prepared: Mapping[str, Any]
-    base_share: float
     n_jobs: Any = None
     fewest_rows: int = 2
     _order = SEARCH_ORDER
 
     @abstractmethod
-    def _judge(self, data: FitData, splits: Splits, by_rows: bool) -> Judge:
+    def _judge(self, data: FitData, splits: Splits) -> Judge:
         """Return the judge of the candidates."""
 
     def _grids(self, judge: Any) -> Mapping[str, Sequence[float]]:
@@ -97,20 +93,26 @@ class Chooser(ABC, Generic[Fit]):
         """Return what rows lose by the base and by the average of an election, in data of a unit."""
 
     @abstractmethod
-    def _whole(self, of_base: Array, weight: float) -> float:
-        """Return what the sum of gains is divided by, from what rows lose by the base, and their weight."""
+    def _whole(self, of_base: Array, weight: float, part: float) -> float:
+        """Return what the sum of gains is divided by.
+
+        `of_base` is what rows lose by the base, `weight` theirs, and `part` that of the rows that chose.
+        """
 
     def elect(self, data: FitData, names: Any = None, *, warn: bool = True) -> Election[Fit]:
         """Choose by the splits of the data, and fit the choices to all rows."""
-        splits, voters = _electorate(data)
-        judge = self._judge(data, splits, not voters.are_splits)
+        assert data.reweighter is not None
+        rows = data.reweighter
+        splits = rows.splits.keep_held_out_rows()
+        voters = Voters.of_rows(splits.held_out_rows, rows.groups)
+        judge = self._judge(data, splits)
         search = StepSearch(splits, judge, voters)
         search.take_steps(data, self._grids(judge), names, order=self._order, warn=warn)
         found = search.result()
-        weights = voters.elect(found.losses, self.base_share, judge.least_gain)
+        weights = voters.elect(found.losses, judge.least_gain)
         order = [place for place in np.argsort(-weights, kind="stable") if weights[place]]
         choices = {found.candidates[place]: float(weights[place]) for place in order}
-        return Election(found, voters, choices, splits.total, *self._fits(judge, search, choices))
+        return Election(found, choices, splits.total, *self._fits(judge, search, choices))
 
     def expected_gain(self, data: FitData) -> Expected:
         r"""Return what new rows gain.
@@ -121,16 +123,17 @@ class Chooser(ABC, Generic[Fit]):
 
         .. math::
 
-            \frac{n_{\mathrm{training}}}{n} \, \frac{\sum_i d_i}{w},
+            \frac{n_{\mathrm{training}}}{n} \, \frac{\sum_i d_i}{\sum_i p_i}
 
-        since gains fall in proportion to the number of rows fitted; w is what the rows lose by PCA, or their
-        number for a gain in nats. A row counts with its weight. The standard error is that of the mean of
+        of PCA, where a row loses :math:`p_i`, since PCA's gains fall in proportion to the number of rows
+        fitted; and :math:`\sum_i d_i / n` nats of a covariance, which is what so many fewer rows gain. A row
+        counts with its weight. The standard error is that of the mean of
         :math:`d_i`, or of their sums over groups, times :math:`(1 + n_{\mathrm{training}}^{-1} n)^{1/2}` for
         the overlap of training sets (Nadeau and Bengio, 2003). NaN where the rows, or groups of rows, are too
         few.
         """
         assert data.reweighter is not None
-        rows = data.reweighter.in_memory()
+        rows = data.reweighter
         block_of = _blocks_of(rows)
         sizes = np.bincount(block_of)
         if len(sizes) < 3 or rows.n_samples - np.sort(sizes)[-2:].sum() < self.fewest_rows:
@@ -141,14 +144,14 @@ class Chooser(ABC, Generic[Fit]):
         ):
             losses[block_of == block] = self._losses_of_block(rows, block_of, block)
         losses *= rows.rows.weights[:, None]
-        whole, gains = self._whole(losses[:, 0], rows.weight), losses[:, 0] - losses[:, 1]
+        part = 1 - 1 / len(sizes)
+        whole, gains = self._whole(losses[:, 0], rows.weight, part), losses[:, 0] - losses[:, 1]
         if whole <= 0:
             return Expected(0.0, 0.0)
-        part = 1 - 1 / len(sizes)
         # Rows of a group vary together, so the group counts as one.
         sums = gains if rows.groups is None else np.bincount(rows.groups, gains)
         error = sqrt((1 + 1 / part) * len(sums) * sums.var(ddof=1))
-        return Expected(float(part * gains.sum() / whole), float(part * error / whole))
+        return Expected(float(gains.sum() / whole), float(error / whole))
 
     def _losses_of_block(self, rows: RowsInMemory, block_of: Indices, block: int) -> Array:
         """Return what each row of a block loses by the base and by the choice of the other rows."""
@@ -168,9 +171,10 @@ class SubspaceChooser(Chooser[Subspace]):
 
     rank: int
 
-    def _judge(self, data: FitData, splits: Splits, by_rows: bool) -> SubspaceJudge:
+    def _judge(self, data: FitData, splits: Splits) -> SubspaceJudge:
         rule = CorrectedRule([PCA], self.prepared)
-        return SubspaceJudge(rule, self.rank, splits.total, by_rows=by_rows, n_jobs=self.n_jobs)
+        most = min(splits.n_features, data.fewest_training_rows) - 1
+        return SubspaceJudge(rule, self.rank, most, splits.total, n_jobs=self.n_jobs)
 
     def _fits(
         self, judge: SubspaceJudge, search: StepSearch, choices: Mapping[Strengths, float]
@@ -183,8 +187,8 @@ class SubspaceChooser(Chooser[Subspace]):
         ratio = election.total.unit / unit  # a power of two, and mostly 1
         return row_losses(rows, [election.base, election.fit], election.total.mean) * ratio * ratio
 
-    def _whole(self, of_base: Array, weight: float) -> float:
-        return float(of_base.sum())
+    def _whole(self, of_base: Array, weight: float, part: float) -> float:
+        return float(of_base.sum()) / part
 
 
 def average_of_choices(
@@ -205,15 +209,6 @@ def average_of_choices(
         fitted |= {choice: found[place] for place, choice in enumerate(some)}
     fitted = {choice: fitted[choice] for choice in choices}
     return mean_subspace(list(fitted.values()), list(choices.values()), total_of(PCA)), fitted
-
-
-def _electorate(data: FitData) -> tuple[Splits, Voters]:
-    """Return the splits of the rows, and who votes: rows where they are few and at hand, or whole splits."""
-    rows = data.reweighter
-    if rows is None or not (rows.has_few_rows and rows.is_at_hand):
-        return data.moments, Voters.of_splits(data.moments.n_splits)
-    few = rows.in_memory()
-    return few.splits.keep_held_out_rows(), Voters.of_rows(few.splits.held_out_rows, few.groups)
 
 
 def _blocks_of(rows: RowsInMemory) -> Indices:

@@ -1,4 +1,9 @@
-"""Judges of the candidates of a search: what each loses on every split."""
+r"""Judges of the candidates of a search: what each loses on every split.
+
+PCA with d components is judged by the ranks around d: a held-out row loses the mean of its squared errors
+with q = 1 to 2d components, with weights proportional to :math:`\min(q/d, d/q)`. What suits d components
+suits its neighbours, and their errors together are much less noisy than one.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -10,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._correct.registry import Strengths
+from attenua._data.missing import PartlySeen
 from attenua._data.moments import Moments, in_data_units
 from attenua._data.splits import SplitPair, Splits
-from attenua._select.comparison import FoldRisk, held_out_risks, judge_subspaces
+from attenua._select.comparison import FoldRisk, held_out_risks, mean_loss, unequal_weights
 from attenua._select.rule import PCA, CorrectedRule, Made
-from attenua._solve.subspace import Subspace
+from attenua._solve.subspace import Subspace, rounding
 
 Array = NDArray[np.float64]
 GoesOn = Callable[[list[FoldRisk]], bool]
@@ -25,6 +31,8 @@ _KEPT_SPLITS = 20
 _KEPT_BYTES = 200 * 2**20
 # A step, and a vote, must gain this part of PCA's risk: less matters to nobody, and costs further steps.
 _LEAST_GAIN = 2e-4
+# Beyond eigenvalues of this part of the largest, components of a training set are rounding errors.
+_LEAST_VARIANCE = 1e-10
 
 
 class Judge(Protocol):
@@ -73,19 +81,20 @@ class SubspaceJudge:
     rule : CorrectedRule
         Its parameters of columns are used, not its strengths.
     rank : int
-        Number of components.
+        Number of components d.
+    most : int
+        Components that every training set allows.
     total : Moments
         Moments of all rows.
-    by_rows : bool
-        Whether every held-out row is judged by itself.
     n_jobs : int or None
         How many splits run in parallel.
     """
 
     base, least_gain, unit = PCA, _LEAST_GAIN, ""
 
-    def __init__(self, rule: CorrectedRule, rank: int, total: Moments, *, by_rows: bool, n_jobs: Any = None):
-        self._rule, self._rank, self._by_rows, self._n_jobs = rule, rank, by_rows, n_jobs
+    def __init__(self, rule: CorrectedRule, rank: int, most: int, total: Moments, *, n_jobs: Any = None):
+        self._rule, self._rank, self._n_jobs = rule, rank, n_jobs
+        self._n_ranks = max(rank, min(2 * rank, most))
         self._unit = total.unit
         self.prepared = rule.prepared
         self.rounding_scale = total.total_variance
@@ -96,19 +105,19 @@ class SubspaceJudge:
         self, splits: Splits, candidate: Strengths, present: Strengths, goes_on: GoesOn | None
     ) -> list[FoldRisk]:
         """Return what a candidate loses on every split, or on the first ones if these are enough."""
-        # Rows that were read again may be in another unit; units are powers of two.
-        ratio = splits.total.unit / self._unit
         judge = partial(
             _judge_near,
             rule=self._rule.with_strengths([candidate]),
-            rank=self._rank,
+            ranks=(self._rank, self._n_ranks),
             near=self._subspaces.get(present),
             made=self._made if self._can_keep(splits) else None,
-            keep=splits.n_splits <= _KEPT_SPLITS,
-            by_rows=self._by_rows,
-            factor=ratio * ratio,
         )
         found = held_out_risks(splits, judge, self._n_jobs, goes_on=goes_on)
+        if candidate == PCA:
+            fewest = min(_n_directions(fold.subspaces[0]) for fold in found)
+            if fewest < self._n_ranks and self._rank < self._n_ranks:
+                self._n_ranks = max(self._rank, fewest)
+                return self.judge(splits, candidate, present, goes_on)
         if len(found) == splits.n_splits <= _KEPT_SPLITS:
             self._subspaces[candidate] = [fold.subspaces[0] for fold in found]
         return [fold._replace(subspaces=()) for fold in found]
@@ -133,20 +142,62 @@ class SubspaceJudge:
 def _judge_near(
     pair: SplitPair,
     rule: CorrectedRule,
-    rank: int,
+    ranks: tuple[int, int],
     near: Sequence[Subspace] | None,
     made: dict[int, dict[str, Made]] | None,
-    factor: float,
-    **how: bool,
 ) -> FoldRisk:
-    """Judge a split; `near` has a subspace to begin from for every split, `made` the last moments.
-
-    Losses are multiplied by the factor.
-    """
+    """Judge a split; `near` has a subspace to begin from for every split, `made` the last moments."""
+    rank, n_ranks = ranks
+    training, held = pair.training, pair.held_out
     rule = replace(
         rule,
         near=None if near is None else near[pair.number],
         made=None if made is None else made[pair.number],
     )
-    fold = judge_subspaces(pair, rule, rank, **how)
-    return fold._replace(losses=fold.losses * factor)
+    if isinstance(held, PartlySeen):  # each further rank would cost a ridge solve
+        n_ranks = rank
+    ((_, subspace),) = rule.subspaces(training, n_ranks, exact=False)
+    lines = unequal_weights(held)
+    if isinstance(held, PartlySeen):
+        deciding = at_rank = held.squared_errors(subspace.basis, training.mean)
+    elif rank == training.n_features:  # nothing is cut off, so every candidate reconstructs every row
+        deciding = at_rank = np.zeros(len(held.weights_of_rows))
+    else:
+        errors = errors_by_rank(held, subspace, training.mean)
+        deciding, at_rank = errors @ weights_of_ranks(rank, n_ranks), errors[:, rank - 1]
+    return FoldRisk(
+        pair.number,
+        deciding[:, None],
+        held.weight,
+        training.weight,
+        [subspace.compact()],
+        _is_tied(subspace, rank),
+        lines,
+        mean_loss(at_rank[:, None], lines),
+    )
+
+
+def weights_of_ranks(rank: int, n_ranks: int) -> Array:
+    r"""Return weights of the ranks 1, 2, ..., proportional to :math:`\min(q/d, d/q)` for the rank d."""
+    ranks = np.arange(1, n_ranks + 1)
+    weights = np.minimum(ranks / rank, rank / ranks)
+    return weights / weights.sum()
+
+
+def errors_by_rank(rows: Any, subspace: Subspace, centre: Any) -> Array:
+    """Return the squared error of every row (lines) with the first 1, 2, ... columns of a basis."""
+    squares, scores = rows.row_squares(centre), rows.row_scores(subspace.basis, centre)
+    return np.maximum(squares[:, None] - np.cumsum(scores**2, axis=1), 0.0)
+
+
+def _is_tied(subspace: Subspace, rank: int) -> bool:
+    """Whether a cut at a rank falls on a tie."""
+    values = subspace.values
+    if rank == len(values):
+        return subspace.tied
+    return bool(values[rank - 1] - values[rank] <= rounding(len(subspace.frame), values[0]))
+
+
+def _n_directions(subspace: Subspace) -> int:
+    """Return how many of the leading eigenvalues are more than rounding errors."""
+    return int(np.sum(subspace.values > _LEAST_VARIANCE * subspace.values[0]))

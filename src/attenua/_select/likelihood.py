@@ -22,9 +22,8 @@ from attenua._correct.shrinkage import (
 from attenua._data.missing import PartlySeen
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData
-from attenua._data.row_moments import RowMoments
 from attenua._data.splits import SplitPair, Splits
-from attenua._select.comparison import FoldRisk, held_out_risks, mean_loss, unequal_weights
+from attenua._select.comparison import FoldRisk, held_out_risks, unequal_weights
 from attenua._select.election import Chooser, Election
 from attenua._select.judges import GoesOn
 from attenua._select.rule import corrected_moments
@@ -54,8 +53,6 @@ class LikelihoodJudge:
         Their splits.
     prepared : mapping
         What the corrections made of their parameters, by the name of the correction.
-    by_rows : bool
-        Whether every held-out row is judged by itself.
     assume_centered : bool
         Whether the rows are centred on 0, and not on the mean of those fitted.
     n_jobs : int or None
@@ -70,7 +67,6 @@ class LikelihoodJudge:
         splits: Splits,
         prepared: Mapping[str, Any],
         *,
-        by_rows: bool,
         assume_centered: bool,
         n_jobs: Any = None,
     ):
@@ -79,8 +75,8 @@ class LikelihoodJudge:
         self.rounding_scale = float(splits.n_features)
         self._kept_at: Strengths | None = None  # strengths of the corrected moments that are kept, by split
         self._kept: dict[int, Moments] = {}
-        self._by_rows, self._is_centred, self._n_jobs = by_rows, assume_centered, n_jobs
-        self._splits = data.reweighter.in_memory().splits
+        self._is_centred, self._n_jobs = assume_centered, n_jobs
+        self._splits = data.reweighter.splits
         self._total = self._sample(splits.total)
         oas = oracle_approximating(self._centred(splits.total))
         self.oas_strength = strength_of(oas, self._total.ledoit_wolf)
@@ -140,20 +136,14 @@ class LikelihoodJudge:
         training, held = pair.training, pair.held_out
         law = gaussian(*self.estimate(training, candidate, pair.number))
         centre = self.centre(training)
-        weights = None
         if isinstance(held, PartlySeen):
-            losses, weights = _losses_of_seen(law, held, centre)[:, None], unequal_weights(held)
+            losses = _losses_of_seen(law, held, centre)
         else:
-            if isinstance(held, RowMoments):
-                squares, weights = law.squares(held.centred(centre)), unequal_weights(held)
-            else:
-                assert isinstance(law, Formed)  # moments of the same rows are formed on both sides
-                offset = held.mean - centre
-                squares = np.array([law.mean_square(held.covariance + np.outer(offset, offset))])
-            losses = negative_log_likelihood(law.log_det, squares, held.n_features, held.log_divisor)[:, None]
-        if not self._by_rows:
-            losses, weights = mean_loss(losses, weights)[None, :], None
-        return FoldRisk(pair.number, losses, held.weight, training.weight, weights=weights)
+            squares = law.squares(held.centred(centre))
+            losses = negative_log_likelihood(law.log_det, squares, held.n_features, held.log_divisor)
+        return FoldRisk(
+            pair.number, losses[:, None], held.weight, training.weight, weights=unequal_weights(held)
+        )
 
     def forget_all_but(self, present: Strengths) -> None:
         """Free the moments of other candidates."""
@@ -204,15 +194,14 @@ class CovarianceChooser(Chooser[Covariance]):
 
     def ledoit_wolf(self, data: FitData) -> Covariance:
         """Return the base alone, where nothing is held out."""
-        total, judge = data.moments.total, self._judge(data, data.moments, by_rows=False)
+        total, judge = data.moments.total, self._judge(data, data.moments)
         return Covariance(formed(*judge.estimate(total, LEDOIT_WOLF)), judge.centre(total))
 
-    def _judge(self, data: FitData, splits: Splits, by_rows: bool) -> LikelihoodJudge:
+    def _judge(self, data: FitData, splits: Splits) -> LikelihoodJudge:
         return LikelihoodJudge(
             data,
             splits,
             self.prepared,
-            by_rows=by_rows,
             assume_centered=self.assume_centered,
             n_jobs=self.n_jobs,
         )
@@ -239,5 +228,5 @@ class CovarianceChooser(Chooser[Covariance]):
             ]
         )
 
-    def _whole(self, of_base: Array, weight: float) -> float:
+    def _whole(self, of_base: Array, weight: float, part: float) -> float:
         return weight

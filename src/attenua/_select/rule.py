@@ -8,7 +8,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from attenua._correct.registry import CORRECTIONS, Strengths, prepared
+from attenua._correct.attenuation import ATTENUATION
+from attenua._correct.columns import column_labels
+from attenua._correct.registry import CORRECTIONS, Strengths
 from attenua._data.moments import Moments
 from attenua._data.namespace import array_namespace, asarray_like, to_host
 from attenua._solve.family import MatrixFamily
@@ -47,13 +49,12 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class CorrectedRule:
-    r"""The leading subspaces of :math:`K_h F K_h`.
+    r"""The leading subspaces of :math:`T - a \mathcal D(T)` with :math:`T = K_h F K_h`.
 
-    Here :math:`F_{ij} = t_i t_j (P_q \{C - a \mathcal D(C)\} P_q)_{ij}`, :math:`t_i = s_i^{1-g}` and
+    Here :math:`F_{ij} = t_i t_j (P_q C P_q)_{ij}`, :math:`t_i = s_i^{1-g}` and
     :math:`C_{ij} = r_{ij} |r_{ij}|^b` off the diagonal, with the standard deviations :math:`s_i` and the
-    correlations :math:`r_{ij}` of the covariance, and the kernel :math:`P_q`
-    of the columns that correlate most. Corrections of rows are in the moments already. Candidates that differ
-    only in their place in the matrix family :math:`S - a D` are solved together.
+    correlations :math:`r_{ij}` of the covariance, and the kernel :math:`P_q` of the columns that correlate
+    most. Corrections of rows are in the moments already. Candidates that differ only in a are solved together.
     """
 
     strengths: Sequence[Strengths]
@@ -111,9 +112,10 @@ def corrected_moments(
 
 def attenuation_rule(alphas: Iterable[float], n_features: int, feature_groups: Any = None) -> CorrectedRule:
     r"""Return the rule of the paper, the leading subspaces of :math:`S - \alpha \mathcal D(S)`."""
+    labels = column_labels(feature_groups, n_features)
     return CorrectedRule(
         [Strengths(attenuation=alpha) for alpha in alphas],
-        prepared({"feature_groups": feature_groups}, n_features),
+        {} if labels is None else {ATTENUATION.name: labels},
     )
 
 

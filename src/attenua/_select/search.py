@@ -63,7 +63,7 @@ def nothing_compared(base: Strengths) -> SearchResult:
 
 
 class StepSearch:
-    """The search for strengths. The splits must keep their held-out rows, unless the voters are splits."""
+    """The search for strengths. The splits must keep their held-out rows."""
 
     def __init__(self, splits: Splits, judge: Judge, voters: Voters):
         self._judge, self._voters = judge, voters
@@ -198,8 +198,10 @@ class StepSearch:
 
     def result(self) -> SearchResult:
         """Return what was found."""
-        risk_folds = np.column_stack([self._risks(candidate) for candidate in self._folds])
-        risk = np.array([self._risk_of(candidate) for candidate in self._folds])
+        risk_folds = np.column_stack([[fold.reported[0] for fold in folds] for folds in self._folds.values()])
+        held = [fold.held for fold in self._folds[self._judge.base]]
+        risk = np.average(risk_folds, axis=0, weights=held)
+        of_base, of_chosen = risk[0], risk[list(self._folds).index(self._present)]
         return SearchResult(
             self._present,
             Steps(self._steps),
@@ -208,7 +210,7 @@ class StepSearch:
             self._judge.reported(risk),
             self._judge.reported(risk_folds),
             held_out_ratio(self._folds[self._judge.base]),
-            self._gain(self._judge.base, self._present),
+            float(of_base - of_chosen) / (1.0 if self._judge.unit else of_base or 1.0),
             sum(fold.is_tied for fold in self._folds[self._judge.base]),
         )
 

@@ -8,11 +8,7 @@ differences d of what the base (PCA, or Ledoit and Wolf's covariance) and the ch
 
     \bar d > \tfrac12\, \mathrm{se}(\bar d),
 
-and it must exceed the least gain that matters. Otherwise the vote goes to the base. Besides, PCA has a fixed
-share of all votes.
-
-Rows that cannot be kept one by one, because they are many or were read once, are judged split by split. Then
-every vote leaves out one split, which must confirm its choice.
+and it must exceed the least gain that matters. Otherwise the vote goes to the base.
 """
 
 from collections.abc import Sequence
@@ -35,28 +31,18 @@ _CONFIRMED = 0.5
 
 @dataclass(frozen=True)
 class Voters:
-    """What is drawn in votes: held-out rows, groups of them, or whole splits.
+    """Held-out rows, or groups of them.
 
     Attributes
     ----------
     numbers : sequence of ndarray
-        For every split, the voter of each line of its losses.
+        For every split, the voter of each of its held-out rows.
     n_voters : int
         How many there are.
-    are_splits : bool
-        Whether the voters are whole splits.
     """
 
     numbers: Sequence[Indices]
     n_voters: int
-    are_splits: bool
-
-    @property
-    def words(self) -> str:
-        """Who votes, in a few words."""
-        if self.are_splits:
-            return "each split, since the rows are many or were read once"
-        return f"{N_VOTES} bootstrap samples of the held-out rows or groups"
 
     @classmethod
     def of_rows(cls, held_out: Sequence[Indices], groups: Indices | None) -> "Voters":
@@ -64,67 +50,45 @@ class Voters:
         labels = [rows if groups is None else groups[rows] for rows in held_out]
         every, numbers = np.unique(np.concatenate(labels), return_inverse=True)
         by_split = np.split(numbers, np.cumsum([len(some) for some in labels])[:-1])
-        return cls(by_split, len(every), False)
-
-    @classmethod
-    def of_splits(cls, n_splits: int) -> "Voters":
-        """Return splits that vote as a whole."""
-        return cls([np.array([split]) for split in range(n_splits)], n_splits, True)
+        return cls(by_split, len(every))
 
     def added(self, losses: Sequence[Array]) -> Array:
-        """Return the sum of what each voter loses, from the losses of the lines of every split."""
+        """Return the sum of what each voter loses, from the losses of the rows of every split."""
         total: Any = np.bincount(np.concatenate(self.numbers), np.concatenate(losses), self.n_voters)
         return total
 
     def seen(self, gains: Sequence[Array]) -> Array:
-        """Return the sum of what each voter of the first splits gains, from the gains of their lines."""
+        """Return the sum of what each voter of the first splits gains, from the gains of their rows."""
         numbers = np.concatenate(self.numbers[: len(gains)])
         totals: Any = np.bincount(numbers, np.concatenate(gains))
         return totals[np.bincount(numbers) > 0]
 
-    def ballots(self) -> Array:
-        """Return how often each vote (line) draws each voter (column)."""
-        n = self.n_voters
-        if self.are_splits:
-            return 1.0 - np.eye(n) if n > 1 else np.ones((1, 1))
-        # The numbers of this generator are the same in every version of numpy.
-        drawn = np.random.RandomState(0).randint(n, size=(N_VOTES, n))
-        return np.array([np.bincount(vote, minlength=n) for vote in drawn], dtype=float)
-
-    def elect(self, losses: Array, base_share: float, least_gain: float = 0.0) -> Array:
-        """Return the weight of each candidate in the average.
+    def elect(self, losses: Array, least_gain: float = 0.0) -> Array:
+        """Return the weight of each candidate in the average: its part of the votes.
 
         Parameters
         ----------
         losses : ndarray of shape (n_voters, n_candidates)
             What each voter loses by each candidate; the first is the base, PCA or Ledoit and Wolf's.
-        base_share : float
-            Share of the votes that the base has in any case.
         least_gain : float
             Smallest gain that counts, as a part of what the base loses.
         """
-        ballots = self.ballots()
-        risks = ballots @ losses
-        negligible = ROUNDING * ballots.sum(axis=1) * abs(losses[:, 0].mean())
-        choices = np.argmax(risks <= (risks.min(axis=1) + negligible)[:, None], axis=1)
-        least = least_gain * losses[:, 0].mean()
-        choices[~_are_confirmed(ballots == 0, losses[:, :1] - losses, choices, least)] = 0
-        votes = np.bincount(choices, minlength=losses.shape[1])
-        weights: Any = votes * ((1 - base_share) / len(ballots))
-        weights[0] += base_share
-        return weights
+        n, n_candidates = losses.shape
+        least, rounding = (part * abs(losses[:, 0].mean()) for part in (least_gain, ROUNDING))
+        votes = np.zeros(n_candidates)
+        random = np.random.RandomState(0)  # its numbers are the same in every version of numpy
+        for _ in range(N_VOTES):
+            counts = np.bincount(random.randint(n, size=n), minlength=n)
+            risks = counts @ losses
+            best = int(np.argmax(risks <= risks.min() + n * rounding))
+            gains = (losses[:, 0] - losses[:, best])[counts == 0]
+            votes[best if _is_confirmed(gains, least) else 0] += 1
+        return votes / N_VOTES
 
 
-def _are_confirmed(
-    is_left: NDArray[np.bool_], gains: Array, choices: Indices, least: float = 0.0
-) -> NDArray[np.bool_]:
-    """Return whether each choice is confirmed by the voters that its vote left; without any, it counts."""
-    left = is_left.astype(float)
-    n = left.sum(axis=1)
-    votes = np.arange(len(choices))
-    sums, squares = ((left @ some)[votes, choices] for some in (gains, gains**2))
-    means = sums / np.maximum(n, 1)
-    variances = np.maximum(squares - n * means**2, 0.0) / np.maximum(n - 1, 1)
-    errors = np.sqrt(variances / np.maximum(n, 1))
-    is_larger: NDArray[np.bool_] = means > np.maximum(_CONFIRMED * errors, least)
-    return is_larger | (n == 0)
+def _is_confirmed(gains: Array, least: float) -> bool:
+    """Return whether the voters that a vote did not draw confirm its choice; without any, it counts."""
+    if len(gains) < 2:
+        return len(gains) == 0 or bool(gains[0] > least)
+    error = gains.std(ddof=1) / np.sqrt(len(gains))
+    return bool(gains.mean() > max(_CONFIRMED * error, least))

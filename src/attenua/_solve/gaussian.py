@@ -45,12 +45,6 @@ class Formed:
         r"""Return :math:`z^\top \Sigma^{-1} z` of every row z."""
         return _squares(self._factor, Z)
 
-    def mean_square(self, second_moments: Array) -> float:
-        r"""Return the mean of :math:`z^\top \Sigma^{-1} z` over rows, from their second moments."""
-        half = solve_triangular(self._factor, second_moments, lower=True, check_finite=False)
-        white = solve_triangular(self._factor, half.T, lower=True, check_finite=False)
-        return float(np.trace(white))
-
     def of_seen(self, Z: Array, seen: NDArray[np.bool_]) -> tuple[Array, Array]:
         r"""Return :math:`z_o^\top \Sigma_{oo}^{-1} z_o` and :math:`\log\det\Sigma_{oo}` of the seen cells o.
 

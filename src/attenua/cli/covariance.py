@@ -14,7 +14,7 @@ from attenua.model_files import model_bytes
 
 
 @command(app)
-@options.with_options(Request, without=("k", "colour_by", "method", "corrections", "pca_share", "alphas"))
+@options.with_options(Request, without=("k", "colour_by", "method", "corrections", "alphas"))
 def covariance(
     request: Request,
     out: Annotated[

@@ -37,7 +37,7 @@ from attenua.model_files import ModelFileError, load_model
 
 _ENDINGS = (*TEXTS, ".parquet", ".feather", ".npy")
 # Options of other commands.
-_WITHOUT = ("file", "k", "colour_by", "missing", "method", "corrections", "pca_share", "alphas")
+_WITHOUT = ("file", "k", "colour_by", "missing", "method", "corrections", "alphas")
 
 
 @command(app)

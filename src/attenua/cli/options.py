@@ -1,7 +1,6 @@
 """The options that commands share, and how their texts are parsed."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from inspect import Parameter, Signature, signature
@@ -68,14 +67,6 @@ def parse_seed(text: str) -> int:
     if text.isascii() and text.isdigit() and int(text) <= LARGEST_SEED:
         return int(text)
     raise typer.BadParameter(f"{text!r} is not a whole number from 0 to {LARGEST_SEED}.")
-
-
-def parse_share(text: str) -> float:
-    """Return a number from 0 to 1."""
-    with suppress(ValueError):
-        if 0 <= float(text) <= 1:
-            return float(text)
-    raise typer.BadParameter(f"{text!r} is not a number from 0 to 1.")
 
 
 def parse_alphas(text: str) -> Any:

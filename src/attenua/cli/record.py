@@ -67,7 +67,6 @@ def _search_record(model: CorrectedPCACV) -> dict[str, Any]:
         "corrections": model.corrections_,
         "choices": model.choices_,
         "choice_weights": model.choice_weights_,
-        "voters": model.voters_,
         "steps": steps,
         "gain": model.gain_,
         "left_out_gain": _number(model.left_out_gain_),

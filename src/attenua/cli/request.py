@@ -29,7 +29,6 @@ from attenua.cli.options import (
     parse_neighbours,
     parse_rank,
     parse_seed,
-    parse_share,
 )
 from attenua.cli.readers import Table, TableError
 from attenua.cli.readers.source import shortened
@@ -45,7 +44,6 @@ METHODS_OF_OPTIONS = {
     "corrections": (Method.CORRECTED,),
     "neighbours": (Method.CORRECTED,),
     "reference": (Method.CORRECTED,),
-    "pca_share": (Method.CORRECTED,),
     "nested": (Method.CORRECTED,),
     "alphas": (Method.ATTENUATED,),
     "scale": tuple(Method),
@@ -139,15 +137,6 @@ class Request:
         bool,
         typer.Option(rich_help_panel=METHOD, help="Measure what to expect of new rows: five times the cost."),
     ] = True
-    pca_share: Annotated[
-        Any,
-        typer.Option(
-            parser=parse_share,
-            metavar="SHARE",
-            rich_help_panel=METHOD,
-            help="Share of the votes, from 0 to 1, that ordinary PCA has in any case: caution.",
-        ),
-    ] = "0.15"
     alphas: Annotated[
         Any,
         typer.Option(
@@ -195,7 +184,6 @@ class Request:
         search = {
             "corrections": self.corrections,
             "neighbours": self.neighbours,
-            "pca_share": self.pca_share,
             "nested": self.nested,
         }
         return {

@@ -172,9 +172,7 @@ class StepsDisplay:
     Parameters
     ----------
     steps : Steps
-        What each step compared.
-    pca_risk : float
-        Held-out risk of PCA.
+        What each step compared, from PCA on.
 
     Attributes
     ----------
@@ -200,8 +198,8 @@ class StepsDisplay:
     ['row tempering', 'tempering', 'attenuation', 'damping', 'pooling']
     """
 
-    def __init__(self, *, steps: Steps, pca_risk: float) -> None:
-        self.steps, self.pca_risk = steps, pca_risk
+    def __init__(self, *, steps: Steps) -> None:
+        self.steps = steps
 
     @classmethod
     def from_estimator(cls, estimator: CorrectedPCACV, *, ax: Any = None) -> Self:
@@ -215,7 +213,7 @@ class StepsDisplay:
             As for `plot`.
         """
         checked_kind(estimator, CorrectedPCACV)
-        return cls(steps=estimator.steps_, pca_risk=float(to_host(estimator.cv_risk_)[0])).plot(ax=ax)
+        return cls(steps=estimator.steps_).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the steps, and return this display with the artists as attributes.
@@ -231,13 +229,14 @@ class StepsDisplay:
             raise ValueError("no step compared any strengths, so there is nothing to draw.")
         axes = panels(ax, len(compared), size=(0.9 + 2.1 * len(compared), 3.0), share_y=True)
         self.axes_, self.figure_ = axes, axes[0].figure
-        drawn = [self._draw(axis, step) for axis, step in zip(axes, compared, strict=True)]
+        of_pca = compared[0].risks[0] or 1.0  # by the loss that steps compare, which is not that of cv_risk_
+        drawn = [self._draw(axis, step, of_pca) for axis, step in zip(axes, compared, strict=True)]
         self.lines_, self.markers_, self.error_bars_ = (list(artists) for artists in zip(*drawn, strict=True))
         axes[0].set_ylabel("held-out risk,\nchange from PCA, %")
         return self
 
-    def _draw(self, ax: Any, step: Step) -> tuple[Any, Any, Any]:
-        change = 100 * (np.array(step.risks) / (self.pca_risk or 1.0) - 1)
+    def _draw(self, ax: Any, step: Step, of_pca: float) -> tuple[Any, Any, Any]:
+        change = 100 * (np.array(step.risks) / of_pca - 1)
         best = step.strengths.index(step.best)
         colour = ACCENT if step.weight else "0.55"
         ax.axhline(0, color="0.8", lw=0.8, zorder=0)

@@ -138,7 +138,9 @@ def _missing(missing: MissingCells, columns: list[str]) -> Chart:
 def _step(step: Step, search: Search) -> Chart:
     """Return held-out risk against strength, with the steps before it."""
     name, paired = spoken(step.correction), search.paired
-    strengths, change = np.array(step.strengths), 100 * (np.array(step.risks) / (search.pca_risk or 1.0) - 1)
+    # The search begins from PCA; steps may compare by another loss than cv_risk_ has.
+    of_pca = next(each.risks[0] for each in search.steps if each.strengths) or 1.0
+    strengths, change = np.array(step.strengths), 100 * (np.array(step.risks) / of_pca - 1)
     best = step.strengths.index(step.best)
     drawn = [series("held-out risk", "line", "att", strengths, change, dots=True)]
     table = {

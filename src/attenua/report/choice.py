@@ -35,8 +35,6 @@ class Search:
     judged: Strengths  # those that the expected gain is of
     choices: list[Strengths]  # averaged; empty where the strengths of least risk are taken as they are
     weights: list[float]  # of the choices
-    voters: str  # who votes, in words
-    pca_share: float  # weight that PCA has in any case
     steps: Steps
     verdict: str
     expected: float | None
@@ -44,7 +42,6 @@ class Search:
     is_clear: bool  # whether what to expect exceeds its noise
     candidates: list[Strengths]  # all strengths that were compared
     gains: Array  # of each candidate
-    pca_risk: float
     n_splits: int
     folds: str
     paired: PairedGain | None = None  # where attenuation is all that was compared
@@ -96,8 +93,6 @@ def _search_of_steps(model: CorrectedPCACV) -> Search:
         judged=strengths_of(model),
         choices=model.choices_,
         weights=model.choice_weights_,
-        voters=model.voters_,
-        pca_share=model.pca_share,
         steps=model.steps_,
         verdict=model.verdict_,
         expected=gain if isfinite(error) else None,
@@ -118,8 +113,6 @@ def _search_of_one_step(model: AttenuatedPCACV, given: float | None = None) -> S
         judged=judged,
         choices=[],
         weights=[],
-        voters="",
-        pca_share=0.0,
         steps=Steps([_only_step(model, paired)]),
         verdict=model.verdict_ if given is None else _verdict_of_given(judged, paired),
         expected=expected if paired.n_splits > 1 else None,
@@ -133,8 +126,7 @@ def _search_of_one_step(model: AttenuatedPCACV, given: float | None = None) -> S
 
 
 def _of_every_search(model: Any) -> dict[str, Any]:
-    risk = float(model.cv_risk_[0])
-    return {"chosen": strengths_of(model), "gains": _gains(model), "pca_risk": risk, "folds": model.folds_}
+    return {"chosen": strengths_of(model), "gains": _gains(model), "folds": model.folds_}
 
 
 def _verdict_of_given(judged: Strengths, paired: PairedGain) -> str:

@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist, squareform
 from scipy.special import polygamma
 
 from attenua._correct.registry import Strengths
-from attenua._correct.row_tempering import pair_weights, row_weights
+from attenua._correct.row_tempering import pair_weights
 from attenua._data.reweighting import laplacian
 from attenua.theory.cutoff import Array, excess_risk
 from attenua.theory.laws import Gaussian, Law, StudentT
@@ -127,7 +127,7 @@ def fitted_risks(population: Population, rows: Array, candidates: Sequence[Stren
 def _of_rows(rows: Array, kappa: float) -> Array:
     r"""Return the mean of :math:`|x|^{-2\kappa} x x^\top`."""
     squared = np.sum(rows**2, axis=1)
-    return (rows.T * row_weights(squared, kappa)) @ rows / len(rows)
+    return (rows.T * pair_weights(squared, kappa)) @ rows / len(rows)
 
 
 def _of_pairs(rows: Array, kappa: float) -> Array:

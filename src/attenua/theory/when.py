@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, Strengths
+from attenua._correct.row_tempering import MOST_ROWS
 from attenua._data.checks import checked_random
-from attenua._data.reweighting import MOST_PAIRED_ROWS
 from attenua.theory._checks import INPUT_TOLERANCE, as_rank, as_rows, as_sample_size
 from attenua.theory.cutoff import Array, threads_for
 from attenua.theory.expectations import Expectation, Expectations
@@ -135,7 +135,7 @@ def when(
         raise ValueError('law="sample" needs a sample: give its rows, and no n.')
     n = as_sample_size(n)
     law = tail_law(rows) if estimates_tails else as_law("gaussian" if law is None else law)
-    row_pairs = n <= MOST_PAIRED_ROWS and law.can_temper_rows(row_pairs=True)
+    row_pairs = n <= MOST_ROWS and law.can_temper_rows(row_pairs=True)
     options = {
         "neighbours": neighbours,
         "reference": reference,

@@ -260,7 +260,7 @@ def _record(name: str, estimator: Any, X: Array, judge: Callable[[Any], dict[str
     }
     if isinstance(model, CorrectedPCACV):
         record |= model.corrections_
-        record["steps"] = sum(step.best > 0 for step in model.steps_)
+        record["steps"] = sum(strength > 0 for strength in model.corrections_.values())
         record["fallback"] = int(not any(any(choice.values()) for choice in model.choices_))
     return record
 

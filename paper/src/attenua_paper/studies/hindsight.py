@@ -1,18 +1,13 @@
 """What a choice could have gained had it known the test rows: risks and a search on those rows."""
 
-from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attenua._correct.attenuation import checked_alphas
-from attenua._data.moments import Moments, ScatterMoments
-from attenua._data.opening import open_for_fit
-from attenua._data.reweighting import Reweighting, RowsInMemory, Weighing
-from attenua._data.splits import SplitPair, Splits
-from attenua._estimate.fitted import fit_from_nothing
-from attenua.corrected import CorrectedPCACV
+from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER, parameter_is_missing
+from attenua.corrected import CorrectedPCA
 from attenua.path import attenuation_path
 
 Array = NDArray[np.float64]
@@ -64,7 +59,7 @@ def risks_on_test(X: Array, rank: int, test: HeldMoments) -> Array:
     return np.array([test.risk(components.T, path.mean) for components in path.components])
 
 
-class CorrectedInHindsight(CorrectedPCACV):
+class CorrectedInHindsight(CorrectedPCA):
     """The search of :class:`attenua.CorrectedPCACV`, judged by the test rows instead of held-out rows.
 
     The same grids and the same steps in the same order, each fitted to all rows and taken if it lowers the
@@ -80,58 +75,37 @@ class CorrectedInHindsight(CorrectedPCACV):
         The test rows.
     neighbours : None, "line", tuple of int, or adjacency matrix
         Which columns are neighbours, as in :class:`attenua.CorrectedPCACV`.
+
+    Attributes
+    ----------
+    corrections_ : dict of str to float
+        The strengths that the search took.
+    choices_ : list of dict
+        These alone.
     """
 
     def __init__(self, n_components: int, *, test: HeldMoments, neighbours: Any = None):
-        super().__init__(n_components, neighbours=neighbours, pca_share=0.0)
+        super().__init__(n_components, neighbours=neighbours)
         self.test = test
 
-    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
-        """Choose strengths by the test rows, fitted to the rows of X; y and groups are ignored."""
-        mean = self.test.mean
-        test = ScatterMoments(1.0, np.zeros_like(mean), self.test.covariance, mean)
-        with fit_from_nothing(self):
-            data = open_for_fit(self, X)
-            reweighter = _AgainOnTest(data.reweighter, test)
-            self._fit_moments(data._replace(moments=_OnTest(data.moments, test), reweighter=reweighter))
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose strengths by the test rows, fitted to the rows of X; y and weights are ignored."""
+
+        def fitted(strengths: dict[str, float]) -> CorrectedPCA:
+            return CorrectedPCA(self.n_components, neighbours=self.neighbours, **strengths).fit(X)
+
+        def risk(strengths: dict[str, float]) -> float:
+            model = fitted(strengths)
+            return self.test.risk(model.components_.T, model.mean_)
+
+        best, least = dict.fromkeys(CORRECTIONS, 0.0), risk({})
+        for name in (name for name in SEARCH_ORDER if not parameter_is_missing(name, vars(self))):
+            present = best
+            for strength in CORRECTIONS[name].strengths[1:]:
+                candidate = present | {name: strength}
+                if (found := risk(candidate)) >= least:
+                    break
+                best, least = candidate, found
+        self.corrections_, self.choices_ = best, [best]
+        vars(self).update({name: value for name, value in vars(fitted(best)).items() if name.endswith("_")})
         return self
-
-
-class _OnTest(Splits):
-    """The one split of hindsight: all fitting rows train, and the test rows are held out."""
-
-    n_splits, on_device = 1, False
-
-    def __init__(self, fitting: Splits, test: ScatterMoments):
-        self._fitting, self._test = fitting, test
-        self.n_features, self.pair_entries = fitting.n_features, fitting.pair_entries
-        self.weight, self.forms_covariance = fitting.weight, fitting.forms_covariance
-
-    @property
-    def total(self) -> Moments:
-        return self._fitting.total
-
-    def _read(self) -> Iterator[SplitPair]:
-        yield SplitPair(0, self.total, self._test.in_unit(self.total.unit))
-
-
-class _AgainOnTest(Reweighting):
-    """Fitting rows that are read again with weights; of the test rows there is only the covariance."""
-
-    is_at_hand = False
-
-    def __init__(self, fitting: Reweighting, test: ScatterMoments):
-        self.n_samples, self.weight = fitting.n_samples, fitting.weight
-        self._fitting, self._test = fitting, test
-
-    def with_row_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
-        return self._tested(self._fitting.with_row_weights(weighings))
-
-    def with_pair_weights(self, weighings: Sequence[Weighing]) -> list[Splits]:
-        return self._tested(self._fitting.with_pair_weights(weighings))
-
-    def in_memory(self) -> RowsInMemory:
-        raise NotImplementedError("the test rows are not at hand")
-
-    def _tested(self, fitting: Sequence[Splits]) -> list[Splits]:
-        return [_OnTest(splits, self._test) for splits in fitting]
