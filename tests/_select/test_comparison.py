@@ -10,7 +10,7 @@ from attenua._data.rows import HostRows
 from attenua._select.comparison import gain_error, reconstruction_errors, smallest_strength_at_minimum
 from attenua._solve import tuning
 from attenua._solve.subspace import Subspace
-from tests.helpers import assert_risks_close_enough, spiked_rows
+from tests.helpers import assert_risks_close_enough, covariance, interleaved_splits, leading, spiked_rows
 
 
 def test_rounding_does_not_choose_a_strength():
@@ -103,3 +103,32 @@ def test_a_bad_number_of_jobs_is_named(model):
     for n_jobs in ("2", 1.5, 0):
         with pytest.raises(ValueError, match="n_jobs must be None or an integer other than 0; got"):
             model.set_params(n_jobs=n_jobs).fit(spiked_rows(20, 5))
+
+
+def test_exact_comparisons_are_those_of_lapack(monkeypatch):
+    X, model = spiked_rows(60, 200), AttenuatedPCACV(2)
+
+    def worst_error():
+        model.fit(X)
+        errors = []
+        for k, (training, held) in enumerate(interleaved_splits(60, 5)):
+            S = covariance(X[training])
+            Z = X[held] - X[training].mean(axis=0)
+            for alpha, risk in zip(model.alphas_, model.cv_risk_folds_[k], strict=True):
+                U = leading(S - alpha * np.diag(np.diag(S)), 2)
+                errors.append(risk / np.mean(np.sum((Z - Z @ U.T @ U) ** 2, axis=1)) - 1)
+        return np.abs(errors).max()
+
+    assert worst_error() > 1e-9
+    monkeypatch.setattr(tuning, "EXACTLY", True)
+    assert worst_error() < 1e-12
+
+
+def test_exact_comparisons_have_no_early_end(monkeypatch):
+    few = CorrectedPCACV(2).fit(spiked_rows(40, 8))
+    monkeypatch.setattr(tuning, "EXACTLY", True)
+    every = CorrectedPCACV(2).fit(spiked_rows(40, 8))
+    compared = {
+        (step.correction, strength) for step in every.steps_ for strength in step.strengths if strength
+    }
+    assert len(every.candidates_) >= len(compared) + 1 > len(few.candidates_)

@@ -23,6 +23,7 @@ from attenua._data.namespace import to_host
 from attenua._data.splits import SplitPair, Splits
 from attenua._select.progress import in_parts
 from attenua._select.rule import Rule
+from attenua._solve import tuning
 from attenua._solve.subspace import Subspace
 
 Array = NDArray[np.float64]
@@ -129,7 +130,7 @@ def held_out_risks(
         pairs = in_parts(pairs, moments.n_splits)
     n_first = moments.n_splits if goes_on is None else ceil(_FIRST_PART * moments.n_splits)
     found = list(in_order(judge, islice(pairs, n_first), n_parallel))
-    if goes_on is not None and goes_on(found):
+    if goes_on is not None and (tuning.EXACTLY or goes_on(found)):
         found += in_order(judge, pairs, n_parallel)
     return found
 
@@ -152,7 +153,7 @@ def _in_worker(config: dict[str, Any], judge: Callable[[SplitPair], FoldRisk], p
 def judge_subspaces(pair: SplitPair, rule: Rule, rank: int) -> FoldRisk:
     """Judge every candidate of a rule by how well it reconstructs the held-out rows of a split."""
     training, held = pair.training, pair.held_out
-    found = dict(rule.subspaces(training, rank, exact=False))
+    found = dict(rule.subspaces(training, rank, exact=tuning.EXACTLY))
     subspaces = [found[place] for place in range(len(rule.strengths))]
     if rank == training.n_features:  # nothing is cut off, so every candidate reconstructs every row
         losses = np.zeros(len(subspaces))

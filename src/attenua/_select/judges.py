@@ -20,6 +20,7 @@ from attenua._data.moments import Moments, in_data_units
 from attenua._data.splits import SplitPair, Splits
 from attenua._select.comparison import FoldRisk, held_out_risks, mean_loss, unequal_weights
 from attenua._select.rule import PCA, CorrectedRule, Made
+from attenua._solve import tuning
 from attenua._solve.subspace import Subspace, rounding
 
 Array = NDArray[np.float64]
@@ -156,7 +157,7 @@ def _judge_near(
     )
     if isinstance(held, PartlySeen):  # each further rank would cost a ridge solve
         n_ranks = rank
-    ((_, subspace),) = rule.subspaces(training, n_ranks, exact=False)
+    ((_, subspace),) = rule.subspaces(training, n_ranks, exact=tuning.EXACTLY)
     lines = unequal_weights(held)
     if isinstance(held, PartlySeen):
         deciding = at_rank = held.squared_errors(subspace.basis, training.mean)

@@ -49,6 +49,7 @@ def leading_subspaces(
         return [first._replace(values=first.values - shift) for shift in shifts]
     if (
         size <= tuning.DIRECT_SIZE
+        or tuning.EXACTLY
         or (3 * rank > size and _may_form(family))
         or _are_few_and_small(family, exact)
     ):

@@ -10,6 +10,9 @@ Each comment ends with a benchmark: run that script before and after a change.
 - gpu: ``benchmarks/gpu.py``, on a device.
 """
 
+# A private switch of benchmarks/record.py: whole decompositions only, and candidates compared by all splits.
+EXACTLY = False
+
 # --- Accuracy that is demanded -----------------------------------------------------------------------------
 # What the explained variance of a subspace may fall short, as a part of the total variance. [accuracy]
 SHORTFALL = 1e-8
