@@ -42,8 +42,8 @@ every_model = pytest.mark.parametrize("model", ALL, ids=lambda model: type(model
 CONTAINERS = {
     "pandas": FRAME,
     "nullable": FRAME.convert_dtypes(),
-    "polars": pl.from_pandas(FRAME),
-    "nulls of polars": pl.from_pandas(FRAME).with_columns(pl.all().fill_nan(None)),
+    "polars": pl.from_pandas(FRAME, nan_to_null=False),
+    "nulls of polars": pl.from_pandas(FRAME),
     "arrow": pa.table({name: pa.array(column, from_pandas=True) for name, column in FRAME.items()}),
     "sparse": sp.csr_matrix(HOLES),
     "sparse array by columns": sp.csc_array(HOLES),
