@@ -1,15 +1,15 @@
-"""Kill rate of the tests: random faults in the five rooms, and the first test that sees each.
+"""Kill rate of the tests: random faults in the library, and the first test that sees each.
 
 A mutant is one small fault inside a function: another operator, a constant off by one, a reversed condition,
 a value not returned, a dropped statement, two swapped arguments. The tests are collected once and run once
 under `coverage`. Then a forked child for each mutant replaces the code of one function, runs the tests that
 reach its line, and stops at the first failure. A test that takes much longer than before has failed, too.
 
-    python benchmarks/mutants.py --out mutants.csv [--tree .] [--number 300] [--seed 0] \
-        [--fast] [--again before.csv]
+    python benchmarks/mutants.py --out mutants.csv [--number 400] [--seed 0] [--again before.csv]
 
-The table has a row for each mutant with the text of its line: ``--again`` finds the mutants of an earlier
-table in a tree whose code has moved, and tries those. Needs ``pip install coverage``.
+Run it at the root of the project. The table has a row for each mutant with the text of its line: ``--again``
+finds the mutants of an earlier table, by their text, in code that has moved, and tries those. Needs
+``pip install coverage``.
 """
 
 import argparse
@@ -30,20 +30,21 @@ import time
 import traceback
 import types
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 # Loaded before the children are forked, and read by each of them.
 import coverage
 import pytest
 
-ROOMS = ("_data", "_correct", "_solve", "_select", "_estimate")
-# Tests of whole programs, of pages and of other packages see little of the rooms for their time.
-LEFT_OUT = re.compile(
-    r"tests/(benchmarks|cli|datasets|report|rivals|studies|theory)$"
-    r"|tests/test_(anndata|concurrency|docs|examples|paper_map|rooms|security|sklearns_own_tests).py$"
-)
+# The rooms, the doors, what the shell reads, and the report.
+PLACES = ("_data", "_correct", "_solve", "_select", "_estimate", ".", "cli/readers", "report")
+# Tests of whole programs, in browsers, of pages and of the theory see little of these for their time.
+LEFT_OUT = [
+    *("theory", "report/test_browser.py", "report/test_browser_hostile.py", "test_concurrency.py"),
+    *("test_docs.py", "test_examples.py", "test_rooms.py", "test_security.py", "test_sklearns_own_tests.py"),
+]
 SECONDS = 10  # of the processor, for the tests of one mutant
 SYMMETRIC = re.compile(r"\b(min|max)(imum)?$")
 SWAPPED = [
@@ -54,8 +55,7 @@ ONE_WAY = {ast.FloorDiv: ast.Div, ast.Pow: ast.Mult, ast.Mod: ast.Mult}
 OTHER = dict(SWAPPED) | {b: a for a, b in SWAPPED} | ONE_WAY
 
 
-@dataclass
-class Mutant:
+class Mutant(NamedTuple):
     """One fault: the function, the line with its text, where its statement begins, and what changes."""
 
     path: str
@@ -199,10 +199,6 @@ class Session:
         self.options, self.mutants, self.coverage = options, mutants, None
         self.seconds, self.failed, self.reached = {}, set(), defaultdict(set)
 
-    def pytest_ignore_collect(self, collection_path):
-        """Leave out the tests that are not worth their time here."""
-        return True if LEFT_OUT.search(collection_path.as_posix()) else None
-
     def pytest_runtest_logreport(self, report):
         """Note a failure."""
         if report.failed:
@@ -234,7 +230,7 @@ class Session:
 
     def trace(self, items):
         """Run tests; return their times, those that fail, and which of them reach each line."""
-        self.coverage = coverage.Coverage(data_file=None, include=[f"*/attenua/{room}/*" for room in ROOMS])
+        self.coverage = coverage.Coverage(data_file=None, include=files_of_places())
         self.coverage.set_option("run:disable_warnings", ["no-data-collected"])
         self.coverage.start()
         list(self.run(items))
@@ -297,11 +293,11 @@ class Session:
         killed = 0
         with open(self.options.out, "w", newline="") as file:
             table = csv.writer(file)
-            table.writerow(["file", "function", "line", "text", "change", "tests", "fate"])
+            table.writerow(["seed", "file", "function", "line", "text", "change", "tests", "fate"])
             for done, (number, fate) in enumerate(in_children(tasks, processes), start=1):
                 m, fate = self.mutants[number], fate or "time or memory"
-                place = [os.path.relpath(m.path, self.options.tree), m.function, m.line, m.text, m.change]
-                table.writerow([*place, len(tests[number]), fate])
+                place = [os.path.relpath(m.path), m.function, m.line, m.text, m.change]
+                table.writerow([self.options.seed, *place, len(tests[number]), fate])
                 file.flush()
                 killed += fate not in ("survived", "no mutant")
                 say(f"{killed} of {done} killed; {place}: {fate}")
@@ -309,45 +305,50 @@ class Session:
 
 
 def say(line):
-    print(line, file=sys.stderr, flush=True)
+    """Print a line, with the seconds of the processor so far."""
+    print(f"{sum(os.times()[:4]):6.0f} s  {line}", file=sys.stderr, flush=True)
 
 
-def chosen_mutants(options):
-    """Draw mutants from all that the rooms have, or find those of an earlier table."""
-    package = options.tree / "src" / "attenua"
-    paths = [str(path) for room in ROOMS for path in sorted((package / room).glob("*.py"))]
-    mutants = [mutant for path in paths for mutant, _ in mutants_of(path)]
-    if not options.again:
-        return random.Random(options.seed).sample(mutants, options.number)
-    with open(options.again, newline="") as file:
-        wanted = Counter((row["text"], row["change"]) for row in csv.DictReader(file))
-    found = []
-    for mutant in mutants:
-        if wanted[mutant.text, mutant.change]:
-            wanted[mutant.text, mutant.change] -= 1
-            found.append(mutant)
-    say(f"{len(found)} mutants of {options.again} are still there, {wanted.total()} are not")
-    return found
+def files_of_places():
+    folders = [Path("src/attenua", place).resolve() for place in PLACES]
+    return [str(path) for folder in folders for path in sorted(folder.glob("*.py"))]
+
+
+def found_again(mutants, rows):
+    """Return the mutants of an earlier table by their text: first in the same function, then elsewhere."""
+    found = {}
+    for fields in (("text", "change", "function"), ("text", "change")):
+        left = defaultdict(list)
+        for mutant in sorted(set(mutants) - set(found.values()), reverse=True):
+            left[tuple(getattr(mutant, name) for name in fields)].append(mutant)
+        for number, row in enumerate(rows):
+            alike = left[tuple(row[name] for name in fields)]
+            if number not in found and alike:
+                found[number] = alike.pop()
+    say(f"{len(found)} mutants of the earlier table are still there, {len(rows) - len(found)} are not")
+    return list(found.values())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--tree", type=Path, default=".", help="a checkout of the project")
     parser.add_argument("--out", type=Path, required=True, help="the table")
-    parser.add_argument("--number", type=int, default=300)
+    parser.add_argument("--number", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", type=Path, help="a table whose mutants are tried again")
-    parser.add_argument("--fast", action="store_true", help="without the tests that are marked as slow")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
-    options.tree, options.out = options.tree.resolve(), options.out.resolve()
-    mutants = chosen_mutants(options)
-    os.chdir(options.tree)
-    packages = [str(options.tree / folder) for folder in ("src", "paper/src", "evidence/src")]
+    mutants = [mutant for path in files_of_places() for mutant, _ in mutants_of(path)]
+    if options.again:
+        with open(options.again, newline="") as file:
+            mutants = found_again(mutants, list(csv.DictReader(file)))
+    else:
+        mutants = random.Random(options.seed).sample(mutants, options.number)
+    packages = [str(Path(folder).resolve()) for folder in ("src", "paper/src", "evidence/src")]
     sys.path[:0] = packages
     os.environ["PYTHONPATH"] = os.pathsep.join(packages)
     resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
-    arguments = ["-sq", "-pno:cacheprovider", "-pno:xdist", "tests", *["--fast"] * options.fast]
+    arguments = ["-sq", "-pno:cacheprovider", "-pno:xdist", "--fast", "tests"]
+    arguments += [f"--ignore=tests/{name}" for name in LEFT_OUT]
     sys.exit(pytest.main(arguments, plugins=[Session(options, mutants)]))
 
 
