@@ -136,11 +136,6 @@ def test_pictures_and_pages_that_the_readme_links_to_exist():
         assert not heading or heading in anchors, link
 
 
-def test_the_readme_has_the_results_of_the_paper_s_method():
-    (row,) = re.findall(r"^\| direct attenuation \|.*$", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert row in (ROOT / "docs" / "results.md").read_text(encoding="utf-8").splitlines()
-
-
 def test_every_extra_is_on_the_page_that_says_how_to_install():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """The commands of ``attenua-paper``: the study, the simulations, and the data they need."""
 
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,6 +40,8 @@ Jobs = Annotated[
     ),
 ]
 
+DataName = StrEnum("DataName", ["OPTDIGITS", "PHONEME", "HAR"])
+
 app = new_app("The numbers, tables and figures of the paper on diagonal attenuation.")
 
 
@@ -52,10 +55,10 @@ def study(
     ] = 2026,
     jobs: Jobs = "-1",
     quick: Annotated[bool, typer.Option("--quick", help="About a minute, with few subsamples.")] = False,
-    without_masked_target: Annotated[
-        bool,
-        typer.Option("--without-masked-target", help="Leave out the masked-target rivals, which take long."),
-    ] = False,
+    paper_only: Annotated[bool, typer.Option("--paper-only", help="Only the paper's methods.")] = False,
+    data: Annotated[
+        list[DataName] | None, typer.Option(help="Only this data set; may be given again.")
+    ] = None,
     data_home: DataHome = None,
 ) -> None:
     """Run the paper's fixed-budget study on three real data sets; tables show the published values too.
@@ -64,12 +67,17 @@ def study(
     """
     from attenua_paper.datasets import DatasetNotAvailable
     from attenua_paper.studies.budget import QUICK, StudySettings, WorkerLost, run_study
+    from attenua_paper.studies.published import GAINS
     from attenua_paper.studies.store import StoreError
-    from attenua_paper.studies.study_output import summarise, write_study
+    from attenua_paper.studies.study_output import write_study
 
     settings = replace(QUICK if quick else StudySettings(), seed=seed)
-    if without_masked_target:
-        settings = settings.without_masked_target()
+    if paper_only:
+        settings = replace(settings, methods=tuple(GAINS))
+    if data:
+        settings = replace(
+            settings, n_versions={name: settings.n_versions[name] for name in dict.fromkeys(data)}
+        )
     columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
     refuse_file(out)
     try:
@@ -83,7 +91,6 @@ def study(
                 begin=lambda done, total: progress.update(task, completed=done, total=total),
                 advance=lambda: progress.advance(task),
             )
-        summary = summarise(out)
     except (DatasetNotAvailable, StoreError, WorkerLost) as error:
         fail(str(error))
     except KeyboardInterrupt:
@@ -91,14 +98,14 @@ def study(
         raise typer.Exit(INTERRUPTED) from None
     # Before anything is printed: a reader that stops early must not cost the files.
     with writing(out):
-        files = write_study(summary, out)
-    for table in summary.tables.values():
+        tables, files = write_study(out)
+    for table in tables.values():
         print_plain(table.to_text())
     if quick:
         full = StudySettings()
         print_plain(
             f"Quick run, not the paper's: {settings.n_subsamples} subsamples instead of "
-            f"{full.n_subsamples} in each cell, and {settings.n_versions['optdigits']} draws of patch "
+            f"{full.n_subsamples} in each cell, and {QUICK.n_versions['optdigits']} draws of patch "
             f"locations instead of {full.n_versions['optdigits']}."
         )
     _print_written(seed, out, files)

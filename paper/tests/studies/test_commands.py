@@ -1,6 +1,5 @@
 """``attenua-paper study`` and ``simulate``: a failure is one sentence, and loses nothing that was done."""
 
-import json
 import os
 import subprocess
 import sys
@@ -11,6 +10,9 @@ from tests.helpers import each
 
 from attenua_paper.studies import budget, simulations
 from attenua_paper.studies.budget import RESULTS_FILE
+from attenua_paper.studies.simulations.simulate import FILES
+from attenua_paper.studies.simulations.simulation_tables import simulation_tables
+from attenua_paper.studies.simulations.written_files import read_simulations
 from attenua_paper.studies.store import StoreError, read_results
 from paper.tests.studies.small_shell import SMALL, TINY, run
 
@@ -104,16 +106,7 @@ def test_a_study_that_stops_keeps_what_it_has(stand_in, tmp_path, monkeypatch):
         real(self, *arguments)
 
     monkeypatch.setattr(budget.ResultStore, "add", full)
-    arguments = (
-        "--quick",
-        "--without-masked-target",
-        "--jobs",
-        1,
-        "--data-home",
-        stand_in,
-        "--out",
-        tmp_path,
-    )
+    arguments = ("--quick", "--jobs", 1, "--data-home", stand_in, "--out", tmp_path)
     assert sentence(run("study", *arguments)) == "Error: the disk is full."
     results, _ = read_results(tmp_path / RESULTS_FILE)
     assert len(results.drop_duplicates(["budget", "version", "subsample"])) == 2
@@ -127,17 +120,19 @@ def test_quick_simulation_writes_tables_and_figures_and_says_what_it_left_out(tm
     assert "40 samples per population instead of 3,000" in result.output
     assert "paper" in result.output
     names = {path.name for path in out.iterdir()}
-    tables = ("simulation-claims", "preserved-targets", "moving-targets", "non-gaussian")
     figures = ("figure-1-overview", "figure-2-targets", "figure-4-non-gaussian")
-    assert {f"{table}.{ending}" for table in tables for ending in ("txt", "md", "tex", "csv")} < names
-    assert {f"{figure}.{ending}" for figure in figures for ending in ("png", "pdf")} < names
+    pictures = {f"{figure}.{ending}" for figure in figures for ending in ("png", "pdf")}
+    assert names == {*FILES.values(), *pictures, "simulation-settings.json", "simulation-tables.md"}
     assert all(name in result.output for name in names)
     for figure in figures:
         assert (out / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
         assert (out / f"{figure}.pdf").read_bytes().startswith(b"%PDF")
-    claims = pd.read_csv(out / "simulation-claims.csv")
-    assert (claims["paper"] > 0).all()
-    assert json.loads((out / "simulation-settings.json").read_text())["seed"] == 4
+    read = read_simulations(out)
+    assert (read.seed, read.settings) == (4, TINY)
+    again = simulations.run_simulations(TINY, seed=4)
+    for name, frame in again.frames.items():
+        pd.testing.assert_frame_equal(read.frames[name], frame, rtol=1e-5, check_dtype=False)
+    assert simulation_tables(read)["moving-targets"] == simulation_tables(again)["moving-targets"]
 
 
 @pytest.mark.usefixtures("simulated")

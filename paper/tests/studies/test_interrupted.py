@@ -16,7 +16,7 @@ import pytest
 
 from attenua_paper.studies.budget import RESULTS_FILE, run_study
 from attenua_paper.studies.store import KEY, read_results
-from attenua_paper.studies.study_output import summarise, write_study
+from attenua_paper.studies.study_output import STUDY_FILE, write_study
 from paper.tests.studies.small_shell import SMALL
 
 pytestmark = [
@@ -64,19 +64,21 @@ def finish(process):
 @pytest.fixture
 def study(start, stand_in):
     def begin(out, jobs=1):
-        quick = ("study", "--quick", "--without-masked-target")
-        return start(*quick, "--data-home", stand_in, "--jobs", jobs, "--out", out)
+        return start("study", "--quick", "--data-home", stand_in, "--jobs", jobs, "--out", out)
 
     return begin
 
 
-def tables(folder):
-    """All finished files that do not tell how long something took."""
-    return {
-        path.name: path.read_bytes()
-        for path in folder.iterdir()
-        if not path.name.startswith((RESULTS_FILE, "seconds")) and path.suffix != ".part"
-    }
+def finished(folder):
+    """The settings, the pictures, and all of the summary that does not tell how long something took."""
+    study = pd.read_csv(folder / STUDY_FILE)
+    files = [path for path in folder.iterdir() if path.suffix in (".json", ".png", ".pdf")]
+    summary = study[study["measure"] != "seconds"].to_csv()
+    return {path.name: path.read_bytes() for path in files} | {STUDY_FILE: summary}
+
+
+def stored_with_times(folder):
+    return read_results(folder / RESULTS_FILE)[0].set_index([*KEY, "method"])
 
 
 def count_stored(folder):
@@ -111,11 +113,10 @@ def kill(process, how=os.kill):
 def whole(stand_in, tmp_path_factory):
     """The folder of a study that nobody disturbed."""
     folder = tmp_path_factory.mktemp("whole")
-    settings = SMALL.without_masked_target()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        run_study(settings, folder, data_home=stand_in, n_jobs=1)
-    write_study(summarise(folder), folder)
+        run_study(SMALL, folder, data_home=stand_in, n_jobs=1)
+    write_study(folder)
     return folder
 
 
@@ -126,21 +127,17 @@ def test_a_study_killed_at_random_moments_ends_with_the_same_tables(study, tmp_p
         wait_for_stored(process, tmp_path, count_stored(tmp_path) + 1)
         time.sleep(random.uniform(0, 0.05))
         kill(process, how)
-    stored = count_stored(tmp_path)
-    assert 2 <= stored < len(SMALL.subsamples())
+    assert 2 <= count_stored(tmp_path) < len(SMALL.subsamples())
+    stored = stored_with_times(tmp_path)
     assert finish(study(tmp_path)) == (0, "")
-    with closing(sqlite3.connect(tmp_path / RESULTS_FILE)) as connection:
-        runs = [n for (n,) in connection.execute("SELECT subsamples FROM runs ORDER BY rowid")]
-    assert (sum(runs[:-1]), runs[-1]) == (stored, len(SMALL.subsamples()) - stored)  # nothing twice
-    assert tables(tmp_path) == tables(whole)
+    # Nothing twice: no two fits take the same time.
+    pd.testing.assert_frame_equal(stored, stored_with_times(tmp_path).loc[stored.index], check_exact=True)
+    assert finished(tmp_path) == finished(whole)
 
 
 def assert_stored_is_part_of(whole, folder):
     """What is stored in a folder is sound, not nothing, and the same as in an undisturbed study."""
-    found, expected = (
-        read_results(place / RESULTS_FILE)[0].drop(columns="seconds").set_index([*KEY, "method"])
-        for place in (folder, whole)
-    )
+    found, expected = (stored_with_times(place).drop(columns="seconds") for place in (folder, whole))
     assert 0 < len(found) < len(expected)
     pd.testing.assert_frame_equal(found, expected.loc[found.index], check_exact=True)
 

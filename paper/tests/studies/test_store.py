@@ -5,7 +5,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
 from functools import partial
 
@@ -14,7 +13,7 @@ import pytest
 from tests.helpers import each
 
 from attenua_paper.studies.budget import RESULTS_FILE, run_study
-from attenua_paper.studies.store import ResultStore, SettingsMismatch, StoreError, read_results, read_runs
+from attenua_paper.studies.store import ResultStore, SettingsMismatch, StoreError, read_results
 from paper.tests.studies.small_shell import SMALL
 
 KEY = ("har", 64, 0, 0)
@@ -55,21 +54,6 @@ def test_a_subsample_is_stored_whole_or_not_at_all_and_may_be_replaced(tmp_path)
     assert read_results(path)[0]["gain"].tolist() == [5.0]
 
 
-def test_runs_are_counted_with_their_processes_and_time(tmp_path):
-    for jobs, subsamples in ((1, (0, 1)), (2, (2,))):
-        store = ResultStore(tmp_path / RESULTS_FILE, {"seed": 1})
-        store.begin_run(jobs)
-        for subsample in subsamples:
-            time.sleep(0.01)
-            store.add(("har", 64, 0, subsample), [GOOD])
-        store.close()
-    runs = read_runs(tmp_path / RESULTS_FILE)
-    assert runs.jobs.tolist() == [1, 2]
-    assert runs.subsamples.tolist() == [2, 1]
-    assert runs.seconds[0] >= 0.02
-    assert runs.seconds[1] >= 0.01
-
-
 def change(path, statement):
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(statement)
@@ -98,14 +82,14 @@ DAMAGES = {
     cut_short: "is damaged",
     zeros_inside: "is damaged",
     other_database: "not a file of results of this version",
-    lambda path: change(path, "ALTER TABLE results DROP COLUMN steps"): "its table results differs",
-    lambda path: change(path, "DROP TABLE runs"): "its table runs differs",
+    lambda path: change(path, "ALTER TABLE results DROP COLUMN capped"): "its table results differs",
+    lambda path: change(path, "DROP TABLE settings"): "its table settings differs",
 }
 
 
 def test_a_file_that_cannot_be_used_is_named_and_left_as_it_is(path):
     whole = path.read_bytes()
-    uses = (lambda: ResultStore(path, {"seed": 1}), lambda: read_results(path), lambda: read_runs(path))
+    uses = (lambda: ResultStore(path, {"seed": 1}), lambda: read_results(path))
     for damage, reason in DAMAGES.items():
         path.write_bytes(whole)
         damage(path)
@@ -205,7 +189,7 @@ def test_a_lock_of_another_program_is_a_sentence(path, monkeypatch):
 @pytest.mark.filterwarnings("ignore:.*values.*:UserWarning")
 @pytest.mark.slow
 def test_a_subsample_that_lacks_a_method_is_computed_again(stand_in, tmp_path):
-    settings = dataclasses.replace(SMALL, n_subsamples=1).without_masked_target()
+    settings = dataclasses.replace(SMALL, n_subsamples=1)
     path = run_study(settings, tmp_path, data_home=stand_in, n_jobs=1)
     whole = read_results(path)[0].drop(columns="seconds")
     change(path, "DELETE FROM results WHERE method = 'HeteroPCA' AND budget = 64 AND version = 1")

@@ -1,8 +1,10 @@
 """The fixed-budget study in small: protocol, summaries, tables, figure and command."""
 
 import dataclasses
+import json
 import shutil
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,31 +25,25 @@ from attenua_paper.studies.budget import (
     run_study,
 )
 from attenua_paper.studies.gain import best_affine_risk, excess_risk_removed
-from attenua_paper.studies.published import CELLS, GAINS, STRENGTHS
+from attenua_paper.studies.published import CELLS, GAINS
 from attenua_paper.studies.real_data import study_data
 from attenua_paper.studies.store import read_results
 from attenua_paper.studies.study_methods import (
     BEST_STRENGTH,
     CORRECTED,
     FAMILIES,
-    MASKED_TARGET,
     STUDY_METHODS,
 )
-from attenua_paper.studies.study_summary import (
-    cap_table,
-    correction_table,
-    gain_table,
-    seconds_table,
-    step_table,
-    strength_table,
-)
+from attenua_paper.studies.study_output import STUDY_FILE, STUDY_SETTINGS
+from attenua_paper.studies.study_summary import TAKEN, summary_table
 from attenua_paper.studies.tables import Table, hindsight_table, main_table
-from paper.tests.studies.small_shell import SMALL, run
+from paper.tests.studies.small_shell import FEW, SMALL, run
 
 # Stand-ins have the published layout but other values, and the loader says so.
 pytestmark = pytest.mark.filterwarnings("ignore:.*values.*:UserWarning")
 
-SMALLEST = dataclasses.replace(SMALL, n_subsamples=1)
+RESULTS = Path(__file__).parents[2] / "results"
+SMALLEST = dataclasses.replace(SMALL, n_subsamples=1, methods=STUDY_METHODS)
 
 
 def results_of(folder):
@@ -106,14 +102,12 @@ def test_all_corrections_are_those_of_the_estimator(stand_in, method):
     ).fit(X)
     assert record["test_risk"] == pytest.approx(model.reconstruction_error(data.X_test).mean(), rel=1e-9)
     assert {name: record[name] for name in CORRECTIONS} == model.corrections_
-    assert record["steps"] == sum(step.best > 0 for step in model.steps_)
 
 
 def test_methods_with_neighbours_need_an_order_of_the_columns(stand_in):
-    settings = StudySettings(n_subsamples=1).without_masked_target()
-    _, records = evaluate(("optdigits", 32, 0, 0), settings, stand_in)
-    expected = {name for name in STUDY_METHODS if name not in MASKED_TARGET and "neighbours" not in name}
-    assert {record["method"] for record in records} == expected
+    _, records = evaluate(("optdigits", 32, 0, 0), SMALL, stand_in)
+    assert {record["method"] for record in records} == {name for name in FEW if "neighbours" not in name}
+    assert all(CORRECTIONS.keys() <= record.keys() for record in records if record["method"] in CORRECTED)
     assert study_data("phoneme", 0, 1, stand_in).neighbours == "line"
     assert study_data("har", 0, 1, stand_in).neighbours == "line"
 
@@ -157,7 +151,6 @@ def made_up_results():
             "strength": 0.6 if subsample else 0.0,
             "fallback": subsample == 0,
             **dict.fromkeys(CORRECTIONS, 0.5 if subsample == 3 else 0.0),
-            "steps": subsample,
             "capped": 1.0 if method == "HeteroPCA" and subsample == 1 else np.nan,
             "seconds": 0.1,
         }
@@ -169,43 +162,46 @@ def made_up_results():
     return pd.DataFrame(rows)
 
 
-def test_intervals_cluster_over_patch_versions():
+def made_up_summary(results):
+    settings = {"seed": 7, "methods": ["direct attenuation", "HeteroPCA", BEST_STRENGTH, "not there"]}
+    study = summary_table(results, settings)
+    return study, study.set_index(["measure", "method", "data", "budget"]).sort_index()
+
+
+def test_errors_cluster_over_patch_versions():
     results = made_up_results()
-    table = gain_table(results, ["direct attenuation"]).set_index(["data", "budget"])
+    study, by_name = made_up_summary(results)
     cell = results[(results.data == "optdigits") & (results.budget == 64)]
-    means = cell[cell.method == "direct attenuation"].groupby("version").gain.mean()
-    row = table.loc[("optdigits", 64)]
-    assert row.n_independent == 3
-    assert row.gain == pytest.approx(means.mean())
-    assert row.high - row.gain == pytest.approx(1.96 * means.std(ddof=1) / np.sqrt(3))
-    assert table.loc[("har", 128)].n_independent == 4
-    assert list(table.index) == list(CELLS)
-    published = GAINS["direct attenuation"][("optdigits", 64)]
-    assert row.overlaps == (row.low <= published.high and published.low <= row.high)
+    gains = cell.pivot_table("gain", "version", "method", aggfunc="mean")
+    direct, hetero = gains["direct attenuation"], gains["HeteroPCA"]
+    row = by_name.loc["gain", "direct attenuation", "optdigits", 64]
+    assert row.value == pytest.approx(direct.mean())
+    assert row.error == pytest.approx(direct.std(ddof=1) / np.sqrt(3))
+    assert row.n == 12
+    assert by_name.loc["gain", "direct attenuation", "har", 128].n == 4
+    # Both methods have the same rows: the lead has the error of the differences.
+    lead = by_name.loc["lead", "direct attenuation", "optdigits", 64]
+    assert lead.value == pytest.approx((direct - hetero).mean())
+    assert lead.error == pytest.approx((direct - hetero).std(ddof=1) / np.sqrt(3))
+    assert list(dict.fromkeys(zip(study["data"], study["budget"], strict=True))) == list(CELLS)
+    assert set(study["seed"]) == {7}
 
 
-def test_strengths_and_caps():
-    results = made_up_results()
-    strengths = strength_table(results, ["direct attenuation"])
-    np.testing.assert_allclose(strengths.strength, 0.45)
-    np.testing.assert_allclose(strengths.fallback_percent, 25)
-    np.testing.assert_allclose(strengths.above_half_percent, 75)
-    hetero = cap_table(results).set_index("method").loc["HeteroPCA"]
-    assert (hetero.capped, hetero.fits) == (10, 10)
-
-
-def test_corrections_steps_and_seconds():
-    results = made_up_results()
-    corrections = correction_table(results, ["direct attenuation"])
-    assert len(corrections) == len(CELLS) * len(CORRECTIONS)
-    np.testing.assert_allclose(corrections.strength, 0.125)
-    np.testing.assert_allclose(corrections.above_zero_percent, 25)
-    steps = step_table(results, ["direct attenuation", "not there"]).set_index(["data", "budget"])
-    assert steps.loc[("har", 64), [f"steps_{k}" for k in range(6)]].tolist() == [1, 1, 1, 1, 0, 0]
-    assert steps.loc[("optdigits", 64), "steps_2"] == 3
-    seconds = seconds_table(results, ["HeteroPCA"])
-    np.testing.assert_allclose(seconds[["optdigits", "phoneme", "har"]], 0.1)
-    np.testing.assert_allclose(seconds.minutes, 40 * 0.1 / 60)
+def test_strengths_caps_corrections_and_seconds():
+    _, by_name = made_up_summary(made_up_results())
+    for measure, expected in {
+        "strength": 0.45,
+        "fallback_percent": 25,
+        "above_half_percent": 75,
+        "damping": 0.125,
+        f"damping{TAKEN}": 25,
+        "seconds": 0.1,
+    }.items():
+        np.testing.assert_allclose(by_name.loc[measure, "direct attenuation"]["value"], expected)
+    # A fit that fell back is not counted.
+    assert by_name.loc["capped", "HeteroPCA"]["value"].sum() == 10
+    assert "direct attenuation" not in by_name.loc["capped"].index.get_level_values("method")
+    assert by_name.loc["damping", "direct attenuation", "har", 64].error == pytest.approx(0.25 / 2)
 
 
 def test_no_choice_beats_hindsight(stand_in):
@@ -229,29 +225,23 @@ def test_main_and_hindsight_tables():
     results = made_up_results()
     results = results.assign(method=results.method.replace({"HeteroPCA": BEST_STRENGTH}), gain=1.0)
     results.loc[results.method == BEST_STRENGTH, "gain"] = 9.0
-    table = main_table(gain_table(results, ["direct attenuation", BEST_STRENGTH]))
-    rows = {row[0]: row[1:] for row in table.rows}
+    rows = {row[0]: row[1:] for row in main_table(made_up_summary(results)[0]).rows}
     assert all(cell.endswith("*") for cell in rows["direct attenuation"])
     assert not any(cell.endswith("*") for cell in rows[f"{BEST_STRENGTH} †"])
     # A method that does not apply to a cell has a dash there.
     results = made_up_results()
     is_left_out = (results["method"] == "HeteroPCA") & (results["data"] == "optdigits")
-    table = main_table(gain_table(results[~is_left_out], ["direct attenuation", "HeteroPCA"]))
+    table = main_table(made_up_summary(results[~is_left_out])[0])
     (row,) = (row for row in table.rows if row[0] == "HeteroPCA")
     assert row[1:3] == ("-", "-")
     assert "-" not in row[3:]
     # Hindsight table has a line for every complete family.
     methods = [method for family in FAMILIES.values() for method in family]
-    gains = pd.DataFrame({"data": "har", "budget": 64, "method": methods, "gain": np.arange(9.0)})
+    gains = {"data": "har", "budget": 64, "method": methods, "measure": "gain", "value": np.arange(9.0)}
+    gains = pd.DataFrame(gains | {"error": 0.0, "n": 1})
     table = hindsight_table(gains)
     assert table.rows[1] == ("HAR N=64", "all corrections", "3.00", "4.00", "5.00")
     assert len(hindsight_table(gains[gains["method"] != methods[8]]).rows) == 2
-
-
-def test_published_tables_are_complete():
-    assert len(CELLS) == 6
-    assert all(set(cells) == set(CELLS) for cells in GAINS.values())
-    assert all(len(cells) == 6 for cells in STRENGTHS.values())
 
 
 def test_table_formats():
@@ -262,8 +252,8 @@ def test_table_formats():
         "one%    -1.00",
         "two     2.00*",
     ]
+    assert table.to_markdown().splitlines()[2:4] == ["| Method | gain |", "| --- | ---: |"]
     assert "| one% | -1.00 |" in table.to_markdown()
-    assert r"one\% & $-$1.00 \\" in table.to_latex()
 
 
 @pytest.mark.slow
@@ -274,17 +264,35 @@ def test_command_writes_everything(stand_in, finished, tmp_path, monkeypatch):
     result = run(*arguments)
     assert result.exit_code == 0, result.output
     assert "Quick run, not the paper's" in result.output
-    files = {path.name: path.stat().st_size for path in out.iterdir()}
-    assert {"main-comparison.txt", "main-comparison.tex", "gains.csv", "figure-3-comparison.pdf"} <= set(
-        files
-    )
-    assert {"chosen-corrections.md", "steps-taken.md", "hindsight.md", "seconds-of-a-fit.md"} <= set(files)
-    assert all(size for name, size in files.items() if not name.endswith(".lock"))
-    shown = set(pd.read_csv(out / "gains.csv")["method"])
-    assert shown == {name for name in SMALLEST.methods if "neighbours" not in name}
+    files = {path.name: path.read_bytes() for path in out.iterdir() if path.name != f"{RESULTS_FILE}.lock"}
+    pictures = {"figure-3-comparison.png", "figure-3-comparison.pdf"}
+    assert files.keys() == {RESULTS_FILE, STUDY_FILE, STUDY_SETTINGS, "study-tables.md", *pictures}
+    assert all(files.values())
+    assert json.loads(files[STUDY_SETTINGS])["seed"] == SMALLEST.seed
+    assert "Gains with 95% intervals" in result.output
+    # The committed file has the same form, and what is in both has the same measures.
+    study, committed = pd.read_csv(out / STUDY_FILE), pd.read_csv(RESULTS / STUDY_FILE)
+    assert list(study.columns) == list(committed.columns)
+    assert set(study["method"]) == {name for name in SMALLEST.methods if "neighbours" not in name}
+    for method in GAINS:
+        measures = (set(frame[frame["method"] == method]["measure"]) for frame in (study, committed))
+        assert len(set(map(frozenset, measures))) == 1
     again = run(*arguments, "--seed", 5)
     assert again.exit_code == 1
     assert "made with other settings" in again.stderr
+
+
+@pytest.mark.slow
+def test_only_the_papers_methods_on_some_of_the_data(stand_in, tmp_path, monkeypatch):
+    settings = dataclasses.replace(
+        SMALLEST, n_versions={"optdigits": 1, "har": 1}, budgets=(32,), n_subsamples=2
+    )
+    monkeypatch.setattr(budget, "QUICK", settings)
+    some = ("--paper-only", "--data", "har", "--seed", 3)
+    result = run("study", "--quick", "--jobs", 1, "--data-home", stand_in, "--out", tmp_path, *some)
+    assert result.exit_code == 0, result.output
+    study = pd.read_csv(tmp_path / STUDY_FILE)
+    assert (set(study["seed"]), set(study["data"]), set(study["method"])) == ({3}, {"har"}, set(GAINS))
 
 
 def test_data_command_says_what_is_missing(stand_in, tmp_path):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from sklearn.model_selection import KFold
 import attenua
 from attenua._data.folds import Split, checked_random, make_splits
 from attenua.attenuation import AttenuatedPCA
-from attenua.corrected import CorrectedPCACV
 from attenua_paper.studies.compare import Setting, fit_and_judge
 from attenua_paper.studies.gain import excess_risk_removed
 from attenua_paper.studies.hindsight import ALPHAS, HeldMoments, risks_on_test
@@ -29,7 +28,6 @@ from attenua_paper.studies.real_data import N_VERSIONS, Array, StudyData, study_
 from attenua_paper.studies.store import ResultStore
 from attenua_paper.studies.study_methods import (
     BEST_STRENGTH,
-    MASKED_TARGET,
     STUDY_METHODS,
     Subsample,
     estimators_of,
@@ -84,10 +82,6 @@ class StudySettings:
             for version in range(self.n_versions[data])
             for subsample in range(self.n_subsamples)
         ]
-
-    def without_masked_target(self) -> "StudySettings":
-        """Return the same study without the masked-target rivals, which take long."""
-        return replace(self, methods=tuple(name for name in self.methods if name not in MASKED_TARGET))
 
     def stored(self) -> dict[str, Any]:
         """Return the settings as plain values, with the versions of what computes."""
@@ -148,7 +142,7 @@ def run_study(
     WorkerLost
         If one of the processes is killed. What is stored stays.
     """
-    processes = joblib.effective_n_jobs(n_jobs)  # here and below: what fails does so before any work
+    joblib.effective_n_jobs(n_jobs)  # here and below: what fails does so before any work
     complete = {
         data: set(that_apply(settings.methods, study_data(data, 0, settings.seed, data_home).neighbours))
         for data in settings.n_versions
@@ -157,8 +151,6 @@ def run_study(
         stored, keys = store.stored(), settings.subsamples()
         left = [key for key in keys if stored.get(key) != complete[key[0]]]
         begin(len(keys) - len(left), len(keys))
-        if left:
-            store.begin_run(processes)
         for key, records in _evaluated(left, settings, data_home, n_jobs):
             store.add(key, records)
             advance()
@@ -258,9 +250,8 @@ def _record(name: str, estimator: Any, X: Array, judge: Callable[[Any], dict[str
         "capped": int(not model.converged_) if hasattr(model, "converged_") else None,
         "seconds": found["seconds"],
     }
-    if isinstance(model, CorrectedPCACV):
+    if hasattr(model, "choices_"):
         record |= model.corrections_
-        record["steps"] = sum(strength > 0 for strength in model.corrections_.values())
         record["fallback"] = int(not any(any(choice.values()) for choice in model.choices_))
     return record
 

@@ -18,8 +18,9 @@ _SHADED |= {"direct attenuation, repeated folds": "0.92"} | dict.fromkeys(HINDSI
 _LEFT_PART = 0.6
 
 
-def comparison_figure(gains: pd.DataFrame) -> Figure:
+def comparison_figure(study: pd.DataFrame) -> Figure:
     """Draw mean gains and 95% intervals: a panel for each data set, a row for each method."""
+    gains = study[study["measure"] == "gain"]
     methods = in_order(gains["method"])
     names = [name for name in TITLES if name in set(gains["data"])]
     with rc_context(STYLE):
@@ -32,13 +33,14 @@ def comparison_figure(gains: pd.DataFrame) -> Figure:
         panels[0].set_ylim(len(methods) - 0.5, -0.5)
         figure.supxlabel("PCA's test excess risk removed, %", fontsize="medium")
         handles, labels = panels[0].get_legend_handles_labels()
-        panels[-1].legend(handles, labels, loc="upper right", frameon=True, framealpha=1.0)
+        figure.legend(handles, labels, loc="outside right upper")
     return figure
 
 
 def _limits(gains: pd.DataFrame) -> tuple[float, float]:
-    right = 1.05 * max(gains["high"].max(), 1.0)
-    return max(1.1 * min(gains["low"].min(), 0.0), -_LEFT_PART * right) - 0.02 * right, right
+    half = 1.96 * gains["error"]
+    right = 1.05 * max((gains["value"] + half).max(), 1.0)
+    return max(1.1 * min((gains["value"] - half).min(), 0.0), -_LEFT_PART * right) - 0.02 * right, right
 
 
 def _draw_panel(ax: Axes, gains: pd.DataFrame, methods: list[str]) -> None:
@@ -52,10 +54,10 @@ def _draw_panel(ax: Axes, gains: pd.DataFrame, methods: list[str]) -> None:
         for result in gains[gains["budget"] == budget].itertuples():
             row = methods.index(result.method)
             label = f"N = {budget}" if row == 0 else None
-            if result.gain < limits[0]:
+            if result.value < limits[0]:
                 ax.plot(limits[0], row + shift, marker="<", color="black", mfc=style["mfc"], clip_on=False)
                 ax.annotate(
-                    f"{result.gain:.1f}",
+                    f"{result.value:.1f}",
                     (limits[0], row + shift),
                     xytext=(6, 0),
                     textcoords="offset points",
@@ -63,7 +65,6 @@ def _draw_panel(ax: Axes, gains: pd.DataFrame, methods: list[str]) -> None:
                     fontsize="small",
                 )
                 continue
-            bars = [[result.gain - result.low], [result.high - result.gain]]
             looks = {"color": "black", "lw": 1, "capsize": 2, "ms": 5, "ls": "", **style}
-            ax.errorbar(result.gain, row + shift, xerr=bars, label=label, **looks)
+            ax.errorbar(result.value, row + shift, xerr=1.96 * result.error, label=label, **looks)
     ax.tick_params(axis="y", length=0)

@@ -29,8 +29,6 @@ def excess_risk_removed(pca_risk: float, risk: Any, reference: float) -> Any:
     return 100 * (pca_risk - risk) / (pca_risk - reference)
 
 
-def mean_and_interval(values: Array) -> tuple[float, float, float]:
-    """Return a mean and its 95% normal interval."""
-    mean = float(np.mean(values))
-    half = 1.96 * float(np.std(values, ddof=1)) / np.sqrt(len(values))
-    return mean, mean - half, mean + half
+def mean_and_error(values: Array) -> tuple[float, float]:
+    """Return a mean and its standard error."""
+    return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))

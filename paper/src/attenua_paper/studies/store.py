@@ -1,15 +1,13 @@
 """Results that survive a power cut: one SQLite file, one transaction for each finished subsample.
 
-The file holds the settings that made it. A run with other settings is refused, never mixed in. It also holds
-how long each run took, on how many processes. One process at a time adds to it.
+The file holds the settings that made it. A run with other settings is refused, never mixed in. One process
+at a time adds to it.
 """
 
 import json
 import sqlite3
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +26,6 @@ _COLUMNS = {
     "gain": "REAL NOT NULL",
     "strength": "REAL",
     **dict.fromkeys(CORRECTIONS, "REAL"),
-    "steps": "INTEGER",
     "fallback": "INTEGER NOT NULL",
     "capped": "INTEGER",
     "seconds": "REAL NOT NULL",
@@ -37,7 +34,6 @@ KEY = ("data", "budget", "version", "subsample")
 _TABLES = {
     "settings": {"name": "TEXT PRIMARY KEY", "value": "TEXT"},
     "results": _COLUMNS,
-    "runs": {"started": "TEXT", "jobs": "INTEGER", "subsamples": "INTEGER", "seconds": "REAL"},
 }
 _CONSTRAINTS = {"results": f", PRIMARY KEY ({', '.join(KEY)}, method)"}
 
@@ -82,8 +78,6 @@ class ResultStore:
 
     def __init__(self, path: Path, settings: Mapping[str, Any]):
         self.path = path
-        self._run: int | None = None
-        self._began = 0.0
         with ExitStack() as opened:
             opened.callback(_lock_next_to(path).release)
             with _in_words(path):
@@ -133,14 +127,6 @@ class ResultStore:
                 methods.setdefault(tuple(key), set()).add(method)
         return methods
 
-    def begin_run(self, n_jobs: int) -> None:
-        """Note the start and the processes of a run; its time is counted up to its last subsample."""
-        self._began = time.perf_counter()
-        started = datetime.now(UTC).isoformat(timespec="seconds")
-        with _in_words(self.path), self._connection:
-            values = (started, n_jobs, 0, 0.0)
-            self._run = self._connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", values).lastrowid
-
     def add(self, key: Sequence[Any], records: Iterable[Mapping[str, Any]]) -> None:
         """Store all methods' records of one subsample instead of what there is of it, in one transaction."""
         names = list(_COLUMNS)
@@ -151,10 +137,6 @@ class ResultStore:
             self._connection.execute(f"DELETE FROM results WHERE {matches}", tuple(key))
             marks = ", ".join("?" * len(names))
             self._connection.executemany(f"INSERT INTO results ({', '.join(names)}) VALUES ({marks})", values)
-            self._connection.execute(
-                "UPDATE runs SET subsamples = subsamples + 1, seconds = ? WHERE rowid = ?",
-                (time.perf_counter() - self._began, self._run),
-            )
 
     def close(self) -> None:
         """Close the file, and let other processes add to it."""
@@ -177,12 +159,6 @@ def read_results(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     strengths[corrected] = strengths[corrected].fillna(0.0)
     frame[list(CORRECTIONS)] = strengths
     return frame, {name: json.loads(value) for name, value in settings.items()}
-
-
-def read_runs(path: Path) -> pd.DataFrame:
-    """Return the runs that filled a file: when each began, its processes, subsamples and seconds."""
-    with _opened(path) as connection:
-        return pd.read_sql_query("SELECT * FROM runs ORDER BY rowid", connection)
 
 
 @contextmanager

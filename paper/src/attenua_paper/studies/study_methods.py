@@ -14,8 +14,6 @@ BEST_STRENGTH = "one strength, in hindsight"
 BEST_SEARCH = "all corrections, in hindsight"
 BEST_SEARCH_WITH_NEIGHBOURS = "all corrections with neighbours, in hindsight"
 HINDSIGHT = (BEST_STRENGTH, BEST_SEARCH, BEST_SEARCH_WITH_NEIGHBOURS)
-# Rivals that iterate on every mask rate and fold: a good part of the time of the study.
-MASKED_TARGET = ("coordinate masked-target", "block masked-target")
 
 
 @dataclass(frozen=True)

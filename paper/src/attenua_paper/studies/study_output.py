@@ -1,88 +1,64 @@
 """The files that a run of the fixed-budget study leaves, made from its stored results."""
 
-from dataclasses import dataclass
+import json
 from pathlib import Path
 
 import pandas as pd
 
 from attenua._files import write_all_whole
 from attenua_paper.studies.budget import RESULTS_FILE
+from attenua_paper.studies.comparison import compare_study
 from attenua_paper.studies.comparison_figure import comparison_figure
 from attenua_paper.studies.simulations.figures import save_figure
 from attenua_paper.studies.store import read_results
-from attenua_paper.studies.study_methods import CORRECTED
-from attenua_paper.studies.study_summary import (
-    cap_table,
-    correction_table,
-    gain_table,
-    seconds_table,
-    step_table,
-    strength_table,
-)
-from attenua_paper.studies.tables import (
-    Table,
-    caps_table,
-    corrections_table,
-    hindsight_table,
-    interval_table,
-    main_table,
-    steps_table,
-    strengths_table,
-    table_files,
-    time_table,
-)
+from attenua_paper.studies.study_summary import summary_table
+from attenua_paper.studies.tables import Table, study_tables
 
-# Its strength is a formula's, not a choice among candidates.
-_ESTIMATED = ("diagonal shrinkage",)
+STUDY_FILE = "study.csv"
+STUDY_SETTINGS = "study-settings.json"
+# Far below every standard error.
+DIGITS = "%.6g"
 
 
-@dataclass(frozen=True)
-class StudySummary:
-    """Tables to show and the frames behind them.
+def write_study(folder: Path) -> tuple[dict[str, Table], list[Path]]:
+    """Summarise the stored results of a study next to them, in files that are all written or none.
 
-    Attributes
-    ----------
+    Returns
+    -------
     tables : dict of str to Table
-        By the names of their files.
-    frames : dict of str to DataFrame
-        Gains, strengths, corrections, steps, caps and seconds, tidy.
+        What to show.
+    files : list of Path
+        The summary, the settings, the tables and figure 3.
     """
-
-    tables: dict[str, Table]
-    frames: dict[str, pd.DataFrame]
-
-
-def summarise(folder: Path) -> StudySummary:
-    """Summarise the stored results of a study."""
     results, settings = read_results(folder / RESULTS_FILE)
-    methods = settings["methods"]
-    with_strength = set(results.loc[results["strength"].notna(), "method"]) - set(_ESTIMATED)
-    corrected = [method for method in methods if method in CORRECTED]
-    frames = {
-        "gains": gain_table(results, methods),
-        "strengths": strength_table(results, [method for method in methods if method in with_strength]),
-        "corrections": correction_table(results, corrected),
-        "steps": step_table(results, corrected),
-        "caps": cap_table(results),
-        "seconds": seconds_table(results, methods),
+    study = summary_table(results, settings)
+    tables = study_tables(study, compare_study(study))
+    contents = {
+        STUDY_FILE: csv_of(study),
+        STUDY_SETTINGS: json_of(settings),
+        "study-tables.md": "\n".join(table.to_markdown() for table in tables.values()).encode(),
     }
-    tables = {
-        "main-comparison": main_table(frames["gains"]),
-        "hindsight": hindsight_table(frames["gains"]),
-        "gains-with-intervals": interval_table(frames["gains"]),
-        "chosen-strengths": strengths_table(frames["strengths"]),
-        "chosen-corrections": corrections_table(frames["corrections"]),
-        "steps-taken": steps_table(frames["steps"]),
-        "iteration-caps": caps_table(frames["caps"]),
-        "seconds-of-a-fit": time_table(frames["seconds"]),
-    }
-    return StudySummary(tables, frames)
+    return tables, write_files(folder, contents | figure_of(study))
 
 
-def write_study(summary: StudySummary, folder: Path) -> list[Path]:
-    """Write tables, frames and figure 3 to a folder, all of them or none; return the files."""
-    contents = table_files(folder, summary.tables, summary.frames)
-    for ending, picture in save_figure(comparison_figure(summary.frames["gains"])).items():
-        contents[folder / f"figure-3-comparison.{ending}"] = picture
-    write_all_whole(contents, force=True, make_folders=True)
-    return list(contents)
+def figure_of(study: pd.DataFrame) -> dict[str, bytes]:
+    """Return figure 3 by the names of its files."""
+    pictures = save_figure(comparison_figure(study))
+    return {f"figure-3-comparison.{ending}": picture for ending, picture in pictures.items()}
+
+
+def csv_of(frame: pd.DataFrame) -> bytes:
+    """Return a frame as a small file."""
+    return frame.to_csv(index=False, float_format=DIGITS).encode()
+
+
+def json_of(settings: dict[str, object]) -> bytes:
+    """Return settings as a file."""
+    return (json.dumps(settings, indent=2) + "\n").encode()
+
+
+def write_files(folder: Path, contents: dict[str, bytes]) -> list[Path]:
+    """Write files by their names, all of them or none, and return them."""
+    files = {folder / name: content for name, content in contents.items()}
+    write_all_whole(files, force=True, make_folders=True)
+    return list(files)

@@ -1,20 +1,58 @@
-"""From stored subsamples to the means, intervals, strengths and counts that the paper's tables show."""
+"""From stored subsamples to one tidy table: means with their standard errors, shares and counts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from attenua._correct.registry import CORRECTIONS
-from attenua_paper.studies.gain import mean_and_interval
-from attenua_paper.studies.published import CAPPED, DATA, GAINS
+from attenua._correct.registry import SEARCH_ORDER
+from attenua_paper.studies.gain import mean_and_error
+from attenua_paper.studies.published import DATA, GAINS
+
+# Its strength is a formula's, not a choice among candidates.
+_ESTIMATED = "diagonal shrinkage"
+# After the name of a correction: how often its strength is above 0.
+TAKEN = "_taken_percent"
 
 
-def independent_means(cell: pd.DataFrame) -> np.ndarray:
-    """Return the gains that count as independent: subsamples, or means over each draw of patch locations."""
-    if cell["version"].nunique() > 1:
-        return cell.groupby("version")["gain"].mean().to_numpy()
-    return cell["gain"].to_numpy()
+def summary_table(results: pd.DataFrame, settings: dict[str, Any]) -> pd.DataFrame:
+    """Return one row for each cell, method and measure.
+
+    Parameters
+    ----------
+    results : DataFrame
+        One row for each subsample and method.
+    settings : dict
+        Those of the study; its methods give the order of the rows.
+
+    Returns
+    -------
+    DataFrame
+        Columns seed, data, budget, method, measure, value, error and n. The error is the standard error of a
+        mean over what counts as independent, missing for a count; n is the number of fits. Measures are
+
+        - ``gain``, percentage of PCA's test excess risk removed;
+        - ``lead``, for methods of the paper: gain less that of the best of its other methods in the cell;
+        - ``strength``, ``above_half_percent``: the chosen strength, and how often it is above 1/2;
+        - the name of a correction, and the name with ``TAKEN``: its strength, and how often it is above 0;
+        - ``fallback_percent``: how often the fit is PCA;
+        - ``capped``: fits that reached their cap on iterations, of those that did not fall back;
+        - ``seconds`` of a fit.
+    """
+    rows = []
+    for (data, budget), cell in cells_in_order(results):
+        fits = {method: cell[cell["method"] == method] for method in settings["methods"]}
+        fits = {method: chosen for method, chosen in fits.items() if len(chosen)}  # neighbours need an order
+        gains = {method: independent_means(chosen, chosen["gain"]) for method, chosen in fits.items()}
+        for method, chosen in fits.items():
+            measures = _measures(method, chosen) | _lead(method, gains)
+            labels = {"seed": settings["seed"], "data": data, "budget": budget, "method": method}
+            rows += [
+                labels | {"measure": name, "value": value, "error": error, "n": len(chosen)}
+                for name, (value, error) in measures.items()
+            ]
+    return pd.DataFrame(rows)
 
 
 def cells_in_order(results: pd.DataFrame) -> Iterator[tuple[tuple[str, int], pd.DataFrame]]:
@@ -24,123 +62,33 @@ def cells_in_order(results: pd.DataFrame) -> Iterator[tuple[tuple[str, int], pd.
             yield (data, int(budget)), results[(results["data"] == data) & (results["budget"] == budget)]
 
 
-def gain_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """Return the mean gain of each method and cell with its 95% interval, and the published one.
-
-    Parameters
-    ----------
-    results : DataFrame
-        One row for each subsample and method.
-    methods : sequence of str
-        Methods in the order of the table.
-
-    Returns
-    -------
-    DataFrame
-        Columns data, budget, method, gain, low, high, n_independent, and paper_gain, paper_low, paper_high,
-        overlaps where the paper has the method.
-    """
-    rows = []
-    for (data, budget), cell in cells_in_order(results):
-        for method in methods:
-            chosen = cell[cell["method"] == method]
-            if chosen.empty:  # no neighbours there
-                continue
-            values = independent_means(chosen)
-            mean, low, high = mean_and_interval(values)
-            row = {"data": data, "budget": budget, "method": method, "gain": mean, "low": low, "high": high}
-            row["n_independent"] = len(values)
-            published = GAINS.get(method, {}).get((data, budget))
-            if published is not None:
-                row |= {
-                    "paper_gain": published.mean,
-                    "paper_low": published.low,
-                    "paper_high": published.high,
-                }
-                row["overlaps"] = bool(low <= published.high and published.low <= high)
-            rows.append(row)
-    return pd.DataFrame(rows)
+def independent_means(fits: pd.DataFrame, values: pd.Series) -> np.ndarray:
+    """Return what counts as independent: values of subsamples, or means over each draw of patch locations."""
+    if fits["version"].nunique() > 1:
+        return values.groupby(fits["version"]).mean().to_numpy()
+    return values.to_numpy()
 
 
-def correction_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """Return the mean chosen strength of each correction, and how often it is above 0, in percent.
-
-    Columns data, budget, method, correction, strength, above_zero_percent, fallback_percent; the last is how
-    often the whole fit is PCA.
-    """
-    rows = []
-    for (data, budget), cell in cells_in_order(results):
-        for method in methods:
-            chosen = cell[cell["method"] == method]
-            cell_name = {"data": data, "budget": budget, "method": method}
-            rows += [
-                cell_name
-                | {
-                    "correction": correction,
-                    "strength": chosen[correction].mean(),
-                    "above_zero_percent": 100 * (chosen[correction] > 0).mean(),
-                    "fallback_percent": 100 * chosen["fallback"].mean(),
-                }
-                for correction in CORRECTIONS
-                if len(chosen)
-            ]
-    return pd.DataFrame(rows)
+def _measures(method: str, fits: pd.DataFrame) -> dict[str, tuple[float, float]]:
+    """Return the value and the standard error of each measure but the lead."""
+    columns = {"gain": fits["gain"]}
+    if fits["strength"].notna().any() and method != _ESTIMATED:
+        columns |= {"strength": fits["strength"], "above_half_percent": 100 * (fits["strength"] > 0.5)}
+    corrections = [name for name in SEARCH_ORDER if fits[name].notna().any()]
+    for name in corrections:
+        columns |= {name: fits[name], name + TAKEN: 100 * (fits[name] > 0)}
+    if "strength" in columns or corrections:
+        columns["fallback_percent"] = 100 * fits["fallback"]
+    columns["seconds"] = fits["seconds"]
+    measures = {name: mean_and_error(independent_means(fits, values)) for name, values in columns.items()}
+    if fits["capped"].notna().any():
+        measures["capped"] = (fits.loc[~fits["fallback"], "capped"].sum(), np.nan)
+    return measures
 
 
-def step_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """Return in how many subsamples a search took 0, 1, 2, ... of its steps."""
-    rows = []
-    for (data, budget), cell in cells_in_order(results):
-        for method in methods:
-            steps = cell.loc[cell["method"] == method, "steps"]
-            counts = {f"steps_{k}": int((steps == k).sum()) for k in range(len(CORRECTIONS) + 1)}
-            if len(steps):
-                rows.append({"data": data, "budget": budget, "method": method} | counts)
-    return pd.DataFrame(rows)
-
-
-def seconds_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """Return the mean seconds of a fit on each data set, and the minutes of all fits together."""
-    by_data = results.pivot_table("seconds", "method", "data", aggfunc="mean")
-    minutes = results.groupby("method")["seconds"].sum() / 60
-    table = by_data.reindex(columns=[data for data in DATA if data in by_data]).assign(minutes=minutes)
-    return table.reindex(methods).rename_axis("method").reset_index()
-
-
-def strength_table(results: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """Return the mean chosen strengths, the share of PCA fallbacks and of strengths above 1/2, in percent."""
-    rows = []
-    for (data, budget), cell in cells_in_order(results):
-        for method in methods:
-            chosen = cell[cell["method"] == method]
-            rows.append(
-                {
-                    "data": data,
-                    "budget": budget,
-                    "method": method,
-                    "strength": chosen["strength"].mean(),
-                    "fallback_percent": 100 * chosen["fallback"].mean(),
-                    "above_half_percent": 100 * (chosen["strength"] > 0.5).mean(),
-                }
-            )
-    return pd.DataFrame(rows)
-
-
-def cap_table(results: pd.DataFrame) -> pd.DataFrame:
-    """Return how many fits of iterative methods reached their cap, among those that did not fall back."""
-    iterated = results[results["capped"].notna() & ~results["fallback"]]
-    rows = []
-    for method, (paper_capped, paper_fits) in CAPPED.items():
-        if not (results["method"] == method).any():
-            continue
-        fits = iterated[iterated["method"] == method]
-        rows.append(
-            {
-                "method": method,
-                "capped": int(fits["capped"].sum()),
-                "fits": len(fits),
-                "paper_capped": paper_capped,
-                "paper_fits": paper_fits,
-            }
-        )
-    return pd.DataFrame(rows)
+def _lead(method: str, gains: dict[str, np.ndarray]) -> dict[str, tuple[float, float]]:
+    others = [name for name in GAINS if name != method and name in gains]
+    if method not in GAINS or not others:
+        return {}
+    best = max(others, key=lambda name: gains[name].mean())
+    return {"lead": mean_and_error(gains[method] - gains[best])}

@@ -1,18 +1,17 @@
-"""The numbers in the text of the paper's simulation sections, and ours."""
+"""Our numbers for the text of the paper's simulation sections."""
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from attenua_paper.studies.published import SIMULATION_CLAIMS
 from attenua_paper.studies.simulations.monte_carlo import Array
 
 
 def claim_table(
     preserved_best: pd.DataFrame, moving_best: pd.DataFrame, largest_differences: Array, audit: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return one row per printed number: the paper's, ours with its 95% Monte Carlo interval, and theory's.
+    """Return one row per printed number: ours with its Monte Carlo error, and theory's.
 
     Parameters
     ----------
@@ -26,7 +25,8 @@ def claim_table(
     Returns
     -------
     DataFrame
-        Columns claim, paper, ours, low, high and theory, missing where there is none.
+        Columns claim, as in ``attenua_paper.studies.published.SIMULATION_CLAIMS``, ours, error and theory,
+        missing where there is none.
     """
     balanced, unequal = (preserved_best.iloc[i] for i in range(2))
     # Angles increase, and the best strength falls: the first row below 1/2 is where it enters the range.
@@ -38,45 +38,29 @@ def claim_table(
         {
             "claim": "unequal_strength",
             "ours": unequal["strength"],
-            "low": unequal["strength_low"],
-            "high": unequal["strength_high"],
+            "error": unequal["strength_error"],
             "theory": unequal["theory_strength"],
         },
         {
             "claim": "largest_strength_difference",
             "ours": distances.max(),
-            "low": np.quantile(largest_differences, 0.025, method="nearest"),
-            "high": np.quantile(largest_differences, 0.975, method="nearest"),
+            "error": largest_differences.std(),
         },
         _reduction("preserved_reduction", moving_best.iloc[0]),
         _reduction("mask_entry_reduction", entering),
         _largest_difference(audit[audit["n"] == audit["n"].max()]),
     ]
-    frame = pd.DataFrame(rows, columns=["claim", "ours", "low", "high", "theory"])
-    frame.insert(1, "paper", frame["claim"].map(SIMULATION_CLAIMS))
-    return frame
+    return pd.DataFrame(rows, columns=["claim", "ours", "error", "theory"]).round(9)
 
 
 def _reduction(claim: str, best: pd.Series) -> dict[str, Any]:
-    ours, half = best["reduction"], 1.96 * best["reduction_error"]
-    return {
-        "claim": claim,
-        "ours": ours,
-        "low": ours - half,
-        "high": ours + half,
-        "theory": best["theory_reduction"],
-    }
+    ours, error, theory = (best[name] for name in ("reduction", "reduction_error", "theory_reduction"))
+    return {"claim": claim, "ours": ours, "error": error, "theory": theory}
 
 
 def _largest_difference(audit: pd.DataFrame) -> dict[str, Any]:
     """Compare simulated and predicted risk where they are furthest apart; both have an error."""
     differences = (audit["scaled_risk"] - audit["theory"]).abs()
     row = audit.loc[differences.idxmax()]
-    half = 1.96 * np.hypot(row["standard_error"], row["theory_error"])
-    ours = differences.max()
-    return {
-        "claim": "non_gaussian_difference",
-        "ours": ours,
-        "low": max(ours - half, 0.0),
-        "high": ours + half,
-    }
+    error = np.hypot(row["standard_error"], row["theory_error"])
+    return {"claim": "non_gaussian_difference", "ours": differences.max(), "error": error}

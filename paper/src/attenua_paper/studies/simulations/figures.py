@@ -58,7 +58,7 @@ def preserved_and_moving_figure(simulations: Simulations) -> Figure:
                 ax.legend(loc="upper right", borderaxespad=0)
         upper = figure.add_subplot(grid[0, 2])
         lower = figure.add_subplot(grid[1, 2], sharex=upper)
-        _draw_oracles(upper, lower, simulations.moving_best)
+        _draw_oracles(upper, lower, simulations.moving)
     return figure
 
 

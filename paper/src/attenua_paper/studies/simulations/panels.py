@@ -77,12 +77,10 @@ def best_row(curve: pd.DataFrame, resampled: Array, **labels: Any) -> dict[str, 
         Columns to put first.
     """
     by_theory, simulated = (curve.loc[curve[name].idxmin()] for name in ("theory", "scaled_risk"))
-    low, high = np.quantile(resampled, [0.025, 0.975], method="nearest")
     return labels | {
         "theory_strength": by_theory["strength"],
         "strength": simulated["strength"],
-        "strength_low": low,
-        "strength_high": high,
+        "strength_error": resampled.std(),
         "theory_reduction": by_theory["theory_reduction"],
         "reduction": simulated["reduction"],
         "reduction_error": simulated["reduction_error"],

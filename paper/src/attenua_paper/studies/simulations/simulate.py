@@ -25,6 +25,13 @@ from attenua_paper.studies.simulations.paper_populations import (
 )
 
 Simulate = Callable[..., list[Array]]
+# The files of the frames of `Simulations`.
+FILES = {
+    "preserved": "preserved-targets.csv",
+    "moving": "moving-targets.csv",
+    "audit": "non-gaussian.csv",
+    "claims": "simulation-claims.csv",
+}
 
 
 @dataclass(frozen=True)
@@ -83,36 +90,27 @@ class Simulations:
     ----------
     settings, seed : Settings, int
         What was simulated.
-    preserved, preserved_best : DataFrame
-        Risk curves of panels (a) and (b), `design` "balanced" and "unequal", and their best strengths.
-    moving, moving_best : DataFrame
-        The same of panel (c), by `angle` in degrees and `coupling`.
+    preserved : DataFrame
+        Risk curves of panels (a) and (b), `design` "balanced" and "unequal".
+    moving : DataFrame
+        Best strengths of panel (c), by `angle` in degrees and `coupling`.
     audit : DataFrame
         Risk curves of the audit beyond Gaussian rows, by `law` and `n`.
     claims : DataFrame
-        The numbers in the paper's text, and ours.
+        Our numbers for the paper's text.
     """
 
     settings: Settings
     seed: int
     preserved: pd.DataFrame
-    preserved_best: pd.DataFrame
     moving: pd.DataFrame
-    moving_best: pd.DataFrame
     audit: pd.DataFrame
     claims: pd.DataFrame
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
         """The frames by the names of their files."""
-        return {
-            "simulation-claims": self.claims,
-            "preserved-targets": self.preserved,
-            "preserved-targets-best": self.preserved_best,
-            "moving-targets": self.moving,
-            "moving-targets-best": self.moving_best,
-            "non-gaussian": self.audit,
-        }
+        return {file: getattr(self, name) for name, file in FILES.items()}
 
 
 def run_simulations(
@@ -140,16 +138,14 @@ def run_simulations(
     simulate = partial(simulate_risks, jobs=jobs, advance=advance)
     preserved, preserved_best = _preserved_targets(settings.replicates, seed, simulate)
     audit = _audit(settings, seed, simulate)
-    moving, moving_best, largest_differences = _moving_targets(settings.replicates, seed, simulate)
+    moving, largest_differences = _moving_targets(settings.replicates, seed, simulate)
     return Simulations(
         settings=settings,
         seed=seed,
         preserved=preserved,
-        preserved_best=preserved_best,
         moving=moving,
-        moving_best=moving_best,
         audit=audit,
-        claims=claim_table(preserved_best, moving_best, largest_differences, audit),
+        claims=claim_table(preserved_best, moving, largest_differences, audit),
     )
 
 
@@ -166,23 +162,20 @@ def _preserved_targets(replicates: int, seed: int, simulate: Simulate) -> tuple[
     return pd.concat(curves, ignore_index=True), pd.DataFrame(best)
 
 
-def _moving_targets(
-    replicates: int, seed: int, simulate: Simulate
-) -> tuple[pd.DataFrame, pd.DataFrame, Array]:
-    """Return curves, best strengths, and resamples of the largest distance between best strengths."""
+def _moving_targets(replicates: int, seed: int, simulate: Simulate) -> tuple[pd.DataFrame, Array]:
+    """Return best strengths, and resamples of the largest distance between those of theory and simulation."""
     experiments = [
         Experiment(f"moving {angle}", rotating_design(angle), MOVING_SIZE, FINE_STRENGTHS, replicates)
         for angle in ANGLES
     ]
-    curves, best, distances = [], [], []
+    best, distances = [], []
     for angle, e, risks in zip(ANGLES, experiments, simulate(experiments, seed=seed), strict=True):
         theory = e.n * e.population.excess_risk(e.n, attenuation=e.strengths)
         labels = {"angle": angle, "coupling": float(np.linalg.norm(e.population.leakage))}
-        curves.append(risk_curve(e, risks, theory, **labels))
         resampled = resampled_best(e, risks, seed=seed)
-        best.append(best_row(curves[-1], resampled, **labels))
+        best.append(best_row(risk_curve(e, risks, theory), resampled, **labels))
         distances.append(np.abs(resampled - best[-1]["theory_strength"]))
-    return pd.concat(curves, ignore_index=True), pd.DataFrame(best), np.max(distances, axis=0)
+    return pd.DataFrame(best), np.max(distances, axis=0)
 
 
 def _audit(settings: Settings, seed: int, simulate: Simulate) -> pd.DataFrame:

@@ -1,21 +1,21 @@
-"""The simulations' tables as text: what the paper prints, our numbers, and the curves behind its figures."""
+"""The simulations' tables: what the paper prints, our numbers, and the curves behind its figures."""
 
 import pandas as pd
 
+from attenua_paper.studies.comparison import compare_simulations
 from attenua_paper.studies.simulations.simulate import Simulations
-from attenua_paper.studies.tables import Table
+from attenua_paper.studies.tables import Table, numbers_table
 
 LAW_TITLES = {"gaussian": "Gaussian", "t10": "Student t, 10 df", "exponential": "centred exponential"}
 
-# Wording and digits of every claim.
 _CLAIMS = {
-    "balanced_reduction": ("Balanced design: best reduction of PCA's risk, %", 1),
-    "unequal_reduction": ("Unequal design: best reduction of PCA's risk, %", 1),
-    "unequal_strength": ("Unequal design: strength of the best reduction", 2),
-    "largest_strength_difference": ("13 angles: largest distance between best strengths", 3),
-    "preserved_reduction": ("Exact preservation: reduction of PCA's risk, %", 1),
-    "mask_entry_reduction": ("Best strength first below 1/2: reduction, %", 1),
-    "non_gaussian_difference": ("Other laws, largest n: largest distance from prediction", 2),
+    "balanced_reduction": "Balanced design: best reduction of PCA's risk, %",
+    "unequal_reduction": "Unequal design: best reduction of PCA's risk, %",
+    "unequal_strength": "Unequal design: strength of the best reduction",
+    "largest_strength_difference": "13 angles: largest distance between best strengths",
+    "preserved_reduction": "Exact preservation: reduction of PCA's risk, %",
+    "mask_entry_reduction": "Best strength first below 1/2: reduction, %",
+    "non_gaussian_difference": "Other laws, largest n: largest distance from prediction",
 }
 
 
@@ -24,22 +24,17 @@ def simulation_tables(simulations: Simulations) -> dict[str, Table]:
     return {
         "simulation-claims": claims_table(simulations.claims),
         "preserved-targets": preserved_table(simulations.preserved),
-        "moving-targets": moving_table(simulations.moving_best),
+        "moving-targets": moving_table(simulations.moving),
         "non-gaussian": audit_table(simulations.audit),
     }
 
 
 def claims_table(claims: pd.DataFrame) -> Table:
-    """Numbers in the text of the paper, ours with the 95% Monte Carlo interval, and theory's."""
-    rows = []
-    for row in claims.itertuples():
-        words, digits = _CLAIMS[row.claim]
-        paper, ours, low, high = (f"{x:.{digits}f}" for x in (row.paper, row.ours, row.low, row.high))
-        theory = "-" if pd.isna(row.theory) else f"{row.theory:.{digits}f}"
-        inside = "yes" if float(low) <= row.paper <= float(high) else "NO"
-        rows.append((words, paper, f"{ours} [{low}, {high}]", inside, theory))
-    heading = ("Claim", "paper", "ours [95%]", "paper inside", "theory")
-    return Table("Numbers printed in the paper's simulation sections, and ours", heading, rows)
+    """Numbers in the text of the paper and ours."""
+    compared = compare_simulations(claims)
+    return numbers_table(
+        "Numbers in the paper's text on the simulations", compared.replace({"what": _CLAIMS})
+    )
 
 
 def preserved_table(curves: pd.DataFrame) -> Table:
@@ -60,7 +55,7 @@ def moving_table(best: pd.DataFrame) -> Table:
             f"{row.angle:g}",
             f"{row.coupling:.3f}",
             f"{row.theory_strength:.3f}",
-            f"{row.strength:.3f} [{row.strength_low:.3f}, {row.strength_high:.3f}]",
+            f"{row.strength:.3f} ({row.strength_error:.3f})",
             f"{row.theory_reduction:.1f}%",
             f"{row.reduction:.1f}% ({row.reduction_error:.1f})",
         )
@@ -70,7 +65,7 @@ def moving_table(best: pd.DataFrame) -> Table:
         "Angle, degrees",
         "coupling",
         "strength, theory",
-        "strength, simulated [95%]",
+        "strength, simulated (s.e.)",
         "reduction, theory",
         "reduction, simulated (s.e.)",
     )
