@@ -65,7 +65,7 @@ def test_what_the_map_names_exists(key, exists):
 
 
 def test_names_that_do_not_exist_are_noticed():
-    assert not is_code("attenua.theory.Population.no_such_thing")
+    assert not is_code("attenua_paper.theory.Population.no_such_thing")
     assert not is_code("no_such_package.thing")
     assert not is_test("paper/tests/test_paper_map.py::test_of_nothing")
 

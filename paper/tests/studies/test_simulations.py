@@ -4,7 +4,6 @@ import pytest
 from scipy.linalg import hadamard, sqrtm
 from tests.helpers import each
 
-from attenua.theory import LATENT_LAWS, LatentCoordinates, Population, draw_rows, moment_constants
 from attenua_paper.studies.published import SIMULATION_CLAIMS
 from attenua_paper.studies.simulations import FULL, Settings, run_simulations
 from attenua_paper.studies.simulations.claims import claim_table
@@ -33,6 +32,7 @@ from attenua_paper.studies.simulations.paper_populations import (
     rotating_design,
     unequal_design,
 )
+from attenua_paper.theory import LAWS, Law, Population, draw_rows, moment_constants
 from paper.tests.studies.small_shell import TINY
 
 DESIGNS = {"balanced": balanced_design(), "unequal": unequal_design(), "rotating": rotating_design(3.0)}
@@ -56,14 +56,14 @@ def test_which_hadamard_columns_carry_the_spikes_does_not_matter(columns):
     """The paper does not name them."""
     spikes = hadamard(16)[:, columns] / 4
     other = Population(np.eye(16) + (spikes * [8, 4, 2]) @ spikes.T, 3)
-    expected = balanced_design().sampling_coefficient(attenuation=STRENGTHS[::7])
-    np.testing.assert_allclose(other.sampling_coefficient(attenuation=STRENGTHS[::7]), expected)
+    expected = balanced_design().sampling_coefficient(STRENGTHS[::7])
+    np.testing.assert_allclose(other.sampling_coefficient(STRENGTHS[::7]), expected)
 
 
 def test_unequal_design_preserves_its_target_without_balance():
     population = unequal_design()
     assert not population.is_balanced
-    assert population.preserves_target(attenuation=STRENGTHS).all()
+    assert population.preserves_target(STRENGTHS).all()
     assert population.n_components == 2
 
 
@@ -97,7 +97,7 @@ def loop_over_samples(experiment, seed):
     risks = []
     for batch, size in enumerate(experiment.batches):
         rng = np.random.default_rng(stream(seed, experiment.name, batch))
-        for Z in LATENT_LAWS[experiment.law].draw_latent(rng, (size, n, p)):
+        for Z in LAWS[experiment.law].draw(rng, (size, n, p)):
             X = Z @ root
             S = X.T @ X / n
             risks.append([])
@@ -107,7 +107,7 @@ def loop_over_samples(experiment, seed):
     return np.array(risks)
 
 
-@each("name, law", list(zip(DESIGNS, LATENT_LAWS, strict=True)))
+@each("name, law", list(zip(DESIGNS, LAWS, strict=True)))
 def test_batches_agree_with_a_loop_over_samples(name, law):
     # Small samples, so that some directions land far from the target and some 2 x 2 covariances flip.
     experiment = Experiment(name, DESIGNS[name], 5, np.array([0.0, 0.3, 1.0]), REPLICATES_AT_ONCE + 7, law)
@@ -140,7 +140,7 @@ def test_an_interruption_draws_no_further_batches(monkeypatch):
     def interrupt(replicates):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(LATENT_LAWS, "gaussian", LatentCoordinates(0.0, counting))
+    monkeypatch.setitem(LAWS, "gaussian", Law(counting))
     experiment = Experiment("interrupted", unequal_design(), 50, STRENGTHS, 40 * REPLICATES_AT_ONCE)
     with pytest.raises(KeyboardInterrupt):
         simulate_risks([experiment], seed=0, jobs=2, advance=interrupt)
@@ -154,7 +154,7 @@ def test_simulation_agrees_with_the_theory(name, n):
     strengths = STRENGTHS[:-1:3]
     experiment = Experiment(name, population, n, strengths, 3_000)
     (risks,) = simulate_risks([experiment], seed=0, jobs=2)
-    curve = risk_curve(experiment, risks, n * population.excess_risk(n, attenuation=strengths))
+    curve = risk_curve(experiment, risks, n * population.excess_risk(n, strengths))
     assert ((curve["scaled_risk"] - curve["theory"]).abs() < 4 * curve["standard_error"]).all()
     off = (curve["reduction"] - curve["theory_reduction"]).abs()
     assert (off <= 4 * curve["reduction_error"]).all()
@@ -165,7 +165,7 @@ def test_complete_attenuation_of_two_coordinates_leaves_no_sampling_error():
     """Its direction is (1, 1) in every sample with a positive covariance: the risk is the population cost."""
     population = rotating_design(3.0)
     (risks,) = simulate_risks([Experiment("complete", population, 256, np.array([1.0]), 100)], seed=0)
-    np.testing.assert_allclose(risks, population.bias(attenuation=1.0), rtol=1e-12)
+    np.testing.assert_allclose(risks, population.bias(1.0), rtol=1e-12)
 
 
 def test_skewed_rows_follow_their_moments_and_not_the_gaussian_curve():
@@ -187,7 +187,7 @@ def test_errors_of_a_curve_are_those_of_repeated_simulations():
     population = unequal_design()
     names = [f"repeat {i}" for i in range(200)]
     experiments = [Experiment(name, population, 64, np.array([0.0, 0.6]), 50) for name in names]
-    theory = population.sampling_coefficient(attenuation=np.array([0.0, 0.6]))
+    theory = population.sampling_coefficient(np.array([0.0, 0.6]))
     curves = pd.concat(
         risk_curve(e, risks, theory, name=e.name)
         for e, risks in zip(experiments, simulate_risks(experiments, seed=5), strict=True)
@@ -270,13 +270,11 @@ def test_a_whole_run_is_complete_and_the_same_for_any_number_of_jobs(tiny):
 def test_predictions_of_a_run_are_the_theorys(tiny):
     balanced = tiny.preserved[tiny.preserved["design"] == "balanced"]
     np.testing.assert_allclose(balanced["theory"], balanced_design().balanced_coefficient(STRENGTHS))
-    oracles = [
-        rotating_design(angle).oracle(64, {"attenuation": FINE_STRENGTHS}).attenuation for angle in ANGLES
-    ]
+    oracles = [rotating_design(angle).oracle(64, FINE_STRENGTHS) for angle in ANGLES]
     np.testing.assert_array_equal(tiny.moving["theory_strength"], oracles)
     # One prediction a law, whatever the sample size; and the pilots of the laws differ.
     predictions = tiny.audit.pivot_table(index="strength", columns=["law", "n"], values="theory")
-    for law in LATENT_LAWS:
+    for law in LAWS:
         np.testing.assert_array_equal(predictions[law, 64], predictions[law, 256])
     assert predictions.iloc[0].nunique() == 3
 
@@ -308,7 +306,7 @@ def test_figures_show_the_simulated_numbers_and_are_repeatable(tiny):
     np.testing.assert_array_equal(strengths.lines[1].get_ydata(), tiny.moving["strength"])
     np.testing.assert_array_equal(reductions.containers[0].lines[0].get_ydata(), tiny.moving["reduction"])
     largest = tiny.audit[tiny.audit["n"] == 256]
-    for ax, law in zip(non_gaussian_figure(tiny).axes, LATENT_LAWS, strict=True):
+    for ax, law in zip(non_gaussian_figure(tiny).axes, LAWS, strict=True):
         risks = largest[largest["law"] == law]["scaled_risk"]
         np.testing.assert_array_equal(ax.containers[0].lines[0].get_ydata(), risks)
     assert save_figure(overview_figure()) == save_figure(overview_figure())

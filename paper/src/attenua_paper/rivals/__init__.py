@@ -1,11 +1,10 @@
 """The methods that attenuation is compared with: moments in, one subspace per strength out."""
 
-from attenua_paper.rivals.autoencoder import AsymmetricAutoencoder, map_risk
+from attenua_paper.rivals.autoencoder import AsymmetricAutoencoder
 from attenua_paper.rivals.correlation import CorrelationPCA
 from attenua_paper.rivals.diagonal_shrinkage import DiagonalShrinkagePCA, shrinkage_intensity
 from attenua_paper.rivals.factor_analysis import FactorAnalysisPCA
 from attenua_paper.rivals.hetero import HeteroPCA
-from attenua_paper.rivals.masked_loss import masked_target_gradient, masked_target_loss
 from attenua_paper.rivals.masked_target import MaskedTargetPCA, MaskedTargetPCACV
 from attenua_paper.rivals.tied_autoencoder import TiedAutoencoder
 
@@ -18,8 +17,5 @@ __all__ = [
     "MaskedTargetPCA",
     "MaskedTargetPCACV",
     "TiedAutoencoder",
-    "map_risk",
-    "masked_target_gradient",
-    "masked_target_loss",
     "shrinkage_intensity",
 ]

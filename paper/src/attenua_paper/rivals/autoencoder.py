@@ -25,6 +25,7 @@ from attenua._select.rank import resolve_rank
 from attenua._solve.subspace import Convergence, Subspace
 from attenua_paper.rivals.masked_loss import checked_mask_rate
 from attenua_paper.rivals.rule_parts import formed_covariance, subspace_of_frame
+from attenua_paper.theory import asymmetric_map, map_risk
 
 Array = NDArray[np.float64]
 
@@ -81,57 +82,16 @@ class AsymmetricRule(MapRule):
     def maps(self, moments: Moments, rank: int) -> Iterator[tuple[int, LinearMap]]:
         """Yield ``(i, map at strengths[i])``."""
         S = formed_covariance(moments, "the asymmetric autoencoder")
-        scale = np.sqrt(moments.variances)
-        # Constant columns are left out by a zero: S vanishes on them, and so does the map.
-        inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-        # V = D^{1/2} (q C + m I) D^{1/2} with the correlations C: well conditioned whatever the scales.
-        values, vectors = np.linalg.eigh(inverse[:, None] * S * inverse)
-        values = np.maximum(values, 0.0)
-        outward, inward = scale[:, None] * vectors, inverse[:, None] * vectors
         for i, m in enumerate(self.strengths):
-            metric = (1 - m) * values + m
-            # S V^{-1} S = G G'.
-            decoder = np.linalg.svd(outward * (values / np.sqrt(metric)))[0][:, :rank]
-            decoder = decoder * column_signs(decoder)
-            encoder = (inward * (values / metric)) @ (outward.T @ decoder)
-            yield i, LinearMap(encoder, decoder, decoder)
+            decoder, encoder = asymmetric_map(S, rank, m)
+            signs = column_signs(decoder)
+            yield i, LinearMap(encoder * signs, decoder * signs, decoder * signs)
 
 
 def column_signs(columns: Array) -> Array:
     """Return the signs that make the entry of largest magnitude in every column positive."""
     largest = np.argmax(np.abs(columns), axis=0)
     return np.where(columns[largest, np.arange(columns.shape[1])] < 0, -1.0, 1.0)
-
-
-def map_risk(A: ArrayLike, covariance: ArrayLike) -> float:
-    r"""Return the clean reconstruction risk :math:`\operatorname{tr}\{(I-A)^\top (I-A) \Sigma\}`.
-
-    This is eq. clean-map-risk; for an orthogonal projector it is the reconstruction risk of PCA.
-
-    Parameters
-    ----------
-    A, covariance : array-like of shape (n_features, n_features)
-        The map and the covariance of rows of mean zero.
-
-    Returns
-    -------
-    float
-        The mean squared error of ``A @ x`` as an estimate of ``x``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from attenua_paper.rivals import map_risk
-    >>> map_risk(np.diag([1.0, 0.0]), np.diag([3.0, 2.0]))
-    2.0
-    """
-    A, S = np.asarray(A, dtype=float), np.asarray(covariance, dtype=float)
-    if S.ndim != 2 or S.shape[0] != S.shape[1]:
-        raise ValueError(f"covariance must be a square matrix; got shape {S.shape}.")
-    if A.shape != S.shape:
-        raise ValueError(f"A must have the shape of covariance, {S.shape}; got {A.shape}.")
-    error = np.eye(len(A)) - A
-    return float(np.sum((error @ S) * error))
 
 
 class LinearAutoencoder(RowsTransformer):
@@ -278,7 +238,7 @@ class LinearAutoencoder(RowsTransformer):
         Returns
         -------
         float
-            See :func:`attenua_paper.rivals.map_risk`.
+            See :func:`attenua_paper.theory.map_risk`.
         """
         return map_risk(self.map_, covariance)
 

@@ -1,4 +1,4 @@
-r"""The exact masked-target loss of an orthogonal projector, and its gradient.
+r"""The masked-target losses that are minimised: fast, many at once, of frames.
 
 The loss (eq. masked-target-objective) hides every coordinate, or every group of them, with probability
 :math:`m`, reconstructs from the rest, and counts the error on what was hidden only. Averaged over masks it
@@ -16,9 +16,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from attenua._correct.columns import column_labels
 from attenua_paper.rivals.manifold import transposed
 
 Array = NDArray[np.float64]
@@ -154,87 +153,6 @@ class MaskedTargetLosses:
         curvature = 2 * self.within[:, None] + np.maximum(values, floor)[:, None, :]
         back = transposed(vectors)
         return lambda V: ((V @ vectors) / curvature) @ back
-
-
-def masked_target_loss(
-    components: ArrayLike, covariance: ArrayLike, mask_rate: float, *, feature_groups: Any = None
-) -> float:
-    r"""Return the exact mask-averaged error on hidden coordinates of an orthogonal projector.
-
-    This is :math:`\frac1n \sum_i E_W \|(I - W)(x_i - P W x_i)\|^2` (eq. masked-target-objective), in the
-    closed form of eq. masked-target-general-reduction.
-
-    Parameters
-    ----------
-    components : array-like of shape (n_components, n_features)
-        Orthonormal rows that span the subspace, as in ``components_``.
-    covariance : array-like of shape (n_features, n_features)
-        Covariance S of the rows.
-    mask_rate : float
-        Probability that a coordinate or group is hidden, ``0 <= mask_rate < 1``.
-    feature_groups : None, labels, or lists of column indices
-        Columns that are hidden together; None hides every column by itself.
-
-    Returns
-    -------
-    float
-        The loss, averaged over all masks without sampling any.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from attenua_paper.rivals import masked_target_loss
-    >>> components, covariance = np.array([[0.6, 0.8]]), np.array([[2.0, 1.0], [1.0, 2.0]])
-    >>> round(masked_target_loss(components, covariance, mask_rate=0.5), 4)
-    1.7504
-    """
-    m = checked_mask_rate(mask_rate)
-    value, _ = _evaluate(components, covariance, m, feature_groups)
-    return float(m * np.trace(np.asarray(covariance)) + m * (1 - m) * value)
-
-
-def masked_target_gradient(
-    components: ArrayLike, covariance: ArrayLike, mask_rate: float, *, feature_groups: Any = None
-) -> Array:
-    r"""Return the gradient of :func:`masked_target_loss` in the components.
-
-    It is :math:`2 m q\, U^\top \Gamma`, with :math:`\Gamma` of eq. masked-target-gradient (and its analogue
-    for groups); the part of it orthogonal to the components is the gradient on the Grassmann manifold.
-
-    Parameters
-    ----------
-    components, covariance, mask_rate, feature_groups
-        As in :func:`masked_target_loss`.
-
-    Returns
-    -------
-    ndarray of shape (n_components, n_features)
-        The gradient.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from attenua_paper.rivals import masked_target_gradient
-    >>> components, covariance = np.array([[0.6, 0.8]]), np.array([[2.0, 1.0], [1.0, 2.0]])
-    >>> masked_target_gradient(components, covariance, mask_rate=0.5).shape
-    (1, 2)
-    """
-    m = checked_mask_rate(mask_rate)
-    return m * (1 - m) * _evaluate(components, covariance, m, feature_groups)[1]
-
-
-def _evaluate(
-    components: ArrayLike, covariance: ArrayLike, mask_rate: float, feature_groups: Any
-) -> tuple[float, Array]:
-    U = np.asarray(components, dtype=float)
-    S = np.asarray(covariance, dtype=float)
-    if S.ndim != 2 or S.shape[0] != S.shape[1]:
-        raise ValueError(f"covariance must be a square matrix; got shape {S.shape}.")
-    if U.ndim != 2 or U.shape[1] != len(S):
-        raise ValueError(f"components must have {len(S)} columns, like covariance; got shape {U.shape}.")
-    losses = MaskedTargetLosses(S, np.array([mask_rate]), column_labels(feature_groups, len(S)))
-    value, gradient = losses.value_and_gradient(losses.to_inner(U.T[None]), np.array([0]))
-    return value[0], losses.to_outer(gradient)[0].T
 
 
 def checked_mask_rate(mask_rate: Any) -> float:

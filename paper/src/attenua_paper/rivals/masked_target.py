@@ -111,7 +111,7 @@ class MaskedTargetPCA(RuleTransformer):
 
     of masks :math:`W` that hide every coordinate (or group) with probability `mask_rate`, averaged over all
     masks exactly (Proposition "Exact symmetric masked-target objective"; see
-    :func:`attenua_paper.rivals.masked_target_loss`). The loss is not convex. It is minimised on the Grassmann
+    :func:`attenua_paper.theory.masked_target_loss`). The loss is not convex. It is minimised on the Grassmann
     manifold by a preconditioned L-BFGS method, from PCA and from the leading subspace of
     :math:`S - \alpha \mathcal D(S)`, :math:`\alpha = m / (1 + m)`, and the better end is kept: a two-start
     optimisation, not a certified global minimum.
@@ -245,7 +245,7 @@ class MaskedTargetPCACV(CrossValidated):
     --------
     >>> import numpy as np
     >>> from attenua_paper.rivals import MaskedTargetPCACV
-    >>> from attenua.theory import draw_rows
+    >>> from attenua_paper.theory import draw_rows
     >>> X = draw_rows(np.eye(8) + 0.5 * np.ones((8, 8)), 40, random_state=0)
     >>> model = MaskedTargetPCACV(1).fit(X)
     >>> model.mask_rate_, round(model.gain_, 3)

@@ -21,6 +21,7 @@ from attenua_paper.rivals.manifold import (
     transposed,
 )
 from attenua_paper.rivals.rule_parts import formed_covariance
+from attenua_paper.theory import asymmetric_map, tied_gains
 
 Array = NDArray[np.float64]
 
@@ -83,8 +84,8 @@ class TiedLosses:
 
     def gains(self, U: Array) -> tuple[Array, Array]:
         """Return the gains of eq. tied-ae-gains and what each direction adds to the objective."""
-        _, _, signal, metric = self._parts(U)
-        return signal / metric, signal**2 / metric
+        gains = tied_gains(U, self.S, 1 - self.q)
+        return gains, gains * np.sum(U * (self.S @ U), axis=0)
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class TiedRule(MapRule):
         named = [
             leading_of_matrix(S, rank, D.max()).basis,
             leading_of_matrix(S - m / (1 + m) * D, rank, D.max()).basis,
-            np.linalg.svd(S @ np.linalg.inv((1 - m) * S + m * D) @ S)[0][:, :rank],
+            asymmetric_map(S, rank, m)[0],
         ]
         random = np.random.default_rng(self.seed).standard_normal((self.n_random, len(S), rank))
         return np.concatenate([np.stack(named), np.linalg.qr(random)[0]])

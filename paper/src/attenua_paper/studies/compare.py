@@ -166,7 +166,7 @@ def compare(
     --------
     >>> import numpy as np
     >>> from attenua_paper.studies import compare
-    >>> from attenua.theory import draw_rows
+    >>> from attenua_paper.theory import draw_rows
     >>> X = draw_rows(np.eye(8) + 0.5 * np.ones((8, 8)), 1_000, random_state=0)
     >>> table = compare(X[:40], 1, X_test=X[40:], methods=["PCA", "direct attenuation"])
     >>> table.excess_removed.round(1).tolist()

@@ -8,10 +8,10 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from attenua.masks import alpha_from_mask_rate, mask_rate_from_alpha
-from attenua.theory import draw_rows
 from attenua_paper.studies.simulations.figures import MASK_RANGE, SIMULATED, STYLE, THEORY, shade_mask_range
 from attenua_paper.studies.simulations.monte_carlo import Array
 from attenua_paper.studies.simulations.paper_populations import MOVING_SIZE, rotating_design, unequal_design
+from attenua_paper.theory import draw_rows
 
 MASK_RATE = 0.5
 # A population whose best strength lies beyond the masks' reach and whose target moves.
@@ -104,13 +104,13 @@ def _draw_path(ax: Any, S: Array) -> None:
 def _draw_balance(ax: Any) -> None:
     population, n = rotating_design(ANGLE), MOVING_SIZE
     alphas = np.linspace(0, 1, 101)
-    bias, risk = n * population.bias(attenuation=alphas), n * population.excess_risk(n, attenuation=alphas)
+    bias, risk = n * population.bias(alphas), n * population.excess_risk(n, alphas)
     shade_mask_range(ax)
     ax.plot(alphas, risk, color=SIMULATED, lw=2, label="excess risk")
     ax.plot(alphas, risk - bias, color="0.35", lw=1.5, ls=(0, (1.5, 1.2)), label="sampling rotation")
     ax.plot(alphas, bias, color=THEORY, lw=1.5, ls=(0, (5, 2)), label="population cost")
-    best = population.oracle(n, ["attenuation"]).attenuation
-    height = n * population.excess_risk(n, attenuation=best)
+    best = population.oracle(n)
+    height = n * population.excess_risk(n, best)
     ax.plot(best, height, "o", color=SIMULATED, ms=7, zorder=4)
     ax.annotate(
         "oracle strength",

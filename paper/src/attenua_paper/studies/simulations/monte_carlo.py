@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from attenua.theory import LATENT_LAWS, Population
+from attenua_paper.theory import LAWS, Population
 
 Array = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ class Experiment:
     replicates : int
         Number of samples.
     law : str
-        Law of the latent coordinates, a key of `attenua.theory.LATENT_LAWS`.
+        Law of the latent coordinates, a key of `attenua_paper.theory.LAWS`.
     """
 
     name: str
@@ -116,7 +116,7 @@ def draw_covariances(experiment: Experiment, random: np.random.Generator, replic
     :math:`Z^\top Z / n`, which is small, not to the rows.
     """
     p = experiment.population.n_features
-    Z = LATENT_LAWS[experiment.law].draw_latent(random, (replicates, experiment.n, p))
+    Z = LAWS[experiment.law].draw(random, (replicates, experiment.n, p))
     vectors = experiment.population.eigenvectors
     root = (vectors * np.sqrt(experiment.population.eigenvalues)) @ vectors.T
     return root @ (np.swapaxes(Z, 1, 2) @ Z / experiment.n) @ root

@@ -3,10 +3,11 @@
 import numpy as np
 from scipy.linalg import hadamard
 
-from attenua.theory import Population, default_strengths
+from attenua._correct.attenuation import NAMED_ALPHAS
+from attenua_paper.theory import Population
 
 # Panels (a), (b) and the audit beyond Gaussian rows; panel (c) names its finer grid.
-STRENGTHS = default_strengths()
+STRENGTHS = NAMED_ALPHAS["direct"]
 FINE_STRENGTHS = np.sort(np.append(np.arange(41) / 40, 0.49))
 
 # Rows of a sample in panels (a) and (b), and in panel (c).

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from attenua.theory import LATENT_LAWS, MomentConstants, Population, draw_batches, moment_constants
 from attenua_paper.studies.simulations.claims import claim_table
 from attenua_paper.studies.simulations.monte_carlo import Array, Experiment, simulate_risks, stream
 from attenua_paper.studies.simulations.panels import best_row, resampled_best, risk_curve
@@ -23,6 +22,7 @@ from attenua_paper.studies.simulations.paper_populations import (
     rotating_design,
     unequal_design,
 )
+from attenua_paper.theory import LAWS, Population, RiskCurve, draw_batches, moment_constants
 
 Simulate = Callable[..., list[Array]]
 # The files of the frames of `Simulations`.
@@ -58,7 +58,7 @@ class Settings:
     @property
     def total(self) -> int:
         """Number of samples in all."""
-        audits = len(LATENT_LAWS) * len(self.audit_sizes)
+        audits = len(LAWS) * len(self.audit_sizes)
         return self.replicates * (2 + len(ANGLES)) + self.audit_replicates * audits
 
     def left_out(self) -> str:
@@ -156,7 +156,7 @@ def _preserved_targets(replicates: int, seed: int, simulate: Simulate) -> tuple[
     ]
     curves, best = [], []
     for e, risks in zip(experiments, simulate(experiments, seed=seed), strict=True):
-        theory = e.population.preserved_coefficient(attenuation=e.strengths)
+        theory = e.population.sampling_coefficient(e.strengths)
         curves.append(risk_curve(e, risks, theory, design=e.name))
         best.append(best_row(curves[-1], resampled_best(e, risks, seed=seed), design=e.name))
     return pd.concat(curves, ignore_index=True), pd.DataFrame(best)
@@ -170,7 +170,7 @@ def _moving_targets(replicates: int, seed: int, simulate: Simulate) -> tuple[pd.
     ]
     best, distances = [], []
     for angle, e, risks in zip(ANGLES, experiments, simulate(experiments, seed=seed), strict=True):
-        theory = e.n * e.population.excess_risk(e.n, attenuation=e.strengths)
+        theory = e.n * e.population.excess_risk(e.n, e.strengths)
         labels = {"angle": angle, "coupling": float(np.linalg.norm(e.population.leakage))}
         resampled = resampled_best(e, risks, seed=seed)
         best.append(best_row(risk_curve(e, risks, theory), resampled, **labels))
@@ -182,10 +182,10 @@ def _audit(settings: Settings, seed: int, simulate: Simulate) -> pd.DataFrame:
     population = balanced_design()
     experiments = [
         Experiment(f"audit {law} {n}", population, n, STRENGTHS, settings.audit_replicates, law)
-        for law in LATENT_LAWS
+        for law in LAWS
         for n in settings.audit_sizes
     ]
-    pilots = {law: _pilot(population, law, settings.pilot_rows, seed) for law in LATENT_LAWS}
+    pilots = {law: _pilot(population, law, settings.pilot_rows, seed) for law in LAWS}
     curves = []
     for e, risks in zip(experiments, simulate(experiments, seed=seed), strict=True):
         prediction = pilots[e.law].coefficient(STRENGTHS)
@@ -194,7 +194,7 @@ def _audit(settings: Settings, seed: int, simulate: Simulate) -> pd.DataFrame:
     return pd.concat(curves, ignore_index=True)
 
 
-def _pilot(population: Population, law: str, n_rows: int, seed: int) -> MomentConstants:
+def _pilot(population: Population, law: str, n_rows: int, seed: int) -> RiskCurve:
     random = np.random.RandomState(np.random.MT19937(stream(seed, f"pilot {law}")))
     with threadpool_limits(1):
         return moment_constants(

@@ -1,15 +1,86 @@
-"""How much worse than PCA a strength can be that independent rows chose (Proposition validation-fallback)."""
+"""A strength chosen on independent rows, and how much worse than PCA it can be."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from attenua._data.checks import real_numbers
+from attenua._select.comparison import smallest_strength_at_minimum
+from attenua.path import AttenuationPath
+from attenua_paper.theory.checks import Array, as_covariance, as_rows
 
 
-@dataclass(frozen=True)
-class FallbackCertificate:
+class ValidationSelection(NamedTuple):
+    """A strength chosen on an independent validation set, without refitting.
+
+    Attributes
+    ----------
+    alpha : float
+        Chosen strength.
+    risk : ndarray of shape (n_alphas,)
+        Validation risk of every strength of the path; the first is that of PCA.
+    components : ndarray of shape (n_components, n_features)
+        Orthonormal rows of the chosen subspace, fitted on the training rows only.
+    mean : ndarray of shape (n_features,)
+        Mean of the training rows.
+    n_validation : int
+        Number of validation rows.
+    """
+
+    alpha: float
+    risk: Array
+    components: Array
+    mean: Array
+    n_validation: int
+
+
+def select_on_validation(path: AttenuationPath, X: ArrayLike) -> ValidationSelection:
+    r"""Choose a strength of a fitted path, PCA among them, by its risk on independent rows.
+
+    The validation risk (eq. validation-risk) is
+
+    .. math::
+
+        \operatorname{tr}\{(I - P_\alpha) S_v\}, \qquad
+        S_v = \frac{1}{n_v - 1} \sum_i (v_i - \bar v)(v_i - \bar v)^\top .
+
+    The centre is the mean of the validation rows, so a shift between the two sets does not count. For
+    Gaussian rows the risk has exactly the law of the paper's :math:`\hat R_v` with :math:`n_v - 1` rows of
+    known mean. Ties go to the smallest strength.
+
+    Parameters
+    ----------
+    path : AttenuationPath
+        Candidates fitted on training rows, from :func:`attenua.attenuation_path`.
+    X : array-like of shape (n_samples, n_features)
+        Validation rows, at least two, independent of the training rows.
+
+    Returns
+    -------
+    ValidationSelection
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from attenua import attenuation_path
+    >>> from attenua_paper.theory import select_on_validation
+    >>> X = load_digits().data
+    >>> chosen = select_on_validation(attenuation_path(X[:100], 5), X[100:600])
+    >>> chosen.alpha, chosen.risk.shape
+    (0.0, (22,))
+    """
+    rows = as_rows(X, len(path.mean))
+    if len(rows) < 2:
+        raise ValueError("X must hold at least 2 rows, to be centred.")
+    held = np.atleast_2d(np.cov(rows, rowvar=False))
+    captured = np.sum((path.components @ held) * path.components, axis=(1, 2))
+    risk = np.trace(held) - captured
+    best = smallest_strength_at_minimum(risk, float(np.trace(held)))
+    return ValidationSelection(float(path.alphas[best]), risk, path.components[best], path.mean, len(rows))
+
+
+class FallbackCertificate(NamedTuple):
     """How much worse than PCA a strength chosen on a validation set can be.
 
     Attributes
@@ -34,13 +105,6 @@ class FallbackCertificate:
         """The most by which the risk can exceed that of the best candidate, hence that of PCA."""
         return 2 * self.epsilon
 
-    def __str__(self) -> str:
-        return (
-            f"With probability at least {1 - self.eta:g}, the clean risk of the chosen subspace exceeds that "
-            f"of the best of {self.n_candidates} candidates, and so that of PCA, by at most "
-            f"{self.excess:.4g} ({self.n_validation} Gaussian validation rows)."
-        )
-
 
 def fallback_certificate(
     n_validation: int,
@@ -50,7 +114,7 @@ def fallback_certificate(
     covariance: ArrayLike | None = None,
     norms: tuple[float, float] | None = None,
 ) -> FallbackCertificate:
-    r"""Return the guarantee of the paper's Proposition "Independent-validation fallback guarantee".
+    r"""Return the guarantee of Proposition validation-fallback.
 
     With :math:`t = \log(2M/\eta)` for :math:`M` candidates and :math:`n_v` independent Gaussian rows,
 
@@ -60,8 +124,8 @@ def fallback_certificate(
         R(\hat P_{\hat\alpha}) \le \min_\alpha R(\hat P_\alpha) + 2 \varepsilon \le R(\hat P_0) + 2\varepsilon
 
     with probability at least :math:`1 - \eta`. The rows are taken to have a known mean; rows that are
-    centred on their own mean are worth one row less: for a choice by
-    :func:`attenua.select_on_validation`, pass ``n_validation - 1`` and ``len(risk)``.
+    centred on their own mean are worth one row less: for a choice by :func:`select_on_validation`, pass
+    ``n_validation - 1`` and ``len(risk)``.
 
     Parameters
     ----------
@@ -97,7 +161,8 @@ def fallback_certificate(
     if (covariance is None) == (norms is None):
         raise ValueError("give either covariance or norms=(Frobenius norm, operator norm).")
     if covariance is not None:
-        frobenius, operator = _norms(covariance)
+        values = np.linalg.eigvalsh(as_covariance(covariance))
+        frobenius, operator = float(np.linalg.norm(values)), float(values[-1])
     else:
         given = real_numbers(norms, "norms must be two real numbers")
         frobenius, operator = given.tolist() if given.shape == (2,) else (np.nan, np.nan)
@@ -109,13 +174,3 @@ def fallback_certificate(
     t = np.log(2 * n_candidates / eta)
     epsilon = 2 * frobenius * np.sqrt(t / n_validation) + 2 * operator * t / n_validation
     return FallbackCertificate(eta, float(epsilon), n_candidates, n_validation)
-
-
-def _norms(covariance: ArrayLike) -> tuple[float, float]:
-    S = real_numbers(covariance, "covariance must be a symmetric matrix of real numbers")
-    if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.isfinite(S).all() or not np.allclose(S, S.T):
-        raise ValueError("covariance must be a finite symmetric matrix.")
-    values = np.linalg.eigvalsh(S)
-    if values[0] < -1e-8 * abs(values[-1]):
-        raise ValueError(f"covariance must not have negative eigenvalues; the smallest is {values[0]:g}.")
-    return float(np.linalg.norm(S)), float(values[-1])

@@ -1,13 +1,61 @@
 """How the risk of a leading subspace responds to a perturbation, and the same for one drawn sample."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attenua.theory._checks import as_matrix, as_rank, as_rows, as_strength
-from attenua.theory.cutoff import Array, Cutoff, cut, excess_risk
-from attenua.theory.population import Population
+from attenua_paper.theory.checks import Array, as_matrix, as_rank, as_rows, as_strengths
+from attenua_paper.theory.spectrum import Cutoff, cut, excess_risk
+
+if TYPE_CHECKING:
+    from attenua_paper.theory.population import Population
+
+
+class Terms(NamedTuple):
+    """The terms of `expand_risk`, with Y1 and Y2 as couplings; stacks of them for a stack of F."""
+
+    Y1: Array
+    Y2: Array
+    linear: Array
+    curvature: Array
+    displacement: Array
+
+
+def expansion_terms(at: Cutoff, B: Array, F: Array) -> Terms:
+    """Return the terms of Lemma two-matrix-risk-expansion at a matrix that is split at the rank.
+
+    In its eigenvectors the inverse gap operator is a division by the gaps.
+    """
+    V1, V0 = at.retained, at.omitted
+    Y1 = V0.T @ F @ V1 / at.gaps
+    Y2 = (V0.T @ F @ V0 @ Y1 - Y1 @ (V1.T @ F @ V1)) / at.gaps
+    leak = at.cross_block(B)
+    weighed = Y1 @ (V1.T @ B @ V1) - V0.T @ B @ V0 @ Y1
+
+    def inner(left: Array, right: Array) -> Array:
+        return np.sum(left * right, axis=(-2, -1))
+
+    return Terms(Y1, Y2, -2 * inner(leak, Y1), inner(Y1, weighed), -2 * inner(leak, Y2))
+
+
+def gap_operator(matrix: Array, projector: Array, X: Array) -> Array:
+    r"""Return :math:`X (P M P) - (P^\perp M P^\perp) X` (eq. supp-two-operators).
+
+    With a matrix whose projector P is, this is :math:`\mathcal L`, which multiplies each coupling by its gap;
+    with the population covariance it is :math:`\mathcal H_\Sigma`, the weight of a rotation in the risk.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attenua_paper.theory import gap_operator
+    >>> gap_operator(np.diag([3.0, 1.0]), np.diag([1.0, 0.0]), np.array([[0.0, 0.0], [1.0, 0.0]]))
+    array([[0., 0.],
+           [2., 0.]])
+    """
+    P, complement = projector, np.eye(len(projector)) - projector
+    return X @ P @ matrix @ P - complement @ matrix @ complement @ X
 
 
 @dataclass(frozen=True)
@@ -46,22 +94,6 @@ class RiskExpansion:
         return self.exact - self.prediction
 
 
-def gap_operator(matrix: Array, at: Cutoff, X: Array) -> Array:
-    r"""Return :math:`X (P M P) - (P^\perp M P^\perp) X` (eq. supp-two-operators).
-
-    With the matrix that `at` decomposes this is :math:`\mathcal L`, which multiplies each coupling by its
-    gap; with the population covariance it is :math:`\mathcal H_\Sigma`, the weight of a rotation in the risk.
-    """
-    P = at.projector
-    complement = np.eye(len(P)) - P
-    return X @ P @ matrix @ P - complement @ matrix @ complement @ X
-
-
-def solve_gap_operator(at: Cutoff, Z: Array) -> Array:
-    r"""Return :math:`\mathcal L^{-1}(P^\perp Z P)`: each coupling divided by its gap."""
-    return at.embed(at.cross_block(Z) / at.gaps)
-
-
 def expand_risk(A: ArrayLike, B: ArrayLike, F: ArrayLike, n_components: int) -> RiskExpansion:
     r"""Expand :math:`\operatorname{tr}\{B (P_A - P_{A+F})\}` to second order in `F`.
 
@@ -76,7 +108,7 @@ def expand_risk(A: ArrayLike, B: ArrayLike, F: ArrayLike, n_components: int) -> 
         \operatorname{tr}\{B (P_A - P_{A+F})\} = -2 \langle P^\perp B P, Y_1 + Y_2 \rangle
         + \langle Y_1, \mathcal H_B(Y_1) \rangle + O(\|F\|^3)
 
-    (Lemma two-matrix-risk-expansion). The remainder is visible as ``expand_risk(...).remainder``.
+    (Lemma two-matrix-risk-expansion).
 
     Parameters
     ----------
@@ -103,23 +135,17 @@ def expand_risk(A: ArrayLike, B: ArrayLike, F: ArrayLike, n_components: int) -> 
     B, F = as_matrix(B, "B", len(A)), as_matrix(F, "F", len(A))
     d = as_rank(n_components, len(A))
     before, after = cut(A, d), cut(A + F, d)
-    for cutoff, name in ((before, "A"), (after, "A + F")):
-        if cutoff.is_closed:
-            raise ValueError(
-                f"{name} has no gap at rank {d}: eigenvalues {d} and {d + 1} are both "
-                f"{cutoff.omitted_values[0]:g}, so its leading subspace is not unique."
-            )
-    P, complement = before.projector, before.omitted @ before.omitted.T
-    Y1 = solve_gap_operator(before, F)
-    Y2 = solve_gap_operator(before, F @ Y1 - Y1 @ F)
-    leak = complement @ B @ P
+    for at, name in ((before, "A"), (after, "A + F")):
+        if at.gap == 0:
+            raise ValueError(f"{name} has no gap at rank {d}, so its leading subspace is not unique.")
+    terms = expansion_terms(before, B, F)
     return RiskExpansion(
-        Y1=Y1,
-        Y2=Y2,
-        linear=-2 * float(np.sum(leak * Y1)),
-        curvature=float(np.sum(Y1 * gap_operator(B, before, Y1))),
-        displacement=-2 * float(np.sum(leak * Y2)),
-        exact=float(np.sum(B * (P - after.projector))),
+        before.embed(terms.Y1),
+        before.embed(terms.Y2),
+        float(terms.linear),
+        float(terms.curvature),
+        float(terms.displacement),
+        float(np.sum(B * (before.projector - after.projector))),
     )
 
 
@@ -138,7 +164,7 @@ class SampleAnatomy:
         Sample averages of the couplings :math:`a_{jk}` and of their diagonal parts :math:`b_{jk}`.
     rotation : ndarray of shape (p, p)
         First-order rotation :math:`X_{n,\alpha} = \mathcal L_\alpha^{-1} \bar Z_{n,\alpha}` away from the
-        subspace that attenuation targets; :math:`P_*` itself where the target is preserved.
+        subspace that attenuation targets, which is that of :math:`P_*` where the target is preserved.
     bias : float
         Population cost :math:`B_{pop}(\alpha)`.
     predicted_risk : float
@@ -171,21 +197,17 @@ class SampleAnatomy:
         return self.a - self.alpha * self.b
 
 
-def dissect_sample(
-    population: Population, X: ArrayLike, alpha: float, *, center: bool = False
-) -> SampleAnatomy:
+def dissect_sample(population: "Population", X: ArrayLike, alpha: float) -> SampleAnatomy:
     r"""Split the leakage of a drawn sample and predict its risk from the first-order rotation.
 
     Parameters
     ----------
     population : Population
-        The population the rows were drawn from.
+        The population that the rows were drawn from.
     X : array-like of shape (n, p)
-        Rows. Their population mean is zero, as in the paper, unless `center` is set.
+        Rows; their population mean is zero, as in the paper.
     alpha : float
         Strength.
-    center : bool, default=False
-        Subtract the sample mean and divide by ``n - 1``: an unknown population mean.
 
     Returns
     -------
@@ -194,35 +216,30 @@ def dissect_sample(
     Examples
     --------
     >>> import numpy as np
-    >>> from attenua.theory import Population, draw_rows
-    >>> from attenua_paper.theory import dissect_sample
+    >>> from attenua_paper.theory import Population, dissect_sample, draw_rows
     >>> population = Population(np.eye(4) + np.ones((4, 4)), n_components=1)
     >>> X = draw_rows(population.covariance, 500, random_state=0)
     >>> anatomy = dissect_sample(population, X, alpha=0.5)
     >>> round(anatomy.predicted_risk, 4), round(anatomy.excess_risk, 4)
     (0.0031, 0.0033)
     """
-    strength = as_strength(alpha)
-    unit, target = population.unit, population.cutoff
-    rows = as_rows(X, population.n_features) / np.sqrt(unit)
-    if center and len(rows) < 2:
-        raise ValueError("X must hold at least 2 rows to be centred.")
-    S = np.cov(rows, rowvar=False) if center else rows.T @ rows / len(rows)
-    E = S - population.scaled
+    strength, target = float(as_strengths(alpha)), population.cutoff
+    rows = as_rows(X, population.n_features)
+    S = rows.T @ rows / len(rows)
+    E = S - population.covariance
     e = np.diag(np.diag(E))
     F = E - strength * e
-    moved = cut(population.path.matrix(strength), population.n_components)
-    expansion = expand_risk(population.path.matrix(strength), population.scaled, F, population.n_components)
-    fitted = cut(S - strength * np.diag(np.diag(S)), population.n_components)
-    bias = excess_risk(target, moved.retained)
+    T = population.attenuated(strength)
+    expansion = expand_risk(T, population.covariance, F, population.n_components)
+    bias = population.bias(strength)
     return SampleAnatomy(
         alpha=strength,
         population_leakage=-strength * population.leakage,
-        sampling_leakage=target.embed(target.cross_block(F)) * unit,
-        a=target.cross_block(E).T * unit,
-        b=target.cross_block(e).T * unit,
+        sampling_leakage=target.embed(target.cross_block(F)),
+        a=target.cross_block(E).T,
+        b=target.cross_block(e).T,
         rotation=expansion.Y1,
-        bias=bias * unit,
-        predicted_risk=(bias + expansion.prediction) * unit,
-        excess_risk=excess_risk(target, fitted.retained) * unit,
+        bias=bias,
+        predicted_risk=bias + expansion.prediction,
+        excess_risk=excess_risk(target, cut(T + F, population.n_components).retained),
     )
