@@ -12,7 +12,6 @@ import cost
 import covariance_cost
 import missing_cost
 import rows
-import theory_cost
 
 TINY = [
     cost.Row("spiked", 60, 30, 3, targets=cost.USUAL),
@@ -92,10 +91,3 @@ def test_cost_of_missing_cells(capsys):
     missing_cost.main(["--shapes", "20x6", "12x1001", "--repeats", "1"])
     lines = capsys.readouterr().out.splitlines()
     assert ["CorrectedCovariance" in line for line in lines] == 3 * [False, False, True, False, False]
-
-
-def test_cost_of_the_theory(capsys):
-    theory_cost.main(["--sizes", "6x2", "--corrections-at", "8x2"])
-    lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith("| 6 | 2 |") for line in lines)
-    assert any(line.startswith("| all together |") for line in lines)

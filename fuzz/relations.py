@@ -9,11 +9,11 @@ import numpy as np
 from tests.helpers import sine
 from tests.literal import GRIDS, At
 
-from attenua import attenuation_path, choose_rank, select_on_validation
+from attenua import attenuation_path, choose_rank
 from checks import Expected, Found, at_most, check_subspace, fit, same
 from choices import candidates_of, search_of
 from containers import CONTAINERS, filled
-from rounding import EPS, doubt_of_covariance
+from rounding import EPS
 
 
 def scaled(problem, random, folder):
@@ -102,14 +102,6 @@ def along_a_path(problem, random, folder):
     found = Found(fit(problem, folder), problem)
     found.components = np.asarray(path.components[-1], dtype=float)
     check_subspace(found, Expected(problem).at(strengths_of(problem), found.rank))
-    held = random.standard_normal((7, problem.rows.shape[1]))
-    chosen = select_on_validation(path, held * problem.scale)
-    centred = held - held.mean(axis=0)
-    left = [centred - centred @ W.T @ W for W in np.asarray(path.components, dtype=float)]
-    risks = np.array([np.sum(rows**2) / 6 for rows in left])
-    off = 20 * np.trace(doubt_of_covariance(held)) + 8 * found.eps * held.size * np.sum(centred**2)
-    at_most(chosen.risk / problem.scale**2 - risks, off, "the risk on validation rows")
-    same(risks[list(path.alphas).index(chosen.alpha)] <= risks.min() + 2 * off, True, "least risk is chosen")
 
 
 def rank_chosen(problem, random, folder):

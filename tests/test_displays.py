@@ -1,7 +1,6 @@
 """The displays draw what was computed, on the axes of the user or on a new figure."""
 
 import builtins
-from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -29,10 +28,8 @@ from attenua.display import (
     AnglesToPCADisplay,
     AttenuationPathDisplay,
     BiplotDisplay,
-    ExpectationsDisplay,
     LearningCurveDisplay,
     RankDisplay,
-    RiskCurveDisplay,
     ScoresBesidePCADisplay,
     ScreeDisplay,
     StabilityDisplay,
@@ -40,7 +37,6 @@ from attenua.display import (
     ValidationCurveDisplay,
 )
 from attenua.paired import paired_gain
-from attenua.theory import Population, draw_rows, plug_in_report, when
 from tests.helpers import spiked_rows
 
 X = spiked_rows(60, 7)
@@ -235,71 +231,7 @@ def test_steps_that_cannot_be_drawn_are_refused():
         StepsDisplay(steps=STEPS[3:]).plot()
 
 
-@pytest.fixture
-def population():
-    return Population(COVARIANCE, 1)
-
-
-def test_risk_at_one_sample_size_with_its_parts(population):
-    display = RiskCurveDisplay.from_population(population, 64)
-    assert display.figure_ is display.ax_.figure
-    (risk,), (sampling,) = display.risk_lines_, display.sampling_lines_
-    alphas = risk.get_xdata()
-    np.testing.assert_allclose(risk.get_ydata(), population.excess_risk(64, attenuation=alphas))
-    np.testing.assert_allclose(sampling.get_ydata(), population.sampling_coefficient(attenuation=alphas) / 64)
-    np.testing.assert_allclose(display.bias_line_.get_ydata(), population.bias(attenuation=alphas))
-    direct, mask = display.oracle_markers_
-    assert direct.get_xdata()[0] == population.oracle(64, {"attenuation": alphas}).attenuation
-    assert mask.get_xdata()[0] == population.oracle(64, {"attenuation": alphas[alphas <= 0.5]}).attenuation
-    assert mask.get_ydata()[0] == pytest.approx(population.excess_risk(64, attenuation=mask.get_xdata()[0]))
-    np.testing.assert_allclose(
-        display.mask_range_.get_extents().transformed(display.ax_.transData.inverted()).x1, 0.5
-    )
-    assert display.band_ is None
-    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert labels[:3] == ["risk, n = 64", "bias part", "sampling part"]
-
-
-def test_risk_at_several_sample_sizes_relative_to_pca(population):
-    figure, ax = plt.subplots()
-    display = RiskCurveDisplay.from_population(population, [16, 256], alphas=[0, 0.2, 0.5, 1], ax=ax)
-    assert display.ax_ is ax
-    assert display.figure_ is figure
-    assert len(display.oracle_markers_) == 4
-    assert display.sampling_lines_ == []
-    for n, line in zip((16, 256), display.risk_lines_, strict=True):
-        expected = population.excess_risk(n, attenuation=line.get_xdata()) / population.excess_risk(n)
-        np.testing.assert_allclose(line.get_ydata(), expected)
-    assert len({line.get_linestyle() for line in display.risk_lines_}) == 2
-    plain = display.plot(relative=False)
-    assert plain.ax_ is not ax
-    np.testing.assert_allclose(
-        plain.risk_lines_[0].get_ydata(), population.excess_risk(16, attenuation=[0, 0.2, 0.5, 1])
-    )
-
-
-def test_report_with_a_band():
-    report = plug_in_report(
-        draw_rows(COVARIANCE, 80, random_state=0), 1, alphas=[0, 0.3, 0.6, 1], n_bootstrap=20, random_state=0
-    )
-    display = RiskCurveDisplay.from_report(report)
-    np.testing.assert_allclose(display.risk_lines_[0].get_ydata(), report.risk)
-    vertices = display.band_.get_paths()[0].vertices
-    low, high = report.band
-    for alpha, end in ((0.3, low[1]), (0.3, high[1])):
-        assert np.isclose(vertices, [alpha, end]).all(axis=1).any()
-    # The axis follows the curves, not the ends of the band.
-    assert display.ax_.get_ylim()[1] < 1.2 * max(report.risk.max(), report.sampling.max())
-
-
-def test_strengths_outside_the_mask_range_have_one_oracle(population):
-    display = RiskCurveDisplay.from_population(population, 64, alphas=[0.6, 0.8])
-    assert len(display.oracle_markers_) == 1
-    with pytest.raises(ValueError, match="relative curves need alpha = 0"):
-        display.plot(relative=True)
-
-
-def test_missing_matplotlib_names_the_extra(population, monkeypatch):
+def test_missing_matplotlib_names_the_extra(model, monkeypatch):
     real_import = builtins.__import__
 
     def without_matplotlib(name, *args, **kwargs):
@@ -309,87 +241,24 @@ def test_missing_matplotlib_names_the_extra(population, monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without_matplotlib)
     with pytest.raises(ImportError, match=r"pip install 'attenua\[plot\]'"):
-        RiskCurveDisplay.from_population(population, 64)
-
-
-@pytest.fixture(scope="module")
-def found():
-    return when(SIX_COLUMNS, 1, 30, neighbours="line", n_simulations=20, random_state=0)
-
-
-def test_expectations_have_a_line_for_every_correction(found):
-    display = ExpectationsDisplay.from_expectations(found)
-    assert set(display.lines_) == {e.correction for e in found}
-    for e in found:
-        sizes, gains = display.lines_[e.correction].get_data()
-        np.testing.assert_allclose(gains, 100 * e.gain_at(sizes))
-    assert display.ax_.get_xscale() == "log"
-    assert display.ax_.get_xlim() == pytest.approx((7.5, 1920))
-    assert display.ax_.get_ylabel() == "share of PCA's excess risk removed, %"
-    assert display.size_line_.get_xdata()[0] == 30
-    assert display.zero_line_.get_ydata()[0] == 0
-
-
-def test_error_bars_of_expectations_are_the_simulation_at_strengths_above_zero(found):
-    display = ExpectationsDisplay.from_expectations(found)
-    assert set(display.error_bars_) == {e.correction for e in found if not e.is_pca}
-    for name, bar in display.error_bars_.items():
-        ((low, high),) = bar.lines[2][0].get_segments()
-        middle, error = 100 * found[name].simulated_gain, 100 * found[name].simulated_error
-        np.testing.assert_allclose([low[1], high[1]], [middle - error, middle + error])
-        assert 15 < low[0] < 60
-        bottom, top = display.ax_.get_ylim()
-        assert bottom < middle < top
-
-
-def test_the_legend_of_expectations_has_the_order_of_the_gains(found):
-    labels = [text.get_text() for text in ExpectationsDisplay.from_expectations(found).ax_.get_legend().texts]
-    assert len(labels) == len(found)
-    gains = [int(label.split(": ")[1].rstrip("%")) for label in labels if not label.endswith("none")]
-    assert gains == sorted(gains, reverse=True)
-
-
-def test_expectations_are_dashed_where_the_expansion_is_off(found):
-    off = replace(found, corrections=(replace(found["attenuation"], is_sound=False),))
-    line = ExpectationsDisplay.from_expectations(off).lines_["attenuation"]
-    assert line.is_dashed()
-    assert line.get_label().endswith("(simulated)")
-
-
-def test_expectations_of_a_covariance_or_a_sample_on_given_axes():
-    figure, ax = plt.subplots()
-    display = ExpectationsDisplay.from_covariance(
-        SIX_COLUMNS, 1, 30, corrections=["attenuation"], n_simulations=0, sample_sizes=[10, 100], ax=ax
-    )
-    assert display.figure_ is figure
-    assert display.error_bars_ == {}
-    assert display.ax_.get_xlim() == pytest.approx((10, 100))
-    rows = np.random.default_rng(0).standard_normal((25, 6)) + np.random.default_rng(1).standard_normal(
-        (25, 1)
-    )
-    display = ExpectationsDisplay.from_covariance(rows, 1, corrections=["tempering"], n_simulations=0)
-    assert display.expectations.n == 24
+        ValidationCurveDisplay.from_estimator(model)
 
 
 def drawn_on(axes):
-    """Draw one display on each of twelve axes, first those of one panel each."""
+    """Draw one display on each of ten axes, first those of one panel each."""
     model = AttenuatedPCACV(2).fit(FEW)
     search = CorrectedPCACV(2, corrections=["tempering", "damping"]).fit(FEW)
     return [
         ValidationCurveDisplay.from_estimator(model, ax=axes[0]),
         AnglesToPCADisplay.from_estimator(model, FEW, ax=axes[1]),
-        RiskCurveDisplay.from_population(Population(SIX_COLUMNS, 1), 30, ax=axes[2]),
-        ExpectationsDisplay.from_covariance(
-            SIX_COLUMNS, 1, 30, corrections=["attenuation"], n_simulations=0, ax=axes[3]
-        ),
-        RankDisplay.from_choice(choose_rank(FEW, random_state=0), ax=axes[4]),
-        ScreeDisplay.from_data(FEW, ax=axes[5]),
-        BiplotDisplay.from_estimator(model, FEW, ax=axes[6]),
-        LearningCurveDisplay.from_curve(learning_curve(FEW, 2, n_draws=2, random_state=0), ax=axes[7]),
-        StepsDisplay.from_estimator(search, ax=axes[8]),
-        AttenuationPathDisplay.from_estimator(model, FEW, ax=axes[9]),
-        ScoresBesidePCADisplay.from_estimator(model, FEW, ax=axes[10]),
-        StabilityDisplay.from_stability(stability(FEW, 2, n_boot=20, random_state=0), ax=axes[11]),
+        RankDisplay.from_choice(choose_rank(FEW, random_state=0), ax=axes[2]),
+        ScreeDisplay.from_data(FEW, ax=axes[3]),
+        BiplotDisplay.from_estimator(model, FEW, ax=axes[4]),
+        LearningCurveDisplay.from_curve(learning_curve(FEW, 2, n_draws=2, random_state=0), ax=axes[5]),
+        StepsDisplay.from_estimator(search, ax=axes[6]),
+        AttenuationPathDisplay.from_estimator(model, FEW, ax=axes[7]),
+        ScoresBesidePCADisplay.from_estimator(model, FEW, ax=axes[8]),
+        StabilityDisplay.from_stability(stability(FEW, 2, n_boot=20, random_state=0), ax=axes[9]),
     ]
 
 
@@ -400,11 +269,11 @@ def test_all_displays_share_a_figure_that_keeps_its_size():
     assert all(each.figure_ is figure for each in drawn)
     assert plt.get_fignums() == [figure.number]
     assert figure.get_size_inches().tolist() == [15, 7]
-    for each, ax in zip(drawn[:8], axes.ravel()[:8], strict=True):
+    for each, ax in zip(drawn[:6], axes.ravel()[:6], strict=True):
         assert each.ax_ is ax
     figure.canvas.draw()
     # A subplot that was divided is hidden, and its panels stand inside its place.
-    for each, whole in zip(drawn[8:], axes.ravel()[8:], strict=True):
+    for each, whole in zip(drawn[6:], axes.ravel()[6:10], strict=True):
         assert len(each.axes_) >= 2
         assert not whole.axison
         for panel in each.axes_:

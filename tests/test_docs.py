@@ -153,7 +153,6 @@ def test_every_public_function_has_an_example():
     # Data sets cannot be fetched in an example: it must run without a network.
     for module in (
         "attenua",
-        "attenua.theory",
         "attenua_paper.rivals",
         "attenua_paper.studies",
         "attenua_paper.theory",

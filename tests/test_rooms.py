@@ -20,7 +20,6 @@ DOORS = {
     "covariance",
     "expected",
     "path",
-    "holdout",
     "imputing",
     "learning",
     "masks",
@@ -124,10 +123,10 @@ def test_doors_import_rooms_and_each_other_only():
         for found in INTERNAL
         if room_of(found.importer) in DOORS
         and room_of(found.target) not in {*ROOMS, *DOORS, *TOOLS}
-        # By plot(), which needs matplotlib, and for what the theory expects beside what was measured.
-        and not (found.lazy and room_of(found.target) in {"display", "theory"})
+        # By plot(), which needs matplotlib.
+        and not (found.lazy and room_of(found.target) == "display")
     ]
-    refuse(wrong, "a door imports rooms, doors and tools only, and displays and the theory late")
+    refuse(wrong, "a door imports rooms, doors and tools only, and displays late")
 
 
 def test_the_package_itself_imports_doors_only():

@@ -12,7 +12,6 @@ from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER
 from attenua._data.moments import ScatterMoments
 from attenua.display import StepsDisplay
 from attenua.report import report
-from attenua.theory import Population
 
 RIDGE = np.diag([2.0, 1.5, 0.0, 0.0, 0.0, 0.0])
 
@@ -91,8 +90,3 @@ def test_it_is_reported_and_drawn(toy, rows):
     assert "everything but the truth" in page.html
     display = StepsDisplay.from_estimator(model)
     assert "toy ridge" in [axes.get_xlabel() for axes in display.axes_]
-
-
-def test_the_theory_refuses_it(toy):
-    with pytest.raises(ValueError, match="the theory does not cover toy_ridge"):
-        Population(np.diag([3.0, 2.0, 1.0]), 1).excess_risk(50, toy_ridge=0.5)

@@ -24,8 +24,7 @@ from attenua import (
     paired_gain,
     save_model,
 )
-from attenua.display import RankDisplay, RiskCurveDisplay
-from attenua.theory import Population
+from attenua.display import RankDisplay
 
 
 def right(X: NDArray[np.float64]) -> None:
@@ -60,7 +59,6 @@ def right(X: NDArray[np.float64]) -> None:
     assert_type(choice, RankChoice)
     assert_type(choice.rank, int)
     assert_type(RankDisplay.from_choice(choice).plot(), RankDisplay)
-    assert_type(RiskCurveDisplay.from_population(Population(X.T @ X, 2), 30).plot(), RiskCurveDisplay)
     rows, columns = fitted.loadings_.shape
     print(fitted.components_ @ fitted.loadings_, fitted.set_output(transform="pandas").fit_transform(X))
     print(rows, columns, fitted.score_samples(X), fitted.cv_risk_folds_.mean())

@@ -4,7 +4,6 @@ from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.corrected import CorrectedPCA, CorrectedPCACV
 from attenua.covariance import CorrectedCovariance
 from attenua.expected import ExpectedGain, expected_gain
-from attenua.holdout import ValidationSelection, select_on_validation
 from attenua.learning import LearningCurve, learning_curve
 from attenua.masks import alpha_from_mask_rate, mask_rate_from_alpha
 from attenua.model_files import load_model, save_model
@@ -29,7 +28,6 @@ __all__ = [
     "PairedGain",
     "RankChoice",
     "Stability",
-    "ValidationSelection",
     "alpha_from_mask_rate",
     "attenuation_path",
     "choose_rank",
@@ -39,6 +37,5 @@ __all__ = [
     "mask_rate_from_alpha",
     "paired_gain",
     "save_model",
-    "select_on_validation",
     "stability",
 ]

@@ -84,10 +84,6 @@ def expected_gain(
     -------
     ExpectedGain
 
-    See Also
-    --------
-    attenua.theory.when : What the theory expects of each correction, for a covariance or a sample.
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -5,12 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from attenua._data.checks import checked_count, checked_random
 from attenua._data.folds import DEFAULT_FOLDS, checked_groups, make_splits
-from attenua._data.missing import has_missing
 from attenua._data.opening import check_in_memory, checked_rows
 from attenua._estimate.html import result_html
 from attenua._estimate.parameter_types import HasFit, RandomState
@@ -26,8 +24,6 @@ Array = NDArray[np.float64]
 _PARTS = (1 / 8, 1 / 4, 1 / 2, 1.0)
 # The fewest rows that are fitted, and how many for each component: folds inside must span them, too.
 _FEWEST_ROWS, _ROWS_PER_COMPONENT = 8, 1.5
-# With more columns the theory takes minutes.
-_MOST_COLUMNS = 1_000
 
 
 @dataclass(frozen=True)
@@ -41,9 +37,6 @@ class LearningCurve:
     losses, pca_losses : ndarray of shape (n_units, n_sizes)
         Squared reconstruction error of each row (or group: the sum over its rows) under fits of each size
         without it, by the estimator and by ordinary PCA.
-    theory : ndarray of shape (n_sizes,)
-        Error of PCA that is expected to order 1/m, from an estimate of the population; NaN where rows are in
-        groups or have missing cells, or columns are more than 1,000.
     n_samples : int
         Number of all rows.
     """
@@ -51,7 +44,6 @@ class LearningCurve:
     sizes: Array
     losses: Array = field(repr=False)
     pca_losses: Array = field(repr=False)
-    theory: Array
     n_samples: int
 
     @property
@@ -111,13 +103,13 @@ class LearningCurve:
 
     def _repr_html_(self) -> str:
         """Show it in a notebook."""
-        columns = (self.errors, self.standard_errors, self.pca_errors, self.theory)
+        columns = (self.errors, self.standard_errors, self.pca_errors)
         return result_html(
             self.sentence,
             [("rows", f"{self.n_samples}")],
-            ["rows fitted", "error", "s.e.", "PCA's", "theory"],
+            ["rows fitted", "error", "s.e.", "PCA's"],
             [
-                (f"{size:.0f}", *(f"{value:.4g}" if np.isfinite(value) else "" for value in values))
+                (f"{size:.0f}", *(f"{value:.4g}" for value in values))
                 for size, *values in zip(self.sizes, *columns, strict=True)
             ],
         )
@@ -169,7 +161,7 @@ def learning_curve(
 
     Notes
     -----
-    What more rows bring is foretold from what was measured, by the law that the theory has for many rows.
+    What more rows bring is foretold from what was measured, by the law :math:`a + b/m` of many rows.
     With few rows errors fall more slowly, and go on falling for longer, so the sentence is rather too low.
     The guide page "How stable the components are, and what more rows bring" has the numbers.
 
@@ -215,8 +207,7 @@ def learning_curve(
                         losses[number, held, place] += other.reconstruction_error(rows[held]) / draws
     own, of_pca = (np.array([np.bincount(units, some) for some in of_model.T]).T for of_model in losses)
     sizes = np.array([np.mean(some) for some in drawn_sizes])
-    theory = _expected(rows, rank, sizes) if groups is None else np.full(len(sizes), np.nan)
-    return LearningCurve(sizes, own, of_pca, theory, rows.shape[0])
+    return LearningCurve(sizes, own, of_pca, rows.shape[0])
 
 
 def _parts_of(splits: Any, units: NDArray[np.intp], rank: int) -> list[float]:
@@ -244,23 +235,3 @@ def _drawn(
     names = np.unique(units[training])
     chosen = random.permutation(names)[: max(int(part * len(names)), 1)]
     return training[np.isin(units[training], chosen)]
-
-
-def _expected(rows: Any, rank: int, sizes: Array) -> Array:
-    """Return the expected error of PCA, from an estimate of the population of independent rows."""
-    from attenua.theory import Population
-    from attenua.theory.geometry import NoGapError
-    from attenua.theory.samples import blended_covariance, tail_law
-
-    n, p = rows.shape
-    if sp.issparse(rows) or p > _MOST_COLUMNS or rank >= p or has_missing(rows):
-        return np.full(len(sizes), np.nan)
-    Z = rows - rows.mean(axis=0)
-    population = Population(blended_covariance(Z.T @ Z / (n - 1), rank, n - 1), rank)
-    try:
-        coefficient = population.sampling_coefficient(law=tail_law(Z))
-    except NoGapError:
-        return np.full(len(sizes), np.nan)
-    # The mean is estimated, too: it costs a row, and its error outside of the subspace.
-    least = population.eigenvalues[rank:].sum()
-    return np.asarray(least * (1 + 1 / sizes) + coefficient / (sizes - 1))

@@ -7,12 +7,12 @@ import scipy.sparse as sp
 from attenua import CorrectedPCACV
 from attenua._correct.columns import GraphSmoother
 from attenua._correct.damping import damped
-from attenua._correct.pooling import PooledMoments, neighbour_graph, pooled, pooled_matrix
+from attenua._correct.pooling import PooledMoments, neighbour_graph, pooled
+from attenua._data.moments import ScatterMoments
 from attenua._data.rows import HostRows
 from attenua._solve import tuning
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
-from attenua.theory import Population
 from tests import literal
 from tests._correct.bases import BASES, TALL, WIDE, check_moments, kept
 from tests.helpers import covariance, in_turn, leading, sine, uneven_rows, within
@@ -20,6 +20,12 @@ from tests.literal import NEIGHBOURS
 
 T = covariance(TALL)
 STRENGTHS = [0.5, 1.0, 2.0, 7.0]
+
+
+def pooled_matrix(S, strength):
+    """The covariance of the pooled moments of any matrix."""
+    mean = np.zeros(len(S))
+    return pooled(ScatterMoments(1.0, mean, S, mean, 1.0), strength).covariance
 
 
 def graph(C):
@@ -113,7 +119,6 @@ def test_moments_of_any_kind(kind, strength):
 def test_no_pooling_leaves_everything_as_it_is():
     base = HostRows(TALL).moments()
     assert pooled(base, 0.0) is base
-    assert pooled_matrix(T, 0.0) is T
 
 
 def test_a_column_that_does_not_vary_stays_out():
@@ -163,8 +168,3 @@ def test_the_same_choice_in_every_container():
     model.fit(sp.csr_array(X))
     assert model.choices_ == choices
     np.testing.assert_allclose(model.cv_risk_folds_, risks, rtol=1e-9)
-
-
-def test_the_theory_refuses_it():
-    with pytest.raises(ValueError, match="the theory does not cover pooling; set it to 0"):
-        Population(T, 2).excess_risk(50, pooling=0.5)

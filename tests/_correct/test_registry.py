@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 from attenua import CorrectedPCA
 from attenua._correct.registry import (
@@ -12,9 +13,8 @@ from attenua._correct.registry import (
     Strengths,
     checked_grids,
     checked_strength,
-    prepared,
 )
-from tests.helpers import leading, sine, spiked_rows
+from tests.helpers import covariance, leading, sine, spiked_rows
 
 PARTS = [name for name, correction in CORRECTIONS.items() if correction.largest == 1]
 
@@ -137,15 +137,18 @@ def test_an_iterator_of_names_is_refused():
 
 
 def test_a_fit_applies_the_corrections_in_the_order_of_the_registry():
-    """Their matrices, one after another, against the moments and the family that the solver is given."""
-    X = spiked_rows(40, 8)
-    reference = spiked_rows(30, 8, seed=1)
-    parameters = {"neighbours": "line", "reference": reference}
-    ready = prepared(parameters, 8)
-    T, strengths = np.cov(X.T, bias=True), {}
-    for name, correction in CORRECTIONS.items():
-        if correction.matrix is not None:
-            strengths[name] = 0.3 * correction.strengths[-1]
-            T = correction.matrix(T, strengths[name], ready.get(name))
-    model = CorrectedPCA(3, **parameters, **strengths).fit(X)
+    """Borrowing, tempering, damping, smoothing and attenuation by their entries, one after another."""
+    X, other = spiked_rows(40, 8), spiked_rows(30, 8, seed=1)
+    strengths = {"borrowing": 0.3, "tempering": 0.4, "damping": 0.3, "smoothing": 0.9, "attenuation": 0.6}
+    S, R = covariance(X), covariance(other)
+    T = 0.7 * S + 0.3 * np.trace(S) / np.trace(R) * R
+    s = np.sqrt(np.diag(T))
+    correlations = T / np.outer(s, s)
+    T = correlations * np.abs(correlations) ** 0.3 * np.outer(s, s) ** 0.6
+    laplacian = 2.0 * np.eye(8) - np.eye(8, k=1) - np.eye(8, k=-1)
+    laplacian[0, 0] = laplacian[-1, -1] = 1.0
+    K = expm(-(0.9**2) / 2 * laplacian)
+    T = K @ T @ K
+    T = T - 0.6 * np.diag(np.diag(T))
+    model = CorrectedPCA(3, neighbours="line", reference=other, **strengths).fit(X)
     assert sine(model.components_, leading(T, 3)) < 1e-9

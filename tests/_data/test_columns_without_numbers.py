@@ -17,7 +17,6 @@ from attenua import (
     attenuation_path,
     choose_rank,
     expected_gain,
-    select_on_validation,
 )
 from tests._data.frames import (
     CITIES,
@@ -142,11 +141,10 @@ def test_every_estimator_names_the_column(estimator, frame):
     ("frame", "kind"), in_turn([pandas_frame, polars_frame, arrow_table], ["text", "times"])
 )
 def test_functions_that_take_rows_name_the_column(frame, kind):
-    bad, path = frame(bad=BAD[frame][kind]), attenuation_path(frame(bad=NUMBERS), 2)
+    bad = frame(bad=BAD[frame][kind])
     for call in (
         lambda: choose_rank(bad),
         lambda: expected_gain(bad, 2),
-        lambda: select_on_validation(path, bad),
     ):
         says(call)
 

@@ -3,12 +3,9 @@
 from xml.etree import ElementTree
 
 import numpy as np
-import pytest
 
 from attenua import AttenuatedPCACV, ExpectedGain, attenuation_path, paired_gain
 from attenua._estimate.html import result_html
-from attenua.holdout import select_on_validation
-from attenua.theory import Population, plug_in_report
 from tests.helpers import spiked_rows
 
 X = spiked_rows(60, 5)
@@ -35,22 +32,6 @@ def test_a_path_shows_what_it_captures_and_how_far_it_turns():
     assert tree.find(".//svg").get("aria-label")
 
 
-def test_a_choice_shows_its_strength_and_risks():
-    choice = select_on_validation(attenuation_path(X[:40], 2), X[40:])
-    html = choice._repr_html_()
-    assert f"{choice.alpha:g}" in html
-    risks = [float(row[1]) for row in cells(parsed(html))]
-    np.testing.assert_allclose(risks, choice.risk, rtol=1e-4)
-
-
-@pytest.mark.parametrize("samples", [0, 4])
-def test_a_plug_in_report_shows_its_curve(samples):
-    report = plug_in_report(X, 2, alphas=[0, 0.5, 1], n_bootstrap=samples, random_state=0)
-    rows = cells(parsed(report._repr_html_()))
-    np.testing.assert_allclose([float(row[3]) for row in rows], report.risk, rtol=1e-3)
-    assert (rows[0][5] != "") == (samples > 0)
-
-
 def facts(html):
     return {row[0].text: row[1].text for row in parsed(html).findall(".//tr")}
 
@@ -71,10 +52,6 @@ def test_an_expected_gain_shows_its_standard_error():
     assert "Expect &lt;b&gt;." in html
     assert facts(html) == {"to expect of new rows": "12.3% less error than PCA's", "standard error": "4.5%"}
     assert "error" not in ExpectedGain(np.nan, np.nan, "Too few rows.")._repr_html_()
-
-
-def test_a_population_says_its_size():
-    assert repr(Population(np.diag([3.0, 2.0, 1.0]), 1)) == "Population(<3 features>, n_components=1)"
 
 
 def test_texts_are_escaped_and_short_curves_left_out():

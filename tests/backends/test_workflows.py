@@ -13,7 +13,6 @@ from attenua import (
     load_model,
     paired_gain,
     save_model,
-    select_on_validation,
 )
 from tests.backends.comparison import agree, fit_both, same_array
 from tests.helpers import spiked_rows
@@ -54,17 +53,6 @@ def test_the_path(backend):
     np.testing.assert_allclose(theirs.angles_to_pca(), ours.angles_to_pca(), atol=1e-7)
     assert theirs.n_samples == ours.n_samples
     assert "Attenuation path" in theirs._repr_html_()
-
-
-def test_a_strength_chosen_on_validation_rows(backend):
-    theirs = select_on_validation(
-        attenuation_path(backend.array(X[:30]), 2, alphas=[0, 0.5, 1]), backend.array(X[30:])
-    )
-    ours = select_on_validation(attenuation_path(X[:30], 2, alphas=[0, 0.5, 1]), X[30:])
-    assert theirs.alpha == ours.alpha
-    np.testing.assert_allclose(theirs.risk, ours.risk, rtol=1e-9)
-    same_array(backend, theirs.components, ours.components, "components", 1e-9)
-    assert theirs._repr_html_() == ours._repr_html_()
 
 
 def test_a_paired_gain(backend):

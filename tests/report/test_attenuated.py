@@ -1,70 +1,23 @@
 """What the page shows of attenuation alone, against direct computation."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.linalg import subspace_angles
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
-from attenua._data.rows import HostRows
-from attenua.report.charts import all_charts
 from attenua.report.findings import find
-from attenua.report.why import leakage
-from attenua.theory import Population
-from tests.helpers import covariance, exact_components, spiked_rows, within
+from tests.helpers import covariance, exact_components, spiked_rows
 
 X = spiked_rows(60, 7)
-
-
-@pytest.mark.parametrize("labels", [None, np.array([0, 0, 1, 1, 1, 2, 3])])
-def test_shares_of_the_leakage_divide_its_square(labels):
-    S = covariance(X)
-    U = exact_components(S, 0, 3).T
-    result = leakage(HostRows(X).moments(), U, labels)
-    D, P = within(S, labels), U @ U.T
-    L = (np.eye(7) - P) @ D @ P
-    assert result.size == pytest.approx(np.linalg.norm(L))
-    assert result.shares.sum() == pytest.approx(1)
-    np.testing.assert_allclose(result.inside, np.diag(P))
-    centred = D - np.diag(S).mean() * np.eye(7)
-    np.testing.assert_allclose(result.shares, np.diag(centred @ L) / np.sum(L**2), atol=1e-9)
-    if labels is None:
-        assert result.size == pytest.approx(np.linalg.norm(Population(S, 3).leakage))
-
-
-def test_a_share_is_the_derivative_of_the_leakage_by_that_variance():
-    """Half the derivative of the squared leakage by D_i, the subspace held fixed, is the coupling L_ii."""
-    S = covariance(X)
-    U = exact_components(S, 0, 3).T
-    P, D = U @ U.T, np.diag(S)
-    result = leakage(HostRows(X).moments(), U)
-
-    def squared(variances):
-        return np.sum(((np.eye(7) - P) @ np.diag(variances) @ P) ** 2)
-
-    for i in range(7):
-        step = 1e-4 * np.eye(7)[i]
-        slope = (squared(D + step) - squared(D - step)) / 2e-4
-        expected = 0.5 * slope * (D[i] - D.mean()) / squared(D)
-        assert result.shares[i] == pytest.approx(expected, abs=1e-6)
-
-
-def test_equal_variances_leak_nothing():
-    rows = np.array([[1.0, 1], [-1, -1], [1, -1], [-1, 1], [2, 2], [-2, -2]])
-    result = leakage(HostRows(rows).moments(), np.full((2, 1), 0.5**0.5))
-    assert result.size == 0
-    assert not result.shares.any()
 
 
 def test_spectra_angles_and_components_are_those_of_the_two_matrices():
     model = AttenuatedPCA(2, alpha=0.6).fit(X)
     found = find(model, X)
     S = covariance(X) * 60 / 59
-    np.testing.assert_allclose(found.why.before, np.linalg.eigvalsh(S)[::-1])
+    np.testing.assert_allclose(found.spectra.before, np.linalg.eigvalsh(S)[::-1])
     after = np.linalg.eigvalsh(S - 0.6 * np.diag(np.diag(S)))[::-1]
-    np.testing.assert_allclose(found.why.after, after)
+    np.testing.assert_allclose(found.spectra.after, after)
     pca, attenuated = exact_components(S, 0, 2), exact_components(S, 0.6, 2)
     np.testing.assert_allclose(found.angles, np.degrees(subspace_angles(pca.T, attenuated.T)), atol=1e-6)
     np.testing.assert_allclose(found.other, model.loadings_.T)
@@ -118,23 +71,6 @@ def test_the_curve_is_that_of_the_fit():
     found = find(model, X)
     assert found.search.steps[0].strengths == tuple(model.alphas_)
     assert found.search.steps[0].risks == tuple(model.cv_risk_)
-    np.testing.assert_array_equal(found.why.theory.alphas, model.alphas_)
-    assert found.why.theory.bootstrap is not None
-
-
-@pytest.mark.parametrize(
-    ("rows", "options", "note"),
-    [
-        (spiked_rows(30, 130), {}, "No band: with 130 columns"),
-        (sp.csr_matrix(spiked_rows(30, 450)), {}, "with 450 columns it would take too long"),
-        (X, {"feature_groups": [[0, 1, 2], [3, 4, 5, 6]]}, "not of groups of columns"),
-        (spiked_rows(30, 2), {}, "fewer components than columns"),
-    ],
-)
-def test_the_theory_says_why_it_is_left_out(rows, options, note):
-    found = find(AttenuatedPCACV(2, **options).fit(rows), rows)
-    assert note in found.why.theory_note
-    assert (found.why.theory is None) == ("No band" not in note)
 
 
 def test_other_rows_and_other_estimators_are_refused():
@@ -147,17 +83,3 @@ def test_other_rows_and_other_estimators_are_refused():
         find(X, X)
     with pytest.raises(ValueError, match="feature_names must name each of the 7 columns; got 2"):
         find(model, X, feature_names=["a", "b"])
-
-
-@pytest.mark.slow
-def test_an_open_end_of_the_band_is_told_as_open():
-    found = find(AttenuatedPCACV(2).fit(X), X)
-    theory = found.why.theory
-    curves = theory.bootstrap.curves.copy()
-    curves[:, 3] = -1.0
-    broken = replace(theory, bootstrap=replace(theory.bootstrap, curves=curves))
-    chart = all_charts(replace(found, why=replace(found.why, theory=broken)), None, None)["theory"]
-    band = next(series for series in chart.views[0]["series"] if series["kind"] == "band")
-    assert band["hi"][3] is None
-    assert band["hi"][2] == pytest.approx(broken.band[1][2], rel=1e-4)
-    assert chart.rows[3][-1] == "–"

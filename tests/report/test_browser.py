@@ -60,8 +60,6 @@ def test_all_charts_render_within_the_width(visit, address, viewport, scheme):
     tab = visit(address, viewport, color_scheme=scheme)
     charts = [
         "profiles",
-        "theory",
-        "leakage",
         "spectrum",
         "loadings",
         "variance",
@@ -99,7 +97,7 @@ def test_colours_follow_the_scheme_and_stand_out(visit, address, scheme, dark):
 
 
 @pytest.mark.parametrize(
-    ("key", "viewport"), [("step-attenuation", WIDE), ("leakage", PHONE), ("loadings", WIDE)]
+    ("key", "viewport"), [("step-attenuation", WIDE), ("moves", PHONE), ("loadings", WIDE)]
 )
 def test_hovering_shows_values(visit, address, viewport, key):
     tab = visit(address, viewport)
@@ -127,7 +125,7 @@ def test_the_tip_tells_the_values_of_the_fit(visit, address, model):
     assert "held-out risk: " + f"{change:.4g}".replace("-", "−") in said
 
 
-@pytest.mark.parametrize(("key", "viewport"), [("step-attenuation", WIDE), ("leakage", PHONE)])
+@pytest.mark.parametrize(("key", "viewport"), [("step-attenuation", WIDE), ("moves", PHONE)])
 def test_buttons_zoom_and_reset(visit, address, viewport, key):
     tab = visit(address, viewport)
     figure, before = tab.locator(f"figure[data-chart={key}]"), ends(tab, key)
@@ -181,10 +179,10 @@ def test_the_keyboard_reaches_every_value(visit, address):
 
 def test_a_finger_scrubs(visit, address):
     tab = visit(address, PHONE, has_touch=True, is_mobile=True)
-    plot(tab, "theory").scroll_into_view_if_needed()
-    box = plot(tab, "theory").bounding_box()
+    plot(tab, "spectrum").scroll_into_view_if_needed()
+    box = plot(tab, "spectrum").bounding_box()
     tab.touchscreen.tap(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
-    expect(tab.locator("figure[data-chart=theory] .tip")).to_contain_text("risk:")
+    expect(tab.locator("figure[data-chart=spectrum] .tip")).to_contain_text("before: S:")
     assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
@@ -201,13 +199,13 @@ def test_components_can_be_chosen_and_tables_opened(visit, address):
 
 def test_names_are_shown_as_they_are(visit, address):
     tab = visit(address)
-    titles = plot(tab, "leakage").locator("text.name title").all_text_contents()
+    titles = plot(tab, "moves").locator("text.name title").all_text_contents()
     assert HOSTILE in titles
     row = titles.index(HOSTILE)
-    plot(tab, "leakage").focus()
+    plot(tab, "moves").focus()
     for _ in range(row + 1):
         tab.keyboard.press("ArrowDown")
-    expect(tab.locator("figure[data-chart=leakage] .tip b")).to_have_text(HOSTILE)
+    expect(tab.locator("figure[data-chart=moves] .tip b")).to_have_text(HOSTILE)
 
 
 def test_charts_follow_the_width_of_the_window(visit, address):

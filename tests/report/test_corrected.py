@@ -103,8 +103,7 @@ def test_texts_from_the_data_are_inert(corrected_page):
     assert "{{ 7 * 7 }}" in corrected_page.html
 
 
-def test_no_theory_and_no_band_in_a_page_of_a_search(corrected_page):
-    assert "Risk by the theory" not in corrected_page.html
+def test_no_mask_range_in_a_page_of_a_search(corrected_page):
     assert "mask" not in corrected_page.html.split("report-data")[0].split("</style>")[1]
 
 

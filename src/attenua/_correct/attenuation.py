@@ -1,33 +1,14 @@
 r"""Attenuation: the diagonal of S, or its blocks within groups of columns, times :math:`1 - \alpha`."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua._correct.correction import Correction
 from attenua._data.checks import real_numbers
-from attenua._data.moments import within_groups
 
 # The paper's grids of strengths of attenuation: all, and those that input masks can reach.
 _GRID = np.sort(np.append(np.round(np.arange(0, 1.0001, 0.05), 2), 0.49))
 NAMED_ALPHAS = {"direct": _GRID, "mask": _GRID[_GRID <= 0.49]}
-
-
-def attenuated_matrix(T: Any, strength: float, labels: NDArray[np.intp] | None = None) -> Any:
-    r"""Return :math:`F = T - \alpha \mathcal D(T)` of a symmetric T.
-
-    :math:`\mathcal D` keeps the blocks within the groups that `labels` gives every column, or the diagonal.
-    """
-    return T if strength == 0 else T - strength * within_groups(T, labels)
-
-
-def differential(T: Any, strength: float, E: Any, labels: NDArray[np.intp] | None = None) -> Any:
-    r"""Return the derivative of :func:`attenuated_matrix` at T in the direction of a symmetric E.
-
-    The map is linear, so this is :math:`E - \alpha \mathcal D(E)` for every T.
-    """
-    return attenuated_matrix(E, strength, labels)
 
 
 def checked_alphas(alphas: str | ArrayLike) -> NDArray[np.float64]:
@@ -47,8 +28,6 @@ ATTENUATION = Correction(
     name="attenuation",
     kind="family",
     strengths=(0.0, 0.3, 0.6, 0.9, 1.0),
-    matrix=attenuated_matrix,
-    differential=differential,
     weakens="the sample variances on the diagonal",
     how="At strength a, that part of each variance is taken off the diagonal; at 1 only covariances stay.",
     price="It trusts that errors of variances rotate the subspace. It costs where variances differ for a "

@@ -8,13 +8,15 @@ import numpy as np
 from attenua._correct.correction import Correction
 from attenua._correct.reference import Reference, as_reference, described_reference, stored_reference
 from attenua._data.moments import Moments
-from attenua._data.namespace import array_namespace, to_host
+from attenua._data.namespace import to_host
 
 
 def borrowed(moments: Moments, strength: float, reference: Reference) -> Moments:
-    """Return the moments whose covariance is that of :func:`borrowed_matrix`.
+    r"""Return the moments whose covariance is :math:`(1 - w) S + w \frac{\mathrm{tr}\,S}{\mathrm{tr}\,R} R`.
 
-    No p-by-p matrix is formed where neither the moments nor the reference have one.
+    This is :math:`\mathrm{tr}\,S` times the mean of :math:`S / \mathrm{tr}\,S` and :math:`R / \mathrm{tr}\,R`
+    with the weights 1 - w and w: it has the units and the trace of S, and the size of the reference does not
+    matter. No p-by-p matrix is formed where neither the moments nor the reference have one.
     """
     if strength == 0:
         return moments
@@ -22,27 +24,6 @@ def borrowed(moments: Moments, strength: float, reference: Reference) -> Moments
         reference = reference.divided(to_host(moments.scale))
     keeps_rows = reference.keeps_rows and not moments.forms_covariance
     return (BorrowedRows if keeps_rows else BorrowedMoments)(moments, strength, reference)
-
-
-def borrowed_matrix(T: Any, strength: float, reference: Reference) -> Any:
-    r"""Return :math:`F = (1 - w) T + w \frac{\mathrm{tr}\,T}{\mathrm{tr}\,R} R`.
-
-    This is :math:`\mathrm{tr}\,T` times the mean of :math:`T / \mathrm{tr}\,T` and :math:`R / \mathrm{tr}\,R`
-    with the weights 1 - w and w. So it has the units and the trace of T, and the size of the reference does
-    not matter.
-    """
-    if strength == 0:
-        return T
-    trace = float(array_namespace(T).linalg.trace(T))
-    return (1 - strength) * T + strength * trace * reference.matrix(T)
-
-
-def differential(T: Any, strength: float, E: Any, reference: Reference) -> Any:
-    r"""Return the derivative of :func:`borrowed_matrix` at T in the direction of a symmetric E.
-
-    The map is linear, so this is :math:`(1 - w) E + w \frac{\mathrm{tr}\,E}{\mathrm{tr}\,R} R` for every T.
-    """
-    return borrowed_matrix(E, strength, reference)
 
 
 class BorrowedMoments(Moments):
@@ -151,8 +132,6 @@ BORROWING = Correction(
     kind="moments",
     strengths=(0.0, 0.1, 0.3, 0.6, 0.9, 1.0),
     apply=borrowed,
-    matrix=borrowed_matrix,
-    differential=differential,
     parameter="reference",
     needs="other rows with the same columns, a fitted model, or a covariance matrix",
     prepare=as_reference,

@@ -40,10 +40,6 @@ class Correction:
         ``apply(estimate, strength, sample)`` returns the corrected estimate, with what the sample says of
         itself. None for the family: the solver takes the strength as it is, and `prepared` as the groups of
         D.
-    matrix, differential : callable or None
-        ``matrix(T, strength, prepared)`` is the correction of a whole matrix, and
-        ``differential(T, strength, E, prepared)`` its derivative at T in the direction E. The theory reads
-        them, and refuses corrections that its formulas do not cover (`theory/corrected_map.py`).
     parameter : str
         Constructor parameter that it reads, or "".
     needs : str
@@ -73,8 +69,6 @@ class Correction:
     neutral: float = 0.0
     largest: float = 1.0
     apply: Callable[..., Any] | None = None
-    matrix: Callable[..., Any] | None = None
-    differential: Callable[..., Any] | None = None
     parameter: str = ""
     needs: str = ""
     prepare: Callable[[Any, int], Any] = lambda value, n_features: None

@@ -7,7 +7,7 @@ import numpy as np
 
 from attenua._correct.correction import Correction
 from attenua._correct.correlations import column_limit, lower_bound
-from attenua._correct.tempering import powers, relative_changes
+from attenua._correct.tempering import powers
 from attenua._data.moments import Moments, with_diagonal
 from attenua._data.namespace import array_namespace, spans
 
@@ -16,40 +16,12 @@ _TILE = 256
 
 
 def damped(moments: Moments, strength: float, prepared: None = None) -> Moments:
-    r"""Return the moments whose correlations are :math:`r |r|^\beta`, with the same variances."""
+    r"""Return the moments whose correlations are :math:`r |r|^\beta`, with the same variances.
+
+    The damped matrix has no negative eigenvalues if :math:`\beta` is even: then it is made of Schur products
+    of correlations. For other strengths, 1 included, it may have some that are small.
+    """
     return moments if strength == 0 else DampedMoments(moments, strength)
-
-
-def damped_matrix(T: Any, strength: float, prepared: None = None) -> Any:
-    r"""Return :math:`F_{ij} = T_{ij} |r_{ij}|^\beta` off the diagonal, with :math:`F_{ii} = T_{ii}`.
-
-    The correlation :math:`r_{ij} = T_{ij} / (T_{ii} T_{jj})^{1/2}` is 0 where a column has no variance. F has
-    no negative eigenvalues if T has none and :math:`\beta` is even: then it is made of Schur products of
-    correlations. For other strengths, 1 included, it may have some that are small.
-    """
-    if strength == 0:
-        return T
-    variances = array_namespace(T).linalg.diagonal(T)
-    return _damped(T, variances, powers(variances, -0.5), strength)
-
-
-def differential(T: Any, strength: float, E: Any, prepared: None = None) -> Any:
-    r"""Return the derivative of :func:`damped_matrix` at T in the direction of a symmetric E.
-
-    .. math::
-
-        \mathrm dF_{ij} = |r_{ij}|^\beta \Bigl\{ (1 + \beta) E_{ij} - \frac{\beta}{2} T_{ij}
-        \Bigl( \frac{E_{ii}}{T_{ii}} + \frac{E_{jj}}{T_{jj}} \Bigr) \Bigr\}, \quad i \ne j,
-
-    and :math:`\mathrm dF_{ii} = E_{ii}`. It is continuous where :math:`r_{ij} = 0`, and 0 there.
-    """
-    if strength == 0:
-        return E
-    xp = array_namespace(T)
-    inverse = powers(xp.linalg.diagonal(T), -0.5)
-    sizes = _power(xp.abs(T) * inverse[:, None] * inverse[None, :], strength)
-    change = sizes * ((1 + strength) * E - strength / 2 * T * relative_changes(T, E))
-    return with_diagonal(change, xp.linalg.diagonal(E))
 
 
 class DampedMoments(Moments):
@@ -126,8 +98,6 @@ DAMPING = Correction(
     strengths=(0.0, 0.1, 0.25, 0.5, 1.0),
     largest=np.inf,
     apply=damped,
-    matrix=damped_matrix,
-    differential=differential,
     limit=column_limit,
     weakens="small correlations",
     how="At strength b a correlation r becomes r times |r| to the power b: small ones lose the largest part.",

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from attenua._correct.columns import GraphSmoother
 from attenua._correct.correction import Correction
 from attenua._correct.correlations import column_limit, lower_bound
-from attenua._correct.smoothing import SmoothedMoments, smoothed_matrix
+from attenua._correct.smoothing import SmoothedMoments
 from attenua._correct.tempering import powers
 from attenua._data.moments import Moments, ScaledMoments
-from attenua._data.namespace import array_namespace, to_host
+from attenua._data.namespace import to_host
 from attenua._data.sums import row_blocks
 
 # Each column is joined to this many.
@@ -32,21 +32,6 @@ _DECIMALS = {np.dtype(np.float64): 8, np.dtype(np.float32): 5}
 def pooled(moments: Moments, strength: float, prepared: None = None) -> Moments:
     r"""Return the moments whose covariance is :math:`t_i t_j (K_h C K_h)_{ij}`."""
     return moments if strength == 0 else PooledMoments(moments, strength)
-
-
-def pooled_matrix(F: Any, strength: float, prepared: None = None) -> Any:
-    r"""Return :math:`T_{ij} = t_i t_j (K_h C K_h)_{ij}`.
-
-    Here :math:`t_i = F_{ii}^{1/2}` and :math:`C_{ij} = F_{ij} / (t_i t_j)`, which is 0 where a column has no
-    variance. If F has no negative eigenvalues, T has none.
-    """
-    if strength == 0:
-        return F
-    variances = array_namespace(F).linalg.diagonal(F)
-    t, inverse = powers(variances, 0.5), powers(variances, -0.5)
-    smoother = GraphSmoother(neighbour_graph(F, inverse))
-    C = F * inverse[:, None] * inverse[None, :]
-    return smoothed_matrix(C, strength, smoother) * t[:, None] * t[None, :]
 
 
 def neighbour_graph(F: Any, inverse: Any) -> sp.coo_array:
@@ -119,7 +104,6 @@ POOLING = Correction(
     strengths=(0.0, 0.5, 1.0, 2.0),
     largest=np.inf,
     apply=pooled,
-    matrix=pooled_matrix,
     limit=column_limit,
     weakens="differences between columns that correlate most",
     how="At strength h the correlations are averaged over a graph that joins each column to the "

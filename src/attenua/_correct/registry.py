@@ -59,7 +59,7 @@ class Strengths(Mapping[str, float]):
 
     Examples
     --------
-    >>> from attenua.theory import Strengths
+    >>> from attenua._correct.registry import Strengths
     >>> some = Strengths(damping=0.25)
     >>> some["damping"], some.damping, some.smoothing, some.replace(damping=0) == Strengths()
     (0.25, 0.25, 0.0, True)

@@ -42,14 +42,6 @@ def smoothed_matrix(T: Any, strength: float, smoother: Smoother) -> Any:
     return asarray_like(T, host.T)
 
 
-def differential(T: Any, strength: float, E: Any, smoother: Smoother) -> Any:
-    r"""Return the derivative of :func:`smoothed_matrix` at T in the direction of a symmetric E.
-
-    The map is linear, so this is :math:`K_h E K_h` for every T.
-    """
-    return smoothed_matrix(E, strength, smoother)
-
-
 class SmoothedMoments(Moments):
     r"""Moments whose covariance is :math:`K S K`, with the covariance S of others and a kernel K.
 
@@ -182,8 +174,6 @@ SMOOTHING = Correction(
     strengths=(0.0, 0.5, 0.8, 1.2, 2.0, 4.0),
     largest=np.inf,
     apply=smoothed,
-    matrix=smoothed_matrix,
-    differential=differential,
     parameter="neighbours",
     needs="'line', the shape of a grid, or an adjacency matrix",
     prepare=column_smoother,

@@ -24,38 +24,6 @@ def tempered(moments: Moments, strength: float, prepared: None = None) -> Moment
     return moments.scaled(powers(moments.variances, -strength / 2, moments.varies))
 
 
-def tempered_matrix(T: Any, strength: float, prepared: None = None) -> Any:
-    r"""Return :math:`F_{ij} = T_{ij} (T_{ii} T_{jj})^{-\gamma/2}`; 0 in a row or column without variance."""
-    if strength == 0:
-        return T
-    factors = powers(array_namespace(T).linalg.diagonal(T), -strength / 2)
-    return T * factors[:, None] * factors[None, :]
-
-
-def differential(T: Any, strength: float, E: Any, prepared: None = None) -> Any:
-    r"""Return the derivative of :func:`tempered_matrix` at T in the direction of a symmetric E.
-
-    .. math::
-
-        \mathrm dF_{ij} = (T_{ii} T_{jj})^{-\gamma/2} \Bigl\{ E_{ij} - \frac{\gamma}{2} T_{ij}
-        \Bigl( \frac{E_{ii}}{T_{ii}} + \frac{E_{jj}}{T_{jj}} \Bigr) \Bigr\}
-
-    Rows and columns without variance are 0.
-    """
-    if strength == 0:
-        return E
-    variances = array_namespace(T).linalg.diagonal(T)
-    factors, sums = powers(variances, -strength / 2), relative_changes(T, E)
-    return (E - strength / 2 * T * sums) * factors[:, None] * factors[None, :]
-
-
-def relative_changes(T: Any, E: Any) -> Any:
-    r"""Return the matrix of :math:`E_{ii} / T_{ii} + E_{jj} / T_{jj}`; 0 stands for a quotient by 0."""
-    diagonal = array_namespace(T).linalg.diagonal
-    quotients = diagonal(E) * powers(diagonal(T), -1.0)
-    return quotients[:, None] + quotients[None, :]
-
-
 def powers(variances: Any, exponent: float, varies: Any = None) -> Any:
     """Return powers of the variances of columns; 0 for those that do not vary, by default the zeros."""
     xp = array_namespace(variances)
@@ -82,8 +50,6 @@ TEMPERING = Correction(
     kind="moments",
     strengths=(0.0, 0.25, 0.5, 1.0),
     apply=tempered,
-    matrix=tempered_matrix,
-    differential=differential,
     limit=_limit,
     weakens="the sample variances inside covariances",
     how="At strength g a column counts with its standard deviation to the power 1 − g; at 1 that is PCA of "

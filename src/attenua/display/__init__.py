@@ -1,6 +1,5 @@
 """Matplotlib displays, in the manner of scikit-learn: computed by a `from_...` method, drawn by `plot`."""
 
-from attenua.display.expected_risk import ExpectationsDisplay, RiskCurveDisplay
 from attenua.display.learning import LearningCurveDisplay
 from attenua.display.scores import BiplotDisplay, ScoresBesidePCADisplay
 from attenua.display.scree import ScreeDisplay
@@ -12,10 +11,8 @@ __all__ = [
     "AnglesToPCADisplay",
     "AttenuationPathDisplay",
     "BiplotDisplay",
-    "ExpectationsDisplay",
     "LearningCurveDisplay",
     "RankDisplay",
-    "RiskCurveDisplay",
     "ScoresBesidePCADisplay",
     "ScreeDisplay",
     "StabilityDisplay",

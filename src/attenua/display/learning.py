@@ -4,12 +4,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from attenua.display.common import ACCENT, SHADES, axes_or_new, open_frame
+from attenua.display.common import SHADES, axes_or_new, open_frame
 from attenua.learning import LearningCurve
 
 
 class LearningCurveDisplay:
-    """Error of new rows against the number of rows fitted, by an estimator, by PCA and by the theory of PCA.
+    """Error of new rows against the number of rows fitted, by an estimator and by PCA.
 
     A dotted line goes on to twice the rows. Made by `from_curve` rather than directly.
 
@@ -26,8 +26,6 @@ class LearningCurveDisplay:
         The estimator, with standard errors of the differences to the largest size.
     pca_line_ : Line2D
         Ordinary PCA.
-    theory_line_ : Line2D or None
-        What the theory expects of PCA, where it says something.
     more_line_ : Line2D
         What is expected of more rows.
 
@@ -72,9 +70,6 @@ class LearningCurveDisplay:
         curve, ax = self.curve, axes_or_new(ax)
         self.ax_, self.figure_, sizes = ax, ax.figure, curve.sizes
         (self.pca_line_,) = ax.plot(sizes, curve.pca_errors, "s-", ms=4, color="0.55", label="PCA")
-        self.theory_line_ = None
-        if np.isfinite(curve.theory).all():
-            (self.theory_line_,) = ax.plot(sizes, curve.theory, "--", color=ACCENT, label="PCA by the theory")
         self.errors_ = ax.errorbar(
             sizes, curve.errors, curve.standard_errors, fmt="o-", color=SHADES[1], lw=2, capsize=3,
             label="estimator",

@@ -13,8 +13,7 @@ from attenua.report.axis import Axis
 from attenua.report.choice import Search
 from attenua.report.findings import Examples, Findings, Move
 from attenua.report.missing import MissingCells
-from attenua.report.why import Leakage, Why
-from attenua.theory import PlugInReport
+from attenua.report.spectra import Spectra
 
 Array = NDArray[np.float64]
 Series = dict[str, Any]
@@ -61,9 +60,9 @@ def change_of(before: float, after: float) -> str:
     return f"{100 * (after / before - 1):+.2f}%".replace("-", "−") if before > 0 else "–"
 
 
-def signed(number: float, decimals: int = 2) -> str:
-    """Return a number with its sign."""
-    return f"{number:+.{decimals}f}".replace("-", "−")
+def signed(number: float) -> str:
+    """Return a number with its sign and two decimals."""
+    return f"{number:+.2f}".replace("-", "−")
 
 
 def numbers(values: Any, figures: int = 5) -> list[float | None]:
@@ -110,11 +109,8 @@ def all_charts(found: Findings, axis: Axis | None, row_names: list[str] | None) 
     charts.append(_loadings(found.names, found.pca, found.other, found.label, axis))
     if found.examples is not None:
         charts.append(_profiles(found, found.examples, axis, row_names))
-    if found.why is not None:
-        charts.append(_spectrum(found.why, found.n_components))
-        charts.append(_leakage(found.why.leakage, found.names, found.variances))
-        if found.why.theory is not None:
-            charts.append(_theory(found.why.theory))
+    if found.spectra is not None:
+        charts.append(_spectrum(found.spectra, found.n_components))
     return {chart.key: chart for chart in charts}
 
 
@@ -294,15 +290,16 @@ def _profiles(found: Findings, examples: Examples, axis: Axis | None, row_names:
     return Chart("profiles", summary, views, table)
 
 
-def _spectrum(why: Why, d: int) -> Chart:
-    places = np.arange(1, len(why.before) + 1)
+def _spectrum(spectra: Spectra, d: int) -> Chart:
+    places = np.arange(1, len(spectra.before) + 1)
     drawn = [
-        series("before: S", "line", "pca", places, why.before, dots=True),
-        series(f"after: S − {why.alpha:g} diag(S)", "line", "att", places, why.after, dots=True),
+        series("before: S", "line", "pca", places, spectra.before, dots=True),
+        series(f"after: S − {spectra.alpha:g} diag(S)", "line", "att", places, spectra.after, dots=True),
     ]
     view = xy("eigenvalue number", "eigenvalue", drawn, whole=True, cut=[d + 0.5, f"{d} kept"])
     before, after = (
-        short(values[d - 1] - values[d]) if len(values) > d else "none" for values in (why.before, why.after)
+        short(values[d - 1] - values[d]) if len(values) > d else "none"
+        for values in (spectra.before, spectra.after)
     )
     summary = (
         f"Leading eigenvalues before and after attenuation. The gap behind component {d} is {before} before "
@@ -310,54 +307,7 @@ def _spectrum(why: Why, d: int) -> Chart:
     )
     table = {
         "number": [str(place) for place in places],
-        "before": [short(value, 5) for value in why.before],
-        "after": [short(value, 5) for value in why.after],
+        "before": [short(value, 5) for value in spectra.before],
+        "after": [short(value, 5) for value in spectra.after],
     }
     return Chart("spectrum", summary, [view], table)
-
-
-def _leakage(leakage: Leakage, names: list[str], variances: Array) -> Chart:
-    shares, inside = 100 * leakage.shares, 100 * leakage.inside
-    largest = np.argsort(-np.abs(shares), kind="stable")[:_MOST_COLUMNS]
-    columns = [names[i] for i in largest]
-    notes = [f"variance {short(variances[i])}, {inside[i]:.0f}% inside the subspace" for i in largest]
-    drawn = [series("share of the leakage", "bar", "att", shares[largest])]
-    summary = "There is no leakage: the variances do not tilt the subspace."
-    if shares.any():
-        summary = (
-            f"Which columns' variances drive the leakage. The first is {columns[0]} with "
-            f"{shares[largest[0]]:.1f}% of it."
-        )
-    table = {
-        "column": columns,
-        "variance": [short(variances[i]) for i in largest],
-        "inside the subspace": [f"{inside[i]:.1f}%" for i in largest],
-        "share of the leakage": [f"{signed(shares[i], 1)}%" for i in largest],
-    }
-    return Chart("leakage", summary, [bars("share of the leakage, %", columns, drawn, notes=notes)], table)
-
-
-def _theory(theory: PlugInReport) -> Chart:
-    alphas, risk = theory.alphas, theory.risk
-    drawn, low, high = [], np.full_like(risk, np.nan), np.full_like(risk, np.nan)
-    if theory.bootstrap is not None:
-        low, high = theory.band
-        # An open end of the interval is none in the data, and is drawn to the edge.
-        name = f"{theory.level:.0%} interval"
-        drawn.append(series(name, "band", "att", alphas, lo=low, hi=high, soft=True))
-    best = int(np.argmin(risk))
-    drawn += [
-        series("risk", "line", "att", alphas, risk, dots=True),
-        series("bias part", "line", "bias", alphas, theory.bias),
-        series("sampling part", "line", "sampling", alphas, theory.sampling),
-        series(f"smallest, α = {alphas[best]:g}", "mark", "best", [alphas[best]], [risk[best]]),
-    ]
-    view = xy("attenuation strength α", "expected excess risk", drawn, zero=True, shade=_MASKS)
-    summary = (
-        f"Expected excess risk by the theory at the sample covariance. It is smallest at strength "
-        f"{alphas[best]:g}, {100 * (1 - risk[best] / risk[0]):.1f}% below PCA's."
-    )
-    columns = {"risk": risk, "bias": theory.bias, "sampling": theory.sampling, "low": low, "high": high}
-    table = {"strength α": [f"{alpha:g}" for alpha in alphas]}
-    table |= {name: [short(value) for value in values] for name, values in columns.items()}
-    return Chart("theory", summary, [view], table)

@@ -24,7 +24,7 @@ from attenua._data.sums import divided
 from attenua._estimate.words import Evidence, Recommendation, recommend, strengths_in_words
 from attenua.report.choice import Search, Strengths, search_of, shared_parameters, strengths_of
 from attenua.report.missing import MissingCells, find_missing
-from attenua.report.why import Why, find_why
+from attenua.report.spectra import Spectra, find_spectra
 
 Array = NDArray[np.float64]
 
@@ -68,7 +68,7 @@ class Findings:
     strengths that the page sets next to PCA: these or, where they are 0, those of the largest weight in the
     fit or, where it is PCA, those of the best other candidate. ``pca`` and ``other`` are the loadings
     of both, a row for each component, in the signs of the fit's; ``other`` is None where there is nothing to
-    compare. ``why`` is there for attenuation alone.
+    compare. ``spectra`` are there for attenuation alone.
     """
 
     kind: str
@@ -89,7 +89,7 @@ class Findings:
     variances: Array
     missing: MissingCells | None
     examples: Examples | None
-    why: Why | None
+    spectra: Spectra | None
 
     @property
     def label(self) -> str:
@@ -157,7 +157,7 @@ def find(
         fitted = [np.asarray(stage.fit(rows).components_, dtype=float) for stage in stages]
         pca, other = _loadings(estimator, stages, is_pca)
         end = fitted[-1] if is_pca else np.asarray(to_host(estimator.components_), dtype=float)
-        examples, why = None, None
+        examples, spectra = None, None
         # Errors are those of columns as the fit scaled them.
         scale = None if estimator.scale_ is None else to_host(estimator.scale_)
         scaled = rows if scale is None else divided(rows, scale)
@@ -165,9 +165,9 @@ def find(
             examples = held_out_examples(scaled, groups, [stages[0], stages[-1]], random_state)
         if isinstance(estimator, AttenuatedPCA | AttenuatedPCACV):
             own = moments if scale is None else moments.divided(scale)
-            why = find_why(estimator, scaled, own, compared["attenuation"], search.steps[0], random_state)
+            spectra = find_spectra(estimator, scaled, own, compared["attenuation"])
     return Findings(
-        kind="attenuated" if why else "corrected",
+        kind="attenuated" if spectra else "corrected",
         search=search,
         strengths=strengths,
         compared=compared,
@@ -185,7 +185,7 @@ def find(
         variances=in_data_units(moments.variances * n / (n - 1), moments.unit),
         missing=find_missing(rows),
         examples=examples,
-        why=why,
+        spectra=spectra,
     )
 
 

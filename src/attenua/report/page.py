@@ -44,7 +44,6 @@ from attenua.report.overview import (
     variance_chart,
 )
 from attenua.report.unusual import find_limits, unusual_chart, unusual_table
-from attenua.theory.cutoff import threads_for
 
 _SCRIPTS = ("draw.js", "charts.js", "scatter.js", "files.js", "start.js")
 
@@ -119,8 +118,7 @@ def report(
     code : str, optional
         Code that reproduces the fit; by default made from the estimator.
     random_state : int
-        Draws the example rows, the points where there are many and, for attenuated PCA, the bootstrap of the
-        theory.
+        Draws the example rows, and the points where there are many.
     force : bool, default=False
         Replace a file that exists.
 
@@ -134,17 +132,16 @@ def report(
     checked_count(random_state, "random_state", least=0)
     if path is not None:
         _checked_path(path)
-    with threads_for(getattr(estimator, "n_features_in_", 0)):
-        found = find(estimator, X, feature_names=feature_names, groups=groups, random_state=random_state)
-        overview = find_overview(
-            estimator,
-            X,
-            found.pca_ratio,
-            row_names=row_names,
-            colour=colour_of(colour_by, colour_name, groups, found.n_rows),
-            random_state=random_state,
-        )
-        limits, why_no_limits = find_limits(estimator, X, groups, float(found.variances.sum()))
+    found = find(estimator, X, feature_names=feature_names, groups=groups, random_state=random_state)
+    overview = find_overview(
+        estimator,
+        X,
+        found.pca_ratio,
+        row_names=row_names,
+        colour=colour_of(colour_by, colour_name, groups, found.n_rows),
+        random_state=random_state,
+    )
+    limits, why_no_limits = find_limits(estimator, X, groups, float(found.variances.sum()))
     about_rows = ("groups", groups), ("colour_by", colour_by), ("colour_name", colour_name)
     given = [name for name, value in (*about_rows, ("row_names", row_names)) if value is not None]
     neighbours = getattr(estimator, "neighbours", None)

@@ -8,9 +8,9 @@ is that of PCA on an attenuated covariance.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attenua._correct.attenuation import attenuated_matrix
 from attenua._correct.columns import column_labels
 from attenua._data.checks import real_numbers
+from attenua._data.moments import within_groups
 from attenua._estimate.parameter_types import FeatureGroups
 from attenua.masks import alpha_from_mask_rate
 
@@ -69,5 +69,5 @@ def full_output_loss(
     if np.ndim(mask_rate):
         raise ValueError("mask_rate must be one number.")
     alpha, q = alpha_from_mask_rate(mask_rate), 1 - mask_rate
-    attenuated = attenuated_matrix(S, alpha, column_labels(feature_groups, len(S)))
+    attenuated = S - alpha * within_groups(S, column_labels(feature_groups, len(S)))
     return float(np.trace(S) - q * (2 - q) * np.einsum("ij,jk,ik->", U, attenuated, U, optimize=True))

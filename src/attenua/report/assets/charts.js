@@ -81,7 +81,7 @@ class Chart {
     for (const series of this.view.series) {
       for (const k of this.visible(series)) {
         if (series.x[k] < this.range[0] - 1e-9 || series.x[k] > this.range[1] + 1e-9) continue;
-        if (series.lo) { if (!series.soft) { add(series.lo[k]); add(series.hi[k]); } } else add(series.y[k]);
+        if (series.lo) { add(series.lo[k]); add(series.hi[k]); } else add(series.y[k]);
       }
     }
     if (this.view.zero && (this.range[0] <= this.full[0] + 1e-12)) add(0);
