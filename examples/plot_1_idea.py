@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
-from attenua.theory import draw_rows
+from attenua_paper.theory import draw_rows
 
 PCA_COLOUR, ATTENUATED, TRUTH = "#b5541c", "#1d5a86", "0.35"
 equal = np.array([[1.0, 0.5], [0.5, 1.0]])

@@ -5,7 +5,7 @@ import pytest
 from tests.helpers import each
 
 from attenua import CorrectedPCACV
-from attenua_evidence.methods import METHODS, Rows, fit_method, same_by_definition
+from attenua_evidence.methods import METHODS, Rows, fit_method, four_times, same_by_definition
 from attenua_evidence.outcome import Fit, attempt
 
 from .sets import spiked
@@ -32,12 +32,12 @@ def test_options_and_groups_reach_the_estimator():
     for name, options in {
         "default": {},
         "recommended": {"neighbours": "line"},
-        "repeated folds": {"neighbours": "line", "n_repeats": 4, "random_state": 0},
+        "repeated folds": {"neighbours": "line", "cv": four_times(Rows(X, None, "line"))},
     }.items():
         expected = CorrectedPCACV(3, **options).fit(X)
         found = fit_method(name, Rows(X, None, "line"), 3).fit
         np.testing.assert_array_equal(found.components, expected.components_)
-        assert found.strengths == expected.corrections_
+        assert found.strengths == expected.choices_[0]
     # Folds keep groups whole.
     assert Rows(spiked(20, 6)).n_folds == 5
     assert Rows(spiked(20, 6), np.arange(20) // 7).n_folds == 3

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold
 
 from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua_evidence.outcome import Array, Fit, Outcome, attempt
@@ -68,13 +69,21 @@ def papers_strength(rows: Rows, rank: int) -> Fit:
 
 def corrected(rows: Rows, rank: int, **options: Any) -> Fit:
     """Return the corrections at strengths that held-out rows choose, with options of CorrectedPCACV."""
-    model = CorrectedPCACV(rank, cv=rows.n_folds, **options).fit(rows.X, groups=rows.groups)
-    return Fit(model.mean_, model.components_, model.corrections_)
+    model = CorrectedPCACV(rank, **{"cv": rows.n_folds, **options}).fit(rows.X, groups=rows.groups)
+    # The strengths of the choice with the largest weight.
+    return Fit(model.mean_, model.components_, model.choices_[0])
 
 
 def recommended(rows: Rows, rank: int, **options: Any) -> Fit:
     """Return the corrections with the order of the columns, where they have one."""
     return corrected(rows, rank, neighbours=rows.order, **options)
+
+
+def four_times(rows: Rows) -> list[Any]:
+    """Return the splits of folds that are drawn four times, with groups kept whole."""
+    labels = np.arange(rows.X.shape[0]) if rows.groups is None else rows.groups
+    folds = (GroupKFold(rows.n_folds, shuffle=True, random_state=seed) for seed in range(4))
+    return [split for some in folds for split in some.split(rows.X, groups=labels)]
 
 
 def _without(name: str) -> Method:
@@ -91,8 +100,11 @@ METHODS: dict[str, Method] = {
     "default": Method("CorrectedPCACV, all defaults", corrected),
     "recommended": Method("CorrectedPCACV, neighbours where columns have an order", recommended),
     "repeated folds": Method(
-        "recommended, n_repeats=4",
-        lambda rows, rank: recommended(rows, rank, n_repeats=4, random_state=0),
+        "recommended, folds drawn four times",
+        lambda rows, rank: recommended(rows, rank, cv=four_times(rows)),
+    ),
+    "no share": Method(
+        "recommended, no share of the votes for PCA", lambda rows, rank: recommended(rows, rank)
     ),
     **{f"without {name}": _without(name) for name in CORRECTIONS},
 }

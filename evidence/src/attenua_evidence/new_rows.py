@@ -13,7 +13,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.covariance import LedoitWolf
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
 
 from attenua import CorrectedCovariance, CorrectedPCA, CorrectedPCACV
 from attenua._data.blas import blas_limit
@@ -103,7 +103,7 @@ SPLITTERS = {
     ", cv=20": {"cv": 20},
     ", KFold": {"cv": KFold(5, shuffle=True, random_state=0)},
     ", ShuffleSplit": {"cv": ShuffleSplit(10, test_size=0.2, random_state=0)},
-    ", four repeats": {"n_repeats": 4, "random_state": 0},
+    ", four repeats": {"cv": RepeatedKFold(n_splits=5, n_repeats=4, random_state=0)},
 }
 CASES = [
     *(

@@ -7,14 +7,15 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from attenua_evidence.averages import decimals
-from attenua_evidence.tasks.forecasts import FORECAST, OPTIMISTIC, PILOT
+from attenua_evidence.tasks.forecasts import FORECAST, PILOT
 from attenua_evidence.tasks.new_rows import REBUILD
 from attenua_evidence.tasks.results import DRAW, TASKS, by_draw
 from attenua_paper.studies.tables import Table
 
-# What each way forecasts: a part of PCA's excess error, or of its whole error. The first is of older stores:
-# a look-up of cells of other data sets that were alike in rows, columns, rank, tails, spread and gap.
-LOOK_UP = "expected_gain"
+# What each way forecasts: a part of PCA's excess error, or of its whole error. Two are of older stores:
+# a look-up of cells of other data sets that were alike in rows, columns, rank, tails, spread and gap, and the
+# gain on the held-out rows that made the choice.
+LOOK_UP, OPTIMISTIC = "expected_gain", "gain_"
 WAYS = {LOOK_UP: "excess", PILOT: "whole", OPTIMISTIC: "whole"}
 WORDS = {LOOK_UP: "a look-up of similar data", PILOT: "`left_out_gain_`", OPTIMISTIC: "`gain_`"}
 LOSS = 1.0  # percent

@@ -9,29 +9,27 @@ from attenua_evidence.outcome import call
 from attenua_evidence.tasks.problem import Problem, Result
 
 FORECAST = "forecast the gain"
-PILOT, OPTIMISTIC = "left_out_gain_", "gain_"
+PILOT = "left_out_gain_"
 WHAT = {
-    PILOT: "CorrectedPCACV(nested=True).left_out_gain_, as attenua.expected_gain; percent of the whole error",
-    OPTIMISTIC: "CorrectedPCACV().gain_, in percent of PCA's whole held-out error; optimistic",
+    PILOT: "CorrectedPCACV(nested=True).left_out_gain_, in percent of the whole error",
 }
 
 
 def of_forecasts(problem: Problem) -> Iterator[Result]:
-    """Yield what each way expects that the recommended setting removes, in percent."""
+    """Yield what the pilot expects that the recommended setting removes, in percent."""
     rows = problem.rows
 
-    def pilot(rank: int) -> tuple[float, float]:
+    def pilot(rank: int) -> float:
         model = CorrectedPCACV(rank, neighbours=rows.order, cv=rows.n_folds, nested=True)
         model.fit(rows.X, groups=rows.groups)
-        return 100 * model.left_out_gain_, 100 * model.gain_
+        return 100 * model.left_out_gain_
 
     for rank in problem.ranks:
         called = call(lambda rank=rank: pilot(rank), lambda found: True)
-        for number, name in enumerate((PILOT, OPTIMISTIC)):
-            result = Result(FORECAST, name, rank, seconds=called.seconds)
-            if called.failure:
-                yield result._replace(status="failed", note=called.failure)
-            elif np.isfinite(called.found[number]):
-                yield result._replace(value=float(called.found[number]))
-            else:
-                yield result._replace(status="unsuited", note="too few rows or groups")
+        result = Result(FORECAST, PILOT, rank, seconds=called.seconds)
+        if called.failure:
+            yield result._replace(status="failed", note=called.failure)
+        elif np.isfinite(called.found):
+            yield result._replace(value=float(called.found))
+        else:
+            yield result._replace(status="unsuited", note="too few rows or groups")
