@@ -144,6 +144,15 @@ def test_an_avoided_crossing_is_not_a_closing():
     assert population.bias_along_path(0.9) == pytest.approx(population.bias(0.9), rel=1e-6)
 
 
+def test_a_negative_predicted_risk_is_not_passed_over_in_silence():
+    S = crossing(0.5)
+    S[0, 2] = S[2, 0] = 0.05
+    population = Population(S, 1)
+    assert population.excess_risk(5, np.linspace(0, 1, 201)).min() < 0
+    with pytest.warns(UserWarning, match="is negative at alpha = "):
+        population.oracle(5)
+
+
 # --- Best strengths -----------------------------------------------------------------------------------------
 
 

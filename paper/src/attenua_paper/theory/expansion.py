@@ -29,8 +29,10 @@ def expansion_terms(at: Cutoff, B: Array, F: Array) -> Terms:
     In its eigenvectors the inverse gap operator is a division by the gaps.
     """
     V1, V0 = at.retained, at.omitted
-    Y1 = V0.T @ F @ V1 / at.gaps
-    Y2 = (V0.T @ F @ V0 @ Y1 - Y1 @ (V1.T @ F @ V1)) / at.gaps
+    # From the right: products with the few retained directions are small.
+    FV1 = F @ V1
+    Y1 = V0.T @ FV1 / at.gaps
+    Y2 = (V0.T @ (F @ (V0 @ Y1)) - Y1 @ (V1.T @ FV1)) / at.gaps
     leak = at.cross_block(B)
     weighed = Y1 @ (V1.T @ B @ V1) - V0.T @ B @ V0 @ Y1
 

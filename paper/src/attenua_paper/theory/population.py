@@ -1,5 +1,6 @@
 """A population covariance and a rank: where attenuation moves its target, what it costs, what it saves."""
 
+import warnings
 from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
@@ -313,7 +314,7 @@ class Population:
             K_{move} = f \Bigl[\sum_{a < b} q(r_a r_b^\top + r_b r_a^\top) + (2 + \kappa) \sum_a q(r_a
             r_a^\top)\Bigr].
 
-        Time is of order :math:`p^5` a strength.
+        Time is of order :math:`d p^4` a strength.
         """
         return over_strengths(alpha, self._coefficient)
 
@@ -374,13 +375,24 @@ class Population:
             Sample size.
         alphas : array-like, optional
             Strengths to choose from; by default the whole interval from 0 to 1. The gap must be open at each.
+
+        Warns
+        -----
+        UserWarning
+            When the smallest predicted risk on the interval is negative: the expansion fails at this `n`.
         """
         as_sample_size(n)
         if alphas is not None:
             grid = np.sort(as_strengths(alphas).ravel())
             return float(grid[np.argmin(self.excess_risk(n, grid))])
-        grid = np.linspace(0, 1, 33)
-        return _argmin(lambda strength: self.excess_risk(n, strength), grid)
+        best = _argmin(lambda strength: self.excess_risk(n, strength), np.linspace(0, 1, 33))
+        if self.excess_risk(n, best) < 0:
+            warnings.warn(
+                f"The risk predicted at n = {n:g} is negative at alpha = {best:g}, as no risk can be. "
+                "The gap there is too small for an expansion in 1/n.",
+                stacklevel=2,
+            )
+        return best
 
     def asymptotic_oracle(self, upper: float = 1.0) -> float:
         r"""Return :math:`\min(C_\Sigma / V_\Sigma, 1)`, or up to 1/2 for masks (eq. two-oracles).
@@ -396,7 +408,7 @@ class Population:
         It needs :math:`C_D > 0` and :math:`R_{move} > 0`, and describes large `n`; it is not clipped.
         """
         n = as_sample_size(n)
-        if self.preserves_target(1.0) or np.linalg.norm(self.leakage) <= PRESERVATION_TOLERANCE * self.gap:
+        if np.linalg.norm(self.leakage) <= PRESERVATION_TOLERANCE * np.linalg.norm(self.variances):
             raise ValueError("The local oracle needs a moving target; here C_D = 0.")
         if self.local_saving <= 0:
             raise ValueError(
