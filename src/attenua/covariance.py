@@ -82,8 +82,16 @@ class CorrectedCovariance(
 
     so that s = 1 without any correction is their covariance. There the search begins. It judges candidates by
     the log-likelihood of held-out rows as rows of a Gaussian law. Then the held-out rows vote as in
-    :class:`CorrectedPCACV`, and the fit is the mean of the matrices that they choose. Where nothing is
-    confirmed to be better, it is Ledoit and Wolf's.
+    :class:`CorrectedPCACV`, and the mean of the matrices that they choose has eigenvalues
+    :math:`\ell_1 \le \ell_2 \le \dots`. The fit has the same eigenvectors, with eigenvalues
+
+    .. math::
+
+        \sqrt{\ell_j \min\{16\,\ell_j, \max(h_j, \ell_j / 16)\}},
+
+    where h is what held-out rows say: the mean of :math:`(u_j^\top (x - \mu))^2` over all of them, with the
+    eigenvectors :math:`u_j` of the same mean of matrices fitted to their training rows, made increasing by
+    isotonic regression. Where nothing is confirmed to be better, the fit is Ledoit and Wolf's.
 
     Parameters
     ----------
@@ -162,7 +170,9 @@ class CorrectedCovariance(
 
     Notes
     -----
-    X may have up to 4,000 columns. Shrinkage is in the units of the data, unless ``scale=True``.
+    X may have up to 4,000 columns. Above 500, eigenvalues stay as they are: eigenvectors of all training sets
+    would take longer than the rest. Shrinkage is in the units of the data, unless ``scale=True``. For a row
+    with missing cells, h takes the mean of its square given the seen ones.
 
     References
     ----------

@@ -36,3 +36,16 @@ def test_what_is_not_positive_definite_is_lifted(least):
 def test_what_is_positive_definite_is_left_alone_whatever_the_units():
     matrix = np.diag([1e-20, 1.0, 1e20])
     assert positive_definite(matrix)[0] is matrix
+
+
+def test_mean_squares_along_vectors_given_the_seen_cells():
+    """The mean square of a Gaussian row along u is that of its mean, and its variance, given the rest."""
+    rng = np.random.default_rng(0)
+    A, U, seen = rng.standard_normal((9, 6)), rng.standard_normal((6, 3)), rng.random((7, 6)) < 0.6
+    seen[0], S, Z = True, A.T @ A, np.where(seen, rng.standard_normal((7, 6)), 0.0)
+    for z, o, found in zip(Z, seen, Formed(S).squares_along(U, Z, seen), strict=True):
+        mean, variance, m = z.copy(), np.zeros((6, 6)), ~o
+        regression = S[np.ix_(m, o)] @ np.linalg.inv(S[np.ix_(o, o)])
+        mean[m] = regression @ z[o]
+        variance[np.ix_(m, m)] = S[np.ix_(m, m)] - regression @ S[np.ix_(o, m)]
+        np.testing.assert_allclose(found, (mean @ U) ** 2 + np.diag(U.T @ variance @ U), rtol=1e-9)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.isotonic import isotonic_regression
 
 from attenua._correct.registry import COVARIANCE_CORRECTIONS, COVARIANCE_ORDER, Strengths
 from attenua._correct.shrinkage import (
@@ -28,11 +29,19 @@ from attenua._select.election import Chooser, Election
 from attenua._select.judges import GoesOn
 from attenua._select.rule import corrected_moments
 from attenua._select.search import StepSearch
-from attenua._solve.gaussian import Formed, formed, gaussian
+from attenua._solve.gaussian import Formed, formed, gaussian, positive_definite
 
 Array = NDArray[np.float64]
 
 LEDOIT_WOLF = Strengths(shrinkage=1.0)
+
+# Held-out variances count as at most this many times an eigenvalue, and at least this part of it.
+_FARTHEST = 16.0
+# Above this many columns, the eigenvectors of all training sets cost more than the search.
+_MOST_COLUMNS_OF_EIGENVECTORS = 500
+# Eigenvalues below this part of the largest are not exact enough to be changed one by one, and those that are
+# closer than that have no eigenvectors of their own.
+_RESOLVED = 1e-10
 
 
 class Covariance(NamedTuple):
@@ -214,6 +223,8 @@ class CovarianceChooser(Chooser[Covariance]):
         average = np.zeros_like(base)
         for choice, weight in choices.items():
             average += weight * formed(*judge.estimate(search.total(choice), choice))
+        if len(average) <= _MOST_COLUMNS_OF_EIGENVECTORS and list(choices) != [LEDOIT_WOLF]:
+            average = _towards_variances(average, held_out_variances(judge, search, choices))
         return Covariance((average + average.T) / 2, centre), Covariance(base, centre)
 
     def _losses(self, rows: Any, election: Election[Covariance], unit: float) -> Array:
@@ -230,3 +241,42 @@ class CovarianceChooser(Chooser[Covariance]):
 
     def _whole(self, of_base: Array, weight: float, part: float) -> float:
         return weight
+
+
+def held_out_variances(
+    judge: LikelihoodJudge, search: StepSearch, choices: Mapping[Strengths, float]
+) -> Array:
+    """Return the mean square of held-out rows along each eigenvector of the choices' mean, made monotone.
+
+    The mean is that of the matrices which the choices make of the training rows of a split.
+    """
+    sums, weight = np.zeros(search.total(LEDOIT_WOLF).n_features), 0.0
+    for plain, *of_choices in zip(search.pairs(LEDOIT_WOLF), *map(search.pairs, choices), strict=True):
+        average: Any = 0.0
+        for pair, (choice, share) in zip(of_choices, choices.items(), strict=True):
+            average += share * formed(*judge.estimate(pair.training, choice, pair.number))
+        matrix, _ = positive_definite(average)
+        values, vectors = np.linalg.eigh(matrix)
+        held, centre = plain.held_out, judge.centre(plain.training)
+        if isinstance(held, PartlySeen):
+            squares = Formed(matrix).squares_along(vectors, held.centred(centre), held.seen)
+        else:
+            squares = (held.centred(centre) @ vectors) ** 2
+        sums += _mean_of_tied(values, held.weights_of_rows @ squares)
+        weight += held.weight
+    return isotonic_regression(sums / weight)
+
+
+def _towards_variances(matrix: Array, variances: Array) -> Array:
+    """Return a covariance whose eigenvalues are their geometric means with increasing variances."""
+    values, vectors = np.linalg.eigh(positive_definite(matrix)[0])
+    if values[0] < _RESOLVED * values[-1]:
+        return matrix
+    ratio = np.clip(_mean_of_tied(values, variances) / values, 1 / _FARTHEST, _FARTHEST)
+    return (vectors * (values * np.sqrt(ratio))) @ vectors.T
+
+
+def _mean_of_tied(values: Array, numbers: Array) -> Array:
+    """Return numbers, one for each increasing eigenvalue, averaged over those that are tied."""
+    block = np.cumsum(np.diff(values, prepend=values[0]) > _RESOLVED * values[-1])
+    return (np.bincount(block, numbers) / np.bincount(block))[block]

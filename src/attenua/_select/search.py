@@ -9,7 +9,7 @@ corrections. All candidates that were judged by all rows are then put to the vot
 """
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
@@ -22,7 +22,7 @@ from attenua._correct.registry import ALL_CORRECTIONS, SEARCH_ORDER, Strengths
 from attenua._data.checks import caller_level
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData
-from attenua._data.splits import Splits
+from attenua._data.splits import SplitPair, Splits
 from attenua._select.comparison import (
     ROUNDING,
     FoldRisk,
@@ -195,6 +195,10 @@ class StepSearch:
     def total(self, choice: Strengths) -> Moments:
         """Return the moments of all rows, with the row weights of a choice."""
         return self._splits[choice.of_kind("rows")].total
+
+    def pairs(self, choice: Strengths) -> Iterator[SplitPair]:
+        """Yield both sides of every split, with the row weights of a choice."""
+        return self._splits[choice.of_kind("rows")].pairs()
 
     def result(self) -> SearchResult:
         """Return what was found."""

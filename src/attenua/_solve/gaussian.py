@@ -88,6 +88,17 @@ class Formed:
             deviations[np.ix_(rows, m)] = np.sqrt(np.maximum(variances, 0.0))
         return filled, deviations
 
+    def squares_along(self, vectors: Array, Z: Array, seen: NDArray[np.bool_]) -> Array:
+        r"""Return the mean of :math:`(u^\top z)^2` given the seen cells, for each row and vector (column).
+
+        It is that of the filled row, and :math:`u_m^\top K_{mm}^{-1} u_m` for what the fill does not know.
+        """
+        squares = (self.fill(Z, seen)[0] @ vectors) ** 2
+        for rows, _, m in patterns(seen):
+            unknown = np.linalg.solve(self._precision[np.ix_(m, m)], vectors[m])
+            squares[rows] += np.sum(vectors[m] * unknown, axis=0)
+        return squares
+
 
 class Factored:
     r"""A covariance :math:`W^\top W + \mathrm{diag}(d)` with a few factors W, as rows."""
