@@ -21,7 +21,6 @@ import scipy.sparse as sp
 from tests.literal import At, conditional, loss_of_seen
 
 import attenua
-from attenua._data import completion
 from attenua._data import rows as rows_in_memory
 from attenua._data.folds import make_splits
 from attenua._data.missing import PartialRows
@@ -93,11 +92,8 @@ class Problem:
             given["groups"] = self.groups
         if not self.is_large:
             return model.fit(self.rows if X is None else X, **given)
-        # As with many columns: no covariance is formed, and what is unknown of the cells is averaged.
-        with (
-            patch.object(rows_in_memory, "_ALWAYS_SCATTER", 0),
-            patch.object(completion, "_MOST_SPREAD_WORK", 0),
-        ):
+        # As with many columns: no covariance is formed.
+        with patch.object(rows_in_memory, "_ALWAYS_SCATTER", 0):
             return model.fit(self.rows if X is None else X, **given)
 
 

@@ -92,7 +92,7 @@ class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
 
         Cells are filled by :class:`CorrectedCovariance`, which the first call fits to the rows that were
         fitted, with the same `scale`, `neighbours`, `reference` and `cv`: a whole covariance, whatever
-        ``n_components`` is. Beyond 4,000 columns it is a shrunk covariance of up to 16 factors.
+        ``n_components`` is. Beyond 4,000 columns it is a shrunk covariance of up to 24 factors.
 
         Parameters
         ----------

@@ -23,9 +23,7 @@ filled cell would count as if it had been measured, and correlations would be to
 The noise is the same in all columns, so these must be comparable: a column whose standard deviation is more
 than four times the median one, or less than a quarter of it, is scaled to that bound.
 
-Where rows and columns are many, to add up C_i row by row costs more than all the rest. There :math:`V_i` is
-replaced by its mean over the rows, each weighted by its missing cells: it hardly differs from row to row.
-Every three steps are extrapolated.
+No p-by-p matrix is formed. Every three steps are extrapolated.
 """
 
 import warnings
@@ -40,34 +38,24 @@ from sklearn.exceptions import ConvergenceWarning
 from attenua._data.checks import caller_level
 from attenua._data.moments import Moments, ScatterMoments
 from attenua._data.row_moments import RowMoments, inner_products
+from attenua._data.sums import row_blocks
 
 Array = NDArray[np.float64]
 
-# Of few rows, more factors fill no better on real data; twice as many cost four times as much.
-_MOST_FACTORS = 16
-# Where rows are at least so many times the columns, there are as many factors as columns, up to this many
-# multiplications to solve for the scores of all rows.
-_MANY_ROWS = 10
-_MOST_SOLVE_WORK = 2**27
+# More factors fill little better on real data, and cost their square.
+_MOST_FACTORS = 24
+_FEW_FACTORS = 6
 # Steps end when filled cells move by less than this part of a standard deviation, up to so many rows. More
 # rows tell more, in proportion to the root of their number.
 _TOLERANCE = 5e-3
 _ROWS_OF_TOLERANCE = 400
+_MOST_STEPS = 100
 # The part of the seen cells that is hidden to see whether factors fit noise.
 _HIDDEN = 0.1
-# So many of them tell the best number of factors.
-_MANY_HIDDEN = 5_000
-# Fewer tell that factors fit noise if their squared error is larger than that of the means by this factor.
-_CLEARLY_WORSE = 1.2
-_MOST_STEPS = 100
 # Longest extrapolation, in steps.
 _LONGEST = 8.0
 # Products with random vectors that find the first factors.
 _FIRST_PRODUCTS = 8
-# Up to this many columns for each row, the covariance is formed.
-_COLUMNS_PER_ROW = 2
-# Multiplications up to which the covariances of missing cells are added up row by row.
-_MOST_SPREAD_WORK = 2**26
 # A column does not vary if its standard deviation is below this part of its largest value.
 _ROUNDING = 1e-12
 # The noise is at least this part of the mean variance, so that rows can be solved for.
@@ -177,37 +165,38 @@ class Completion:
         """
         return np.where(self.varies, self.law.remainder, 0.0)
 
-    def _mean_spread(self, shares: Array) -> Array:
-        """Return the covariance of factor scores, averaged over rows by their missing cells."""
-        counts = shares * self.missing.sum(axis=1)
-        weighted = self.roots * np.sqrt(counts / (counts.sum() or 1.0))[:, None, None]
-        flat = np.swapaxes(weighted, 1, 2).reshape(-1, weighted.shape[1])
-        return flat.T @ flat
-
-    def spread(self, shares: Array, both_missing: Array | None = None) -> Array:
+    def spread(self, shares: Array) -> Array:
         r"""Return :math:`\sum_i c_i C_i` with the shares c of the rows, as a p-by-p matrix."""
-        W, (n, p) = self.law.factors, self.rows.shape
-        if _is_added_up(n, p, len(W)):
-            roots = np.swapaxes(self.roots, 1, 2) * np.sqrt(shares)[:, None, None]
-            parts = ((roots @ W) * self.missing[:, None, :]).reshape(-1, p)
-            matrix = parts.T @ parts
-        else:
-            both = _both_missing(self.missing, shares) if both_missing is None else both_missing
-            matrix = both * (W.T @ self._mean_spread(shares) @ W)
-        matrix[np.diag_indices_from(matrix)] += shares @ self.missing * self.noise
+        W, (n, p), missing, roots = self.law.factors, self.rows.shape, self.missing, self.roots
+        matrix = np.diag(shares @ missing * self.noise)
+        for block in row_blocks(n, W.size):
+            parts = (np.swapaxes(roots[block], 1, 2) @ W) * missing[block, None, :]
+            parts = (parts * np.sqrt(shares[block])[:, None, None]).reshape(-1, p)
+            matrix += parts.T @ parts
         return matrix
+
+    def spread_along(self, V: Array, shares: Array) -> Array:
+        r"""Return the product of :math:`\sum_i c_i C_i`, less its noise, and a matrix of few columns."""
+        W, missing, roots = self.law.factors, self.missing, self.roots
+        (q, p), k = W.shape, V.shape[1]
+        pairs = (W[:, None, :] * V.T).reshape(q * k, p)
+        product = np.zeros((p, q * k))
+        for block in row_blocks(len(missing), q * k):
+            along = (missing[block] @ pairs.T).reshape(-1, q, k)
+            scores = roots[block] @ (np.swapaxes(roots[block], 1, 2) @ along)
+            product += missing[block].T @ (scores * shares[block, None, None]).reshape(-1, q * k)
+        return np.einsum("ap,pak->pk", W, product.reshape(p, q, k))
 
     def spread_rows(self, shares: Array) -> Array:
         r"""Return rows E with :math:`E^\top E \approx \sum_i c_i C_i`, where a p-by-p matrix is too large.
 
-        Cells are taken to be missing independently of each other. Covariances between columns are right then.
-        Variances are too small: the noise is left out, and what factors add to them counts with the square of
-        the share of missing cells. That turns no direction where it is the same in all columns.
+        It is what lies within the factors, less the noise, which turns no direction where it is the same in
+        all columns.
         """
-        whole = shares.sum()
-        values, vectors = np.linalg.eigh(whole * self._mean_spread(shares))
-        root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-        return root @ self.law.factors * (shares @ self.missing / (whole or 1.0))
+        basis = np.linalg.qr(self.law.factors.T)[0]
+        values, vectors = np.linalg.eigh(basis.T @ self.spread_along(basis, shares))
+        rows: Array = np.sqrt(np.maximum(values, 0.0))[:, None] * (basis @ vectors).T * self.varies
+        return rows
 
     @property
     def mean(self) -> Array:
@@ -215,13 +204,18 @@ class Completion:
         mean: Array = self.weights @ self.rows / self.weights.sum()
         return mean
 
+    @property
+    def centred(self) -> Array:
+        """Filled rows less their mean; 0 in columns that do not vary but by rounding."""
+        return np.where(self.varies, self.rows - self.mean, 0.0)
+
     def moments(self, unit: float, *, forms_scatter: bool, scale: Array | None = None) -> Moments:
         """Return the moments of the filled rows, which are in a unit, and of what is unknown of them."""
         weight, mean = float(self.weights.sum()), self.mean
         shares = self.weights / weight
         if not forms_scatter:
             return self.mixed_moments(np.diag(np.sqrt(shares)), shares, unit, scale)
-        weighted = (self.rows - mean) * np.sqrt(self.weights)[:, None]
+        weighted = self.centred * np.sqrt(self.weights)[:, None]
         scatter = weighted.T @ weighted + weight * self.spread(shares)
         zeros = np.zeros_like(mean)
         return ScatterMoments(weight, zeros, scatter, mean, unit, owned=True, varies=self.varies, scale=scale)
@@ -238,7 +232,7 @@ class Completion:
         whole = np.zeros((m + q, n + q))
         whole[:m, :n], whole[m:, n:] = mixing, np.eye(q)
         weights = np.concatenate([self.weights, np.zeros(q)])  # the further rows must not move the mean
-        rows = np.vstack([self.rows - mean, extra])
+        rows = np.vstack([self.centred, extra])
         return RowMoments(rows, weights, mean, unit, mixing=lambda: whole, scale=scale)
 
     def squared_lengths(self, centre: Array) -> Array:
@@ -255,17 +249,6 @@ class Completion:
         squares = np.maximum(lengths[:, None] + lengths - 2 * products, 0.0)
         np.fill_diagonal(squares, 0.0)
         return squares
-
-
-def _both_missing(missing: Array, shares: Array) -> Array:
-    """Return the share of the rows that miss both of two columns, as a p-by-p matrix."""
-    weighted = missing * np.sqrt(shares)[:, None]
-    return weighted.T @ weighted
-
-
-def _is_added_up(n: int, p: int, q: int) -> bool:
-    """Whether covariances of missing cells are added up row by row."""
-    return n * q * p**2 <= _MOST_SPREAD_WORK
 
 
 def moments_of_seen(rows: Array, weights: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
@@ -288,12 +271,7 @@ def complete(rows: Array, weights: Array) -> Completion:
     known = np.where(is_seen, rows - mean, 0.0)
     scale = _comparable_scale(deviations, varies)
     known = known / scale * varies
-    n_factors = _MOST_FACTORS
-    if len(mean) > weights.sum():
-        n_factors = _factors_of_few_rows(known, is_seen, weights)
-    elif _MANY_ROWS * len(mean) <= weights.sum() and len(rows) * len(mean) ** 3 <= _MOST_SOLVE_WORK:
-        n_factors = len(mean)
-    found, is_settled = _completed(known, is_seen, weights, n_factors)
+    found, is_settled = _completed(known, is_seen, weights, _number_of_factors(known, is_seen, weights))
     if not is_settled:
         warnings.warn(
             f"The missing cells still change after {_MOST_STEPS} steps of expectation and maximisation; the "
@@ -303,7 +281,7 @@ def complete(rows: Array, weights: Array) -> Completion:
         )
     law = FactorLaw(
         mean + scale * found.law.mean,
-        found.law.factors * scale,
+        found.law.factors * np.where(varies, scale, 0.0),
         found.law.noise * scale**2,
         found.law.remainder * scale**2,
     )
@@ -338,25 +316,21 @@ def _comparable_scale(deviations: Array, varies: NDArray[np.bool_]) -> Array:
     return np.where(varies, scale, median)
 
 
-def _factors_of_few_rows(known: Array, is_seen: NDArray[np.bool_], weights: Array) -> int:
-    """Return the number of factors where columns are more than rows, whose noise factors may fit.
+def _number_of_factors(known: Array, is_seen: NDArray[np.bool_], weights: Array) -> int:
+    """Return the number of factors, which hidden cells choose where columns are more than rows.
 
-    A tenth of the seen cells is hidden. If these are many, the number of factors that fills them best is
-    taken. If they are few, that would be a matter of chance: fewer factors than usual are tried only where
-    the usual ones fill the cells clearly worse than the mean does.
+    Which cells are hidden depends on the order of the rows, and a weight of 2 does not hide a row twice.
     """
+    most = max(min(_MOST_FACTORS, len(known) - 1, known.shape[1] - 1), 1)
+    if known.shape[1] <= weights.sum():
+        return most
     hidden = is_seen & (np.random.RandomState(0).random_sample(known.shape) < _HIDDEN)
 
     def error(n_factors: int) -> float:
         found, _ = _completed(np.where(hidden, 0.0, known), is_seen & ~hidden, weights, n_factors)
         return float(np.sum(weights[:, None] * (found.rows - known) ** 2, where=hidden))
 
-    if np.sum(hidden) >= _MANY_HIDDEN:
-        return min((_MOST_FACTORS, 8, 4, 2, 1), key=error)
-    of_means = float(np.sum(weights[:, None] * known**2, where=hidden))
-    if error(_MOST_FACTORS) <= _CLEARLY_WORSE * of_means:
-        return _MOST_FACTORS
-    return min((1, 2, 4, 8), key=error)
+    return min(sorted({most, min(most, _FEW_FACTORS), 1}, reverse=True), key=error)
 
 
 def _completed(
@@ -364,12 +338,8 @@ def _completed(
 ) -> tuple[Completion, bool]:
     """Return scaled rows, 0 where missing, with these cells filled; and whether they have settled."""
     seen, shares = is_seen.astype(float), weights / weights.sum()
-    n, p = known.shape
+    p = known.shape[1]
     state = _first_state(known, shares, np.maximum(shares @ seen, np.finfo(float).tiny), n_factors)
-    forms_covariance = p <= _COLUMNS_PER_ROW * n
-    both_missing = None
-    if forms_covariance and not _is_added_up(n, p, len(state.factors)):
-        both_missing = _both_missing(1 - seen, shares)
     tolerance = _TOLERANCE * min(1.0, np.sqrt(_ROWS_OF_TOLERANCE / weights.sum()))
     variance = float(np.sum(shares @ known**2)) / float(np.sum(shares @ seen) or 1.0) or 1.0
     filled, centre, varies = known, np.zeros(p), np.any(known != 0, axis=0)
@@ -388,10 +358,7 @@ def _completed(
             recent = []
         completion = Completion(filled, weights, ~is_seen, varies, law, roots)
         centre = shares @ filled
-        if forms_covariance:
-            state = _state_of_few_columns(state.basis, completion, filled - centre, shares, both_missing)
-        else:
-            state = _state_of_many_columns(state.basis, completion, filled - centre, shares)
+        state = _next_state(state.basis, completion)
     return completion, False
 
 
@@ -410,12 +377,10 @@ def _first_state(known: Array, shares: Array, part_seen: Array, n_factors: int) 
     With missing cells as 0, a covariance is too small by the parts of the cells that are seen. The factors
     are found from rows divided by these parts, whose variances alone are too large.
     """
-    n, p = known.shape
-    q = max(min(n_factors, n - 1, p - 1), 1)
     part_seen = np.where(np.any(known != 0, axis=0), part_seen, 1.0)
     rows, variances = known / part_seen, shares @ known**2 / part_seen
     excess = shares @ rows**2 - variances
-    basis = np.random.RandomState(0).standard_normal((p, q))
+    basis = np.random.RandomState(0).standard_normal((known.shape[1], n_factors))
     for _ in range(_FIRST_PRODUCTS):
         basis = np.linalg.qr(rows.T @ (shares[:, None] * (rows @ basis)) + _LEAST_NOISE * basis)[0]
 
@@ -426,39 +391,32 @@ def _first_state(known: Array, shares: Array, part_seen: Array, n_factors: int) 
     return _state(image, float(variances.sum()), basis, _FIRST_SHRINKAGE)
 
 
-def _state_of_few_columns(
-    basis: Array, completion: Completion, Z: Array, shares: Array, both_missing: Array | None
-) -> _State:
-    """Return the state that the filled and centred rows Z suggest, from S as a matrix."""
+def _next_state(basis: Array, completion: Completion) -> _State:
+    """Return the state that filled rows suggest."""
+    shares = completion.weights / completion.weights.sum()
+    Z = completion.rows - completion.mean
     weighted = Z * np.sqrt(shares)[:, None]
-    filled = weighted.T @ weighted
-    S = filled + completion.spread(shares, both_missing)
-    part = _ledoit_wolf(filled, Z, shares, float(completion.weights.sum()))
-    return _state(lambda V: S @ V, float(np.trace(S)), basis, part)
-
-
-def _state_of_many_columns(basis: Array, completion: Completion, Z: Array, shares: Array) -> _State:
-    """Return the same from products with S, and the inner products of the rows."""
-    weighted, extra = Z * np.sqrt(shares)[:, None], completion.spread_rows(shares)
     diagonal = completion.noise * (shares @ completion.missing)
-    products = weighted @ weighted.T
 
     def image(V: Array) -> Array:
-        product: Array = weighted.T @ (weighted @ V) + extra.T @ (extra @ V)
+        product: Array = weighted.T @ (weighted @ V) + completion.spread_along(V, shares)
         return product + diagonal[:, None] * V
 
-    trace = float(np.trace(products) + np.sum(extra**2) + diagonal.sum())
-    return _state(image, trace, basis, _ledoit_wolf(products, Z, shares, float(completion.weights.sum())))
+    trace = float(np.sum(weighted**2) + shares @ completion.traces)
+    return _state(image, trace, basis, _ledoit_wolf(Z, shares, float(completion.weights.sum())))
 
 
-def _ledoit_wolf(products: Array, Z: Array, shares: Array, weight: float) -> float:
-    """Return the shrinkage of Ledoit and Wolf (2004) for filled rows, from their covariance or Gram matrix.
+def _ledoit_wolf(Z: Array, shares: Array, n_rows: float) -> float:
+    """Return the shrinkage of Ledoit and Wolf (2004) for filled and centred rows.
 
     What is unknown of the rows is left out here. With it, many missing cells would be taken for noise, until
     nothing but noise is left.
     """
+    weighted = Z * np.sqrt(shares)[:, None]
+    # The covariance and the inner products have the same eigenvalues.
+    products = inner_products(weighted if len(Z) < Z.shape[1] else weighted.T)
     norm = float(np.sum(products**2))
-    structure = weight * (norm - float(np.trace(products)) ** 2 / Z.shape[1])
+    structure = n_rows * (norm - float(np.trace(products)) ** 2 / Z.shape[1])
     noise = float(shares @ np.einsum("ij,ij->i", Z, Z) ** 2) - norm
     return min(max(noise, 0.0) / structure, 1.0) if structure > 0 else 1.0
 
@@ -466,14 +424,14 @@ def _ledoit_wolf(products: Array, Z: Array, shares: Array, weight: float) -> flo
 def _state(image: Callable[[Array], Array], trace: float, basis: Array, part: float) -> _State:
     r"""Return the factors and the noise of :math:`(1 - \lambda) S + \lambda v I`, from a product with S.
 
-    :math:`\lambda` is `part`, and v the mean variance. One step of subspace iteration improves the basis of
-    the step before.
+    :math:`\lambda` is `part`, and v the mean variance. One step of subspace iteration improves the basis for
+    the next state.
     """
     p, q = basis.shape
-    basis = np.linalg.qr(image(basis))[0]
-    values, rotation = np.linalg.eigh(basis.T @ image(basis))
-    values, basis = np.maximum(values[::-1], 0.0), basis @ rotation[:, ::-1]
+    product = image(basis)
+    values, rotation = np.linalg.eigh(basis.T @ product)
+    values, rotation = np.maximum(values[::-1], 0.0), rotation[:, ::-1]
     rest = max(trace - float(values.sum()), 0.0) / max(p - q, 1)
     noise = max((1 - part) * rest + part * trace / p, _LEAST_NOISE * (trace or 1.0) / p)
-    factors = np.sqrt(np.maximum((1 - part) * (values - rest), 0.0))[:, None] * basis.T
-    return _State(factors, noise, rest, basis)
+    factors = np.sqrt(np.maximum((1 - part) * (values - rest), 0.0))[:, None] * (basis @ rotation).T
+    return _State(factors, noise, rest, np.linalg.qr(product @ rotation)[0])

@@ -321,7 +321,7 @@ class WeightedPartialSplits(PairWeightedSplits):
         counted = np.diagonal(L)
         if not plain.forms_covariance:
             return completion.mixed_moments(laplacian_root(L, shares), counted, plain.unit, plain.scale)
-        Z = completion.rows - plain.mean
+        Z = completion.centred
         return ScatterMoments(
             plain.weight,
             np.zeros_like(plain.mean),
