@@ -18,7 +18,6 @@ DOORS = {
     "attenuation",
     "corrected",
     "covariance",
-    "expected",
     "path",
     "imputing",
     "learning",

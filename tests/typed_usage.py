@@ -20,7 +20,6 @@ from attenua import (
     RankChoice,
     attenuation_path,
     choose_rank,
-    expected_gain,
     paired_gain,
     save_model,
 )
@@ -38,7 +37,6 @@ def right(X: NDArray[np.float64]) -> None:
     CorrectedPCACV(2, corrections={"damping": [0, 0.5], "tempering": (0.5, 1)}, neighbours=np.eye(4))
     CorrectedPCACV(2, reference=X)
     CorrectedPCA(2, borrowing=0.5, reference=AttenuatedPCA(2).fit(X))
-    expected_gain(X, 2, neighbours=(8, 8))
     fitted = CorrectedPCACV(2).fit(X)
     assert_type(fitted, CorrectedPCACV)
     assert_type(fitted.corrections_, dict[str, float])
@@ -83,5 +81,4 @@ def wrong(X: NDArray[np.float64]) -> None:
     attenuation_path(X, 2, alphas="wild")  # type: ignore[arg-type]
     choose_rank(X, method="elbow")  # type: ignore[arg-type]
     choose_rank(X, random_state="a")  # type: ignore[arg-type]
-    expected_gain(X, 2, neighbours="grid")  # type: ignore[arg-type]
     CorrectedPCACV(2).fit(X).gain_ = "much"  # type: ignore[assignment]

@@ -103,12 +103,14 @@ def test_what_corrections_do(final, lines):
     assert set(compared(old)) == set(compared(final)) - {"no share"} | {"guard 0"}
     # How often a correction is taken.
     table = strengths_table(lines)
-    shares = dict(zip(table.heading[2:], rows_of(table)["final"][1:], strict=True))
+    shares, developed = (
+        dict(zip(table.heading[2:], rows_of(table)[part][1:], strict=True)) for part in ("final", "develop")
+    )
     # Six fits: four of alpha, all with smoothing, two of them with damping; two of beta, with none.
     assert shares.pop("damping") == shares.pop("none: PCA") == "33"
     assert shares.pop("smoothing") == "100"
     assert set(shares.values()) == {"0"}
-    assert rows_of(table)["develop"][-2:] == ("–", "100")
+    assert (developed["smoothing"], developed["none: PCA"]) == ("–", "100")
 
 
 def test_accuracies_and_seconds(lines, final):

@@ -3,7 +3,6 @@
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.corrected import CorrectedPCA, CorrectedPCACV
 from attenua.covariance import CorrectedCovariance
-from attenua.expected import ExpectedGain, expected_gain
 from attenua.learning import LearningCurve, learning_curve
 from attenua.masks import alpha_from_mask_rate, mask_rate_from_alpha
 from attenua.model_files import load_model, save_model
@@ -23,7 +22,6 @@ __all__ = [
     "CorrectedCovariance",
     "CorrectedPCA",
     "CorrectedPCACV",
-    "ExpectedGain",
     "LearningCurve",
     "PairedGain",
     "RankChoice",
@@ -31,7 +29,6 @@ __all__ = [
     "alpha_from_mask_rate",
     "attenuation_path",
     "choose_rank",
-    "expected_gain",
     "learning_curve",
     "load_model",
     "mask_rate_from_alpha",

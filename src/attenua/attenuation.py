@@ -104,7 +104,11 @@ class AttenuatedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, RuleTransfor
         self.scale = scale
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Add a batch of rows to those seen so far, as by :meth:`CorrectedPCA.partial_fit`.
+        """Add a batch of rows to those seen so far.
+
+        The subspace of all rows so far is computed when it is next used, so many batches cost no more
+        eigenproblems than one. A batch that is refused leaves the estimator as it was. After a ``fit`` to
+        rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it continues.
 
         Parameters
         ----------
@@ -279,7 +283,7 @@ class AttenuatedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, CrossValid
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Add a batch of rows to those seen so far, as by :meth:`CorrectedPCACV.partial_fit`.
+        """Add a batch of rows to those seen so far, as by :meth:`AttenuatedPCA.partial_fit`.
 
         Parameters
         ----------

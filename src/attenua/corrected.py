@@ -51,8 +51,8 @@ from attenua.plotting import DrawsItself
 class CorrectedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, WithReference, RuleTransformer):
     r"""PCA of few rows, with corrections at strengths you give.
 
-    The components span the leading eigenvectors (algebraically largest) of :math:`T - a\,\mathrm{diag}(T)` with
-    a corrected covariance
+    The components span the leading eigenvectors (algebraically largest) of :math:`T - a\,\mathrm{diag}(T)`
+    with a corrected covariance
 
     .. math::
 
@@ -71,9 +71,9 @@ class CorrectedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, WithReference
     rows, `tempering` g the sample variances inside covariances, `damping` b small correlations, `pooling` q
     differences between columns that correlate most, by the heat kernel :math:`P_q` of a graph that C gives,
     `smoothing` h differences between neighbouring columns, by the heat kernel :math:`K_h` of a graph that you
-    give, and `attenuation` a the sample variances on the diagonal (the paper's correction), last. With all of them at 0 this is
-    ordinary PCA. Only the estimated matrix changes: components are in the original coordinates, and rows are
-    centred, projected and reconstructed as in PCA.
+    give, and `attenuation` a the sample variances on the diagonal (the paper's correction), last. With all of
+    them at 0 this is ordinary PCA. Only the estimated matrix changes: components are in the original
+    coordinates, and rows are centred, projected and reconstructed as in PCA.
 
     Parameters
     ----------
@@ -277,8 +277,8 @@ class CorrectedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, WithReferen
         Weight of each, its part of the votes; they sum to 1.
     steps_ : Steps
         What each step compared: strengths, risks, gain and standard error by the ranks around `n_components`,
-        and the weight of the choices that have this correction; also by name: ``steps_["smoothing"]``. It prints as a table, and
-        ``pandas.DataFrame(steps_)`` is one.
+        and the weight of the choices that have this correction; also by name: ``steps_["smoothing"]``. It
+        prints as a table, and ``pandas.DataFrame(steps_)`` is one.
     verdict_ : str
         What to expect of new rows, where that was measured, and what the fit is, in a sentence or two.
     left_out_gain_ : float

@@ -53,8 +53,6 @@ class AttenuationPath:
         Whether the cut falls on equal eigenvalues, so that the subspace is one choice among many.
     n_samples : int
         Number of rows.
-    feature_names : tuple of str or None
-        Names of the columns, where the rows had names.
     """
 
     alphas: Array
@@ -65,7 +63,6 @@ class AttenuationPath:
     gap: Array
     tied: NDArray[np.bool_]
     n_samples: int
-    feature_names: tuple[str, ...] | None = None
 
     @property
     def n_components(self) -> int:
@@ -162,7 +159,7 @@ def attenuation_path(
     tied = np.array([subspace.tied for subspace in found])
     if tied.any() and n_components is not None:
         warn_of_tie(rank, f" at alpha = {', '.join(f'{alpha:g}' for alpha in grid[tied])}")
-    xp, names = array_namespace(total.mean), getattr(columns, "feature_names_in_", None)
+    xp = array_namespace(total.mean)
     dtype = xp.float32 if data.dtype is np.float32 else xp.float64
     return AttenuationPath(
         alphas=grid,
@@ -173,5 +170,4 @@ def attenuation_path(
         gap=in_data_units(np.array([subspace.gap for subspace in found]), total.unit),
         tied=tied,
         n_samples=data.n_samples,
-        feature_names=None if names is None else tuple(names),
     )

@@ -16,7 +16,7 @@ from attenua._correct import reference as module
 from attenua._correct.borrowing import BorrowedRows, borrowed
 from attenua._correct.columns import column_smoother
 from attenua._correct.damping import damped
-from attenua._correct.reference import as_reference, reference_rows
+from attenua._correct.reference import as_reference
 from attenua._correct.smoothing import smoothed
 from attenua._correct.tempering import tempered
 from attenua._data.dask_rows import _light
@@ -118,12 +118,6 @@ def test_other_corrections_go_on_from_it(base, of_reference):
         np.testing.assert_allclose(some.variances, np.diag(some.covariance), rtol=1e-8)
     g = np.diag(T) ** -0.25
     np.testing.assert_allclose(later[0].covariance, T * np.outer(g, g), rtol=1e-8, atol=1e-12)
-
-
-def test_rows_of_every_array_library_are_found_in_the_reference(backend):
-    with pytest.raises(ValueError, match=r"^9 rows of X are in reference too, the first is row 0\."):
-        reference_rows(WIDE).refuse(backend.array(WIDE))
-    reference_rows(WIDE).refuse(backend.array(WIDE + 1))
 
 
 # --- fits ---------------------------------------------------------------------------------------------------

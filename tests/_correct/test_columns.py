@@ -200,16 +200,6 @@ def test_endless_smoothing_of_a_line_leaves_the_mean(strength):
     np.testing.assert_allclose(found, np.broadcast_to(V.mean(axis=0), V.shape), atol=1e-14)
 
 
-@pytest.mark.parametrize("case", ["grid", "weights"])
-def test_every_array_library(case, backend):
-    smoother = column_smoother(CASES[case][0], P)
-    V = np.random.default_rng(0).standard_normal((P, 3))
-    for some in (V, V[:, 0]):
-        found = smoother.smooth(backend.array(some), 1.2)
-        assert backend.holds(found)
-        np.testing.assert_allclose(backend.numpy(found), smoother.smooth(some, 1.2), rtol=1e-14)
-
-
 @pytest.mark.parametrize("neighbours", ["line", (250, 400), "graph"])
 def test_many_columns_take_little_memory(neighbours):
     p = 100_000

@@ -36,8 +36,8 @@ def test_known_rows_are_refused():
     others = np.random.default_rng(1).standard_normal((100, 30))
     others[[7, 90]] = COUNTS[[11, 3]]
     for form in (np.asarray, sp.csr_array):
-        with pytest.raises(ValueError, match=r"^2 rows of X are in reference too, the first is row 7 of its"):
-            known.refuse(form(others), " of its batch")
+        with pytest.raises(ValueError, match=r"^2 rows of X are in reference too, the first is row 7\."):
+            known.refuse(form(others))
     with pytest.raises(
         ValueError, match=r"^1 row of X is in reference too, the first is row 0\. .* covariance"
     ):

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from attenua import AttenuatedPCACV, ExpectedGain, attenuation_path, paired_gain
+from attenua import AttenuatedPCACV, attenuation_path, paired_gain
 from attenua._estimate.html import result_html
 from tests.helpers import spiked_rows
 
@@ -45,13 +45,6 @@ def test_a_paired_gain_shows_how_sure_it_is():
     assert shown["held-out parts"] == f"better in {paired.n_better} of 5, worse in {paired.n_worse}"
     assert "array" not in repr(paired)
     assert list(facts(paired_gain(AttenuatedPCACV(1).fit(X), 0.0)._repr_html_())) == ["held-out parts"]
-
-
-def test_an_expected_gain_shows_its_standard_error():
-    html = ExpectedGain(0.123, 0.045, "Expect <b>.")._repr_html_()
-    assert "Expect &lt;b&gt;." in html
-    assert facts(html) == {"to expect of new rows": "12.3% less error than PCA's", "standard error": "4.5%"}
-    assert "error" not in ExpectedGain(np.nan, np.nan, "Too few rows.")._repr_html_()
 
 
 def test_texts_are_escaped_and_short_curves_left_out():

@@ -8,7 +8,6 @@ import numpy as np
 from attenua._correct.correction import Correction
 from attenua._correct.reference import Reference, as_reference, described_reference, stored_reference
 from attenua._data.moments import Moments
-from attenua._data.namespace import to_host
 
 
 def borrowed(moments: Moments, strength: float, reference: Reference) -> Moments:
@@ -21,7 +20,7 @@ def borrowed(moments: Moments, strength: float, reference: Reference) -> Moments
     if strength == 0:
         return moments
     if moments.scale is not None:
-        reference = reference.divided(to_host(moments.scale))
+        reference = reference.divided(moments.scale)
     keeps_rows = reference.keeps_rows and not moments.forms_covariance
     return (BorrowedRows if keeps_rows else BorrowedMoments)(moments, strength, reference)
 
@@ -38,7 +37,7 @@ class BorrowedMoments(Moments):
         self._reference = reference
         self._own = 1 - strength
         # Rough variances have the exact sum.
-        self._other = strength * float(self.xp.sum(base.rough_variances))
+        self._other = strength * float(np.sum(base.rough_variances))
 
     @property
     def mean(self) -> Any:
@@ -47,7 +46,7 @@ class BorrowedMoments(Moments):
 
     @property
     def _reference_variances(self) -> Any:
-        return self.xp.linalg.diagonal(self._reference.matrix(self.mean))
+        return np.diagonal(self._reference.matrix)
 
     @cached_property
     def variances(self) -> Any:
@@ -69,7 +68,7 @@ class BorrowedMoments(Moments):
     @cached_property
     def covariance(self) -> Any:
         """The covariance as a p-by-p matrix."""
-        return self._own * self._base.covariance + self._other * self._reference.matrix(self.mean)
+        return self._own * self._base.covariance + self._other * self._reference.matrix
 
 
 class BorrowedRows(BorrowedMoments):
@@ -84,7 +83,7 @@ class BorrowedRows(BorrowedMoments):
 
     def __init__(self, base: Moments, strength: float, reference: Reference):
         super().__init__(base, strength, reference)
-        self._rows = reference.rows(self.mean)
+        self._rows = reference.moments
         self._share = self._other / self._rows.total_variance
         self._roots = float(np.sqrt(self._own)), float(np.sqrt(self._share))
 
@@ -109,7 +108,7 @@ class BorrowedRows(BorrowedMoments):
     def image(self, V: Any) -> Any:
         """Return ``C @ V``."""
         own, other = self._roots
-        return self.xp.concat([own * self._base.image(V), other * self._rows.image(V)], axis=0)
+        return np.concatenate([own * self._base.image(V), other * self._rows.image(V)])
 
     def lift(self, image: Any) -> Any:
         """Return ``C.T @ image``."""

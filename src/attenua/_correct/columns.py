@@ -20,7 +20,7 @@ from scipy.special import ive
 
 from attenua._correct.dense_kernel import heat_kernel
 from attenua._data.checks import encode_labels, real_numbers
-from attenua._data.namespace import asarray_like, spans, to_host
+from attenua._data.namespace import spans
 
 Array = NDArray[np.float64]
 
@@ -47,16 +47,15 @@ class Smoother(ABC):
     """Multiplies by the kernel of some neighbours; no p-by-p matrix is formed."""
 
     def smooth(self, V: Any, strength: float) -> Any:
-        """Return :math:`K_h V` for vectors as columns; those on a device are smoothed on the host."""
+        """Return :math:`K_h V` for vectors as columns."""
         if strength == 0:
             return V
-        host = to_host(V)
-        columns = host.reshape(len(host), -1)
+        columns = V.reshape(len(V), -1)
         smoothed = np.empty_like(columns, dtype=np.float64)
         time = min(strength, _STRONGEST) ** 2 / 2
-        for block in spans(columns.shape[1], max(_BLOCK_BYTES // (8 * len(host)), _LEAST_COLUMNS)):
+        for block in spans(columns.shape[1], max(_BLOCK_BYTES // (8 * len(V)), _LEAST_COLUMNS)):
             smoothed[:, block] = self._smoothed(columns[:, block], time)
-        return asarray_like(V, smoothed.reshape(host.shape))
+        return smoothed.reshape(V.shape)
 
     @abstractmethod
     def _smoothed(self, V: Array, time: float) -> Array:

@@ -7,7 +7,6 @@ from scipy.linalg import eigh_tridiagonal
 
 from attenua._correct.correction import Limit
 from attenua._data.moments import Moments
-from attenua._data.namespace import asarray_like
 from attenua._data.opening import FitData
 
 # For more columns than this, corrections that need every correlation are not offered.
@@ -33,11 +32,11 @@ def lower_bound(moments: Moments) -> float:
     The smallest Ritz value is never below the smallest eigenvalue, so the norm of its residual and a
     margin are subtracted.
     """
-    xp, p = moments.xp, moments.n_features
+    p = moments.n_features
     steps = min(_STEPS, p)
     start = np.random.default_rng(0).standard_normal(p)
-    Q = asarray_like(moments.mean, np.zeros((steps, p)))
-    following = asarray_like(moments.mean, start / np.linalg.norm(start))
+    Q = np.zeros((steps, p))
+    following = start / np.linalg.norm(start)
     diagonal, beyond = [], []
     for k in range(steps):
         Q[k, :] = following
@@ -45,7 +44,7 @@ def lower_bound(moments: Moments) -> float:
         diagonal.append(float(following @ product))
         for _ in range(2):  # twice is enough to be orthogonal to rounding
             product = product - Q[: k + 1, :].T @ (Q[: k + 1, :] @ product)
-        beyond.append(float(xp.linalg.vector_norm(product)))
+        beyond.append(float(np.linalg.norm(product)))
         if beyond[-1] <= 1e-12 * max(map(abs, diagonal)):
             break
         following = product / beyond[-1]

@@ -9,7 +9,7 @@ from attenua._correct.correction import Correction
 from attenua._correct.correlations import column_limit, lower_bound
 from attenua._correct.tempering import powers
 from attenua._data.moments import Moments, with_diagonal
-from attenua._data.namespace import array_namespace, spans
+from attenua._data.namespace import spans
 
 # On the host a matrix is damped in tiles that stay in cache.
 _TILE = 256
@@ -66,13 +66,12 @@ class DampedMoments(Moments):
 
 def _damped(T: Any, variances: Any, inverse: Any, strength: float) -> Any:
     """Return the damped matrix from T, its diagonal, and the inverses of the standard deviations."""
-    xp, p = array_namespace(T), T.shape[0]
-    new, inverse = xp.empty_like(T), xp.astype(inverse, T.dtype, copy=False)
-    tiles = list(spans(p, _TILE if xp is np else max(p, 1)))
+    new, inverse = np.empty_like(T), inverse.astype(T.dtype, copy=False)
+    tiles = list(spans(len(T), _TILE))
     for number, rows in enumerate(tiles):
         for columns in tiles[number:]:
             some = T[rows, columns]
-            sizes = xp.abs(some)
+            sizes = np.abs(some)
             sizes *= inverse[rows, None]
             sizes *= inverse[None, columns]
             some = some * _power(sizes, strength)
@@ -84,11 +83,10 @@ def _damped(T: Any, variances: Any, inverse: Any, strength: float) -> Any:
 
 def _power(sizes: Any, exponent: float) -> Any:
     """Return powers of numbers that are not negative; by roots where that is faster."""
-    xp = array_namespace(sizes)
     if exponent == 0.25:
-        return xp.sqrt(xp.sqrt(sizes))
+        return np.sqrt(np.sqrt(sizes))
     if exponent == 0.5:
-        return xp.sqrt(sizes)
+        return np.sqrt(sizes)
     return sizes if exponent == 1 else sizes**exponent
 
 

@@ -19,7 +19,6 @@ from attenua._correct.correlations import column_limit, lower_bound
 from attenua._correct.smoothing import SmoothedMoments
 from attenua._correct.tempering import powers
 from attenua._data.moments import Moments, ScaledMoments
-from attenua._data.namespace import to_host
 from attenua._data.sums import row_blocks
 
 # Each column is joined to this many.
@@ -44,7 +43,7 @@ def neighbour_graph(F: Any, inverse: Any) -> sp.coo_array:
     inverse : array of shape (n_features,)
         Inverses of the standard deviations; 0 for columns that do not vary.
     """
-    F, inverse, p = to_host(F), to_host(inverse), F.shape[0]
+    p = len(F)
     edges: list[NDArray[np.intp]] = []
     for block in row_blocks(p, p):
         numbers = np.arange(block.start, block.stop)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from attenua._data.checks import real_numbers
 from attenua._data.known_rows import KnownRows, known_rows
 from attenua._data.moments import Moments, ScatterMoments
-from attenua._data.namespace import array_namespace, asarray_like, device_of, library_of, to_host
+from attenua._data.namespace import to_host
 from attenua._data.opening import checked_matrix
 from attenua._data.row_moments import RowMoments
 from attenua._data.rows import HostRows
@@ -41,7 +41,7 @@ class Reference:
     Attributes
     ----------
     moments : Moments
-        Those of the reference, on the host; their covariance has the right scale only relative to its trace.
+        Those of the reference; their covariance has the right scale only relative to its trace.
     names : list of str or None
         Names of the columns.
     """
@@ -49,7 +49,6 @@ class Reference:
     def __init__(self, moments: Moments, names: Sequence[Any] | None = None):
         self.moments = moments
         self.names = None if names is None else [str(name) for name in names]
-        self._there: dict[Any, Any] = {}
         if not moments.total_variance > 0:
             raise ValueError("reference must vary; all of its rows are equal, or its covariance is 0.")
 
@@ -63,28 +62,10 @@ class Reference:
         return Reference(self.moments.divided(scale), self.names)
 
     @cached_property
-    def _matrix(self) -> Array:
+    def matrix(self) -> Array:
+        """R, of trace one."""
         S: Array = self.moments.covariance
         return S / np.trace(S)
-
-    def matrix(self, like: Any) -> Any:
-        """Return R, of trace one, as an array of the library and device of another."""
-        return self._on_device("matrix", like, self._matrix, lambda R: asarray_like(like, R))
-
-    def rows(self, like: Any) -> RowMoments:
-        """Return the moments of the kept rows, in arrays of the library and device of another."""
-        assert isinstance(self.moments, RowMoments)
-        moments: RowMoments = self._on_device("rows", like, self.moments, lambda rows: rows.moved(like))
-        return moments
-
-    def _on_device(self, what: str, like: Any, here: Any, move: Callable[[Any], Any]) -> Any:
-        """Return what is here, moved to the device of another; it is moved once."""
-        if array_namespace(like) is np:
-            return here
-        key = what, library_of(like), str(device_of(like))
-        if key not in self._there:
-            self._there[key] = move(here)
-        return self._there[key]
 
     def check_names(self, names: Any) -> None:
         """Raise if both the reference and the data have names of columns, and these differ."""
@@ -111,7 +92,7 @@ class Reference:
         """
         values, vectors = self.moments.gram()
         kept = values > _ROUNDING**2 * values[0]
-        half = to_host(self.moments.combined(vectors[:, kept])).T / np.sqrt(values[kept].sum())
+        half = self.moments.combined(vectors[:, kept]).T / np.sqrt(values[kept].sum())
         return np.concatenate([half, -half])
 
 
@@ -150,10 +131,9 @@ def stored_reference(value: Any, n_features: int) -> Array:
     A factor is for many columns only, and none of its rows is one of the reference.
     """
     reference = as_reference(value, n_features)
-    if reference.keeps_rows and n_features > _LARGEST_FORMED:
-        count = reference.rows(np.empty(0)).row_weights.shape[0]
-        if 2 * count < n_features:
-            return reference.factor()
+    moments = reference.moments
+    if isinstance(moments, RowMoments) and n_features > max(_LARGEST_FORMED, 2 * len(moments.row_weights)):
+        return reference.factor()
     return _scaled(reference.moments.covariance)
 
 

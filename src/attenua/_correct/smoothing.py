@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from attenua._correct.columns import Smoother, column_smoother
 from attenua._correct.correction import Correction
 from attenua._data.moments import CONSTANT, Moments
-from attenua._data.namespace import asarray_like, spans, to_host
+from attenua._data.namespace import spans
 
 Array = NDArray[np.float64]
 
@@ -38,8 +38,7 @@ def smoothed_matrix(T: Any, strength: float, smoother: Smoother) -> Any:
     """
     if strength == 0:
         return T
-    host = smoother.smooth(smoother.smooth(to_host(T), strength).T, strength)
-    return asarray_like(T, host.T)
+    return smoother.smooth(smoother.smooth(T, strength).T, strength).T
 
 
 class SmoothedMoments(Moments):
@@ -79,11 +78,11 @@ class SmoothedMoments(Moments):
     def variances(self) -> Any:
         """Diagonal of K S K."""
         if self.forms_covariance:
-            return self.xp.linalg.diagonal(self.covariance)
+            return np.diagonal(self.covariance)
         if self._n_rows > self.n_features:
             parts = [self.image(units) for units in self._units(self.n_features)]
-            return self.xp.concat([self.xp.sum(part**2, axis=0) for part in parts])
-        return sum(self.xp.sum(rows**2, axis=1) for rows in self._smoothed_rows())
+            return np.concatenate([np.sum(part**2, axis=0) for part in parts])
+        return sum(np.sum(rows**2, axis=1) for rows in self._smoothed_rows())
 
     @cached_property
     def rough_variances(self) -> Any:
@@ -94,17 +93,15 @@ class SmoothedMoments(Moments):
         is_small = self.forms_covariance and self.n_features <= _FEW_COLUMNS
         if is_small or "covariance" in vars(self):
             return self.variances
-        signs = asarray_like(
-            self.mean, np.random.default_rng(0).choice([-1.0, 1.0], (self.n_features, _SIGNS))
-        )
-        trace = float(self.xp.sum(signs * self.apply(signs))) / _SIGNS
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (self.n_features, _SIGNS))
+        trace = float(np.sum(signs * self.apply(signs))) / _SIGNS
         base = self._base.rough_variances
-        return base * (trace / max(float(self.xp.sum(base)), float_info.min))
+        return base * (trace / max(float(np.sum(base)), float_info.min))
 
     @property
     def varies(self) -> Any:
         """Whether each column varies by more than rounding, by itself or with its neighbours."""
-        return self._base.varies | (self.variances > CONSTANT * self.xp.max(self.variances))
+        return self._base.varies | (self.variances > CONSTANT * np.max(self.variances))
 
     @property
     def product_work(self) -> int:
@@ -142,7 +139,7 @@ class SmoothedMoments(Moments):
         for block in spans(count, max(_BLOCK_BYTES // (8 * max(self.n_features, self._n_rows)), 1)):
             units = np.zeros((count, block.stop - block.start))
             units[np.arange(block.start, block.stop), np.arange(units.shape[1])] = 1.0
-            yield asarray_like(self.mean, units)
+            yield units
 
     def _smoothed_rows(self) -> Iterator[Any]:
         """Yield the rows of A K, as columns, in blocks."""
@@ -160,12 +157,12 @@ class SmoothedMoments(Moments):
             products = [self._base.image(self._smoother.smooth(some, twice)) for some in rows]
         else:
             products = [self.image(factors[:, None] ** 2 * some) for some in self._smoothed_rows()]
-        values, vectors = np.linalg.eigh(np.hstack([to_host(some) for some in products]))
+        values, vectors = np.linalg.eigh(np.hstack(products))
         return values[::-1], vectors[:, ::-1]
 
     def combined(self, vectors: Array) -> Any:
         """Return combinations of the rows of A K, as columns."""
-        return self.lift(asarray_like(self.mean, vectors))
+        return self.lift(vectors)
 
 
 SMOOTHING = Correction(

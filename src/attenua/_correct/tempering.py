@@ -2,9 +2,10 @@ r"""Tempering: :math:`t_i = s_i^{1-\gamma}` instead of the standard deviations i
 
 from typing import Any
 
+import numpy as np
+
 from attenua._correct.correction import Correction, Limit
 from attenua._data.moments import Moments
-from attenua._data.namespace import array_namespace
 from attenua._data.opening import FitData
 from attenua._data.range import vanishing_columns
 
@@ -26,10 +27,8 @@ def tempered(moments: Moments, strength: float, prepared: None = None) -> Moment
 
 def powers(variances: Any, exponent: float, varies: Any = None) -> Any:
     """Return powers of the variances of columns; 0 for those that do not vary, by default the zeros."""
-    xp = array_namespace(variances)
     varies = variances > 0 if varies is None else varies
-    ones = xp.ones_like(variances)
-    return xp.where(varies, xp.where(varies, variances, ones) ** exponent, xp.zeros_like(variances))
+    return np.where(varies, np.where(varies, variances, 1.0) ** exponent, 0.0)
 
 
 def _limit(strength: float, data: FitData, names: Any) -> Limit | None:

@@ -2,7 +2,7 @@
 
 The rows of a reference must not be among those fitted, where they would be held out as if nobody had seen
 them. One number of 64 bits stands for each row, the same for dense and sparse rows: two different rows share
-it with a probability of 5e-20. It takes one pass over the rows, and a worker needs only the numbers.
+it with a probability of 5e-20.
 """
 
 from typing import Any, NamedTuple
@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from attenua._data.namespace import array_namespace, asarray_like, to_host
 from attenua._data.sums import row_blocks
 
 Digests = NDArray[np.uint64]
@@ -37,11 +36,8 @@ class KnownRows(NamedTuple):
     n_features: int
     digests: Digests
 
-    def refuse(self, rows: Any, of: str = "") -> None:
-        """Raise if some of the rows are known. A row whose cells are all equal, such as 0, never is.
-
-        `of` says in the error what the rows are numbered in, such as " of its batch".
-        """
+    def refuse(self, rows: Any) -> None:
+        """Raise if some of the rows are known. A row whose cells are all equal, such as 0, never is."""
         if rows.shape[1] != self.n_features:
             return  # an error about the columns will follow
         found = np.flatnonzero(np.isin(row_digests(rows), self.digests))
@@ -49,7 +45,7 @@ class KnownRows(NamedTuple):
         if len(found):
             some = "1 row of X is" if len(found) == 1 else f"{len(found)} rows of X are"
             raise ValueError(
-                f"{some} in {self.argument} too, the first is row {found[0]}{of}. When held out, they would "
+                f"{some} in {self.argument} too, the first is row {found[0]}. When held out, they would "
                 f"be known already; leave them out of {self.argument}. If they are different rows that "
                 "happen to be equal, give the covariance matrix of its rows instead."
             )
@@ -82,7 +78,7 @@ def row_digests(rows: Any) -> Digests:
         return np.diff(sums[rows.indptr])
     digests = np.empty(rows.shape[0], dtype=np.uint64)
     for block in row_blocks(*rows.shape):
-        digests[block] = _mixed(to_host(rows[block, :])) @ keys
+        digests[block] = _mixed(rows[block]) @ keys
     return digests
 
 
@@ -96,8 +92,5 @@ def _mixed(cells: Any) -> Digests:
 
 def _vary(rows: Any, numbers: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Return whether the cells of some rows differ."""
-    if sp.issparse(rows):
-        some = sp.csr_array(rows)[numbers].toarray()
-    else:
-        some = to_host(array_namespace(rows).take(rows, asarray_like(rows, numbers), axis=0))
+    some = sp.csr_array(rows)[numbers].toarray() if sp.issparse(rows) else rows[numbers]
     return np.ptp(np.asarray(some, dtype=np.float64), axis=1) > 0

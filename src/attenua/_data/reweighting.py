@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._data.moments import Moments
-from attenua._data.namespace import asarray_like, to_host
 from attenua._data.row_moments import RowMoments
 from attenua._data.splits import SplitMoments, SplitPair, SplitRows, Splits
 
@@ -78,7 +77,7 @@ class PairWeightedSplits(Splits):
     def _weighted_moments(self, rows: NDArray[np.intp] | None, plain: Moments) -> Moments:
         # Plain moments that keep their rows may hold inner products already.
         kept = plain if isinstance(plain, RowMoments) else self._rows.in_rows(rows).as_in(plain)
-        counts = to_host(kept.row_weights)
+        counts = kept.row_weights
         shares = counts / counts.sum()
         if plain.scale is None:
             weights, weighted_squares = self._weights, self._weighted_squares
@@ -88,29 +87,28 @@ class PairWeightedSplits(Splits):
             weighted_squares = weights * squares
         if self.n_features <= _FEW_COLUMNS:
             L = laplacian(weights * shares[:, None] * shares)
-            return kept.summed(asarray_like(kept.mean, L), plain.varies)
+            return kept.summed(L, plain.varies)
         trace = float(shares @ weighted_squares @ shares) / 2
-        mixing = partial(self._mixing, weights, shares, kept.mean)
-        return kept.mixed(mixing, trace, self._multiplier(weights, shares, kept.mean))
+        mixing = partial(self._mixing, weights, shares)
+        return kept.mixed(mixing, trace, self._multiplier(weights, shares))
 
-    def _multiplier(self, weights: Array, shares: Array, like: Any) -> Callable[[Any], Any]:
+    def _multiplier(self, weights: Array, shares: Array) -> Callable[[Any], Any]:
         """Return a function that multiplies by the Laplacian of the weights of rows that have shares.
 
         Training sets share the weights, unless columns are scaled, so no matrix is formed for each of them.
         """
-        weights = asarray_like(like, weights)
-        column = asarray_like(like, shares[:, None])
+        column = shares[:, None]
         degrees = column * (weights @ column)
         return lambda V: degrees * V - column * (weights @ (column * V))
 
-    def _mixing(self, weights: Array, shares: Array, like: Any) -> Any:
+    def _mixing(self, weights: Array, shares: Array) -> Array:
         """Return a root of the Laplacian of the weights of pairs of rows that have shares."""
         used = np.flatnonzero(shares)
         some = shares[used]
         L = laplacian(weights[np.ix_(used, used)] * some[:, None] * some)
         mixing = np.zeros((len(used), len(shares)))
         mixing[:, used] = laplacian_root(L, some)
-        return asarray_like(like, mixing)
+        return mixing
 
 
 def laplacian(weights: Array) -> Array:
@@ -129,11 +127,11 @@ def laplacian_root(L: Array, shares: Array) -> Array:
 
 
 class RowsInMemory:
-    """Rows in memory or on a device, with their splits.
+    """Rows in memory, with their splits.
 
     Attributes
     ----------
-    rows : HostRows, PartialRows or DeviceRows
+    rows : HostRows or PartialRows
         The rows.
     splits : SplitMoments
         Their splits.

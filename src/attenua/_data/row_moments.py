@@ -110,14 +110,6 @@ class RowMoments(Moments):
             scale=self.scale,
         )
 
-    def moved(self, like: Any) -> "RowMoments":
-        """Return the same moments in arrays of the library and device of another; the rows become dense."""
-        rows = self._all_rows.toarray() if sp.issparse(self._all_rows) else self._all_rows
-        rows, weights, origin, offset = (
-            asarray_like(like, array) for array in (rows, self.row_weights, self._origin, self._offset)
-        )
-        return RowMoments(rows, weights, origin, self.unit, self._products, offset=offset)
-
     def mixed(
         self, mixing: Callable[[], Any], trace: float, square: Callable[[Any], Any] | None = None
     ) -> "RowMoments":

@@ -6,7 +6,7 @@ overflow. Reported numbers are multiplied by the unit again. Rows on a device ar
 few hundred megabytes, and multiplied and added in double precision.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -34,7 +34,6 @@ from attenua._data.sums import (
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp] | slice | None
 # A number of rows, and their weights, to the numbers of those that are taken, and how often.
-Taken = Callable[[int, Array | None], tuple[NDArray[np.intp], Array]]
 
 # Up to this many columns a p-by-p matrix is always small enough. Above it, only rows that are not much
 # fewer than the columns form one: products with it are then cheaper than with the rows.
@@ -238,12 +237,6 @@ class DeviceRows:
         some = xp.astype(xp.take(self._X, place, axis=0), xp.float64) / self._unit - self._origin
         weights = xp.ones_like(some[:, 0]) if self._weights is None else xp.take(self._weights, place)
         return RowMoments(some, weights, self._origin, self._unit)
-
-    def some(self, rows: NDArray[np.intp]) -> "DeviceRows":
-        """Return some of the rows, in a frame of their own."""
-        place = asarray_like(self._X, rows)
-        weights = None if self._weights is None else self.xp.take(self._weights, place)
-        return DeviceRows(self.xp, self.xp.take(self._X, place, axis=0), weights)
 
     def _summed(self, rows: Any, weights: Any) -> ScatterMoments:
         xp, p = self.xp, self.n_features

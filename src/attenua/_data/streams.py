@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from attenua._data.checks import check_column_names, check_total_weight, refusal_of_text
-from attenua._data.folds import Split, folds_by_group
+from attenua._data.folds import folds_by_group
 from attenua._data.moments import ScatterMoments
 from attenua._data.namespace import library_of
 from attenua._data.range import check_not_too_large
@@ -344,15 +344,6 @@ class RowStream:
         self.counts = self.counts + np.roll(other.counts, shift)
         self.has_groups = other.has_groups
         self._rows_at_origin = self.n_rows
-
-    def splits(self, n_rows: int, groups: ArrayLike | None) -> list[Split]:
-        """Return the training and held-out rows of every split of rows that came in this order."""
-        if self.n_folds == 1:
-            return []
-        folds = np.arange(n_rows) % self.n_folds if groups is None else folds_by_group(groups, self.n_folds)
-        return [
-            (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(self.n_folds)
-        ]
 
     def moments(self) -> FoldMoments:
         """Return the moments of every fold; raise if there are too few rows."""

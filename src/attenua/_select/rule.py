@@ -12,7 +12,7 @@ from attenua._correct.attenuation import ATTENUATION
 from attenua._correct.columns import column_labels
 from attenua._correct.registry import CORRECTIONS, Strengths
 from attenua._data.moments import Moments
-from attenua._data.namespace import array_namespace, asarray_like, to_host
+from attenua._data.namespace import to_host
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
 from attenua._solve.ritz import orthonormal
@@ -54,7 +54,8 @@ class CorrectedRule:
     Here :math:`F_{ij} = t_i t_j (P_q C P_q)_{ij}`, :math:`t_i = s_i^{1-g}` and
     :math:`C_{ij} = r_{ij} |r_{ij}|^b` off the diagonal, with the standard deviations :math:`s_i` and the
     correlations :math:`r_{ij}` of the covariance, and the kernel :math:`P_q` of the columns that correlate
-    most. Corrections of rows are in the moments already. Candidates that differ only in a are solved together.
+    most. Corrections of rows are in the moments already. Candidates that differ only in a are solved
+    together.
     """
 
     strengths: Sequence[Strengths]
@@ -161,13 +162,11 @@ def mean_subspace(subspaces: Sequence[Subspace], weights: Sequence[float], momen
         return subspaces[0]
     rank = len(subspaces[0].values)
     pairs = zip(subspaces, weights, strict=True)
-    B = array_namespace(subspaces[0].frame).concat(
-        [sqrt(weight) * _by_deviation(subspace.basis, moments) for subspace, weight in pairs], axis=1
-    )
-    values, vectors = np.linalg.eigh(to_host(B.T @ B))
+    B = np.hstack([sqrt(weight) * _by_deviation(subspace.basis, moments) for subspace, weight in pairs])
+    values, vectors = np.linalg.eigh(B.T @ B)
     values, vectors = values[::-1], vectors[:, ::-1]
     return Subspace(
-        orthonormal(B @ asarray_like(B, vectors[:, :rank]), dependent=0.0),
+        orthonormal(B @ vectors[:, :rank], dependent=0.0),
         None,
         values[:rank],
         float(values[rank - 1] - values[rank]),
@@ -178,7 +177,7 @@ def mean_subspace(subspaces: Sequence[Subspace], weights: Sequence[float], momen
 
 def _by_deviation(basis: Any, moments: Moments) -> Any:
     r"""Return U R with :math:`R R^\top = (U^\top S U)^{1/2}`."""
-    variances, rotation = np.linalg.eigh(to_host(moments.compress(basis)))
+    variances, rotation = np.linalg.eigh(moments.compress(basis))
     # Directions without variance must count a little, or nothing would define the subspace there.
     variances = np.maximum(variances, _LEAST_VARIANCE * variances[-1])
-    return basis @ asarray_like(basis, rotation * variances**0.25)
+    return basis @ (rotation * variances**0.25)
