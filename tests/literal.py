@@ -204,6 +204,8 @@ class Search:
         Their mean has the weights min(q/d, d/q).
         """
         weights = np.array([min(q / self.rank, self.rank / q) for q in self.ranks])
+        if self.reported(At()) <= 1e-10 * self.X.var(axis=0).sum():  # PCA of that rank loses nothing
+            weights = np.array([float(q == self.rank) for q in self.ranks])
         return [weights @ errors / weights.sum() for errors in self.errors_of(strengths)]
 
     def _errors_of(self, strengths):

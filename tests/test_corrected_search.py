@@ -159,7 +159,8 @@ def test_rows_that_are_not_in_memory(model, container):
     make, called = NOT_IN_MEMORY[container]
     rows, model = make(few_columns().X), clone(model).fit(SMALL)
     before = joblib.hash(vars(model))
-    sentence = f"{type(model).__name__} takes rows in memory; X is {called}. Its corrections are for few rows"
+    who = type(model).__name__
+    sentence = f"{who} takes rows in memory, as one array; X is {called}. The corrections are for few rows"
     for _ in range(2):  # an iterator is not read
         with pytest.raises(TypeError, match=f"^{re.escape(sentence)}.* AttenuatedPCA, AttenuatedPCACV and "):
             model.fit(rows)
@@ -183,6 +184,23 @@ def test_ranks_around_the_one_asked_for(rows, columns, rank, most):
     reference = Search(X, interleaved_splits(rows, 5), rank, grids).run()
     assert len(reference.ranks) == most
     agree(CorrectedPCACV(rank, corrections=grids).fit(X), reference)
+
+
+def test_pca_that_loses_nothing_stays():
+    """Of rows in two directions, ranks below 2 lose more by PCA than by tempering; at 2 PCA loses nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 6)) * np.geomspace(1, 9, 6)
+    grids = {"tempering": (0.0, 0.5, 1.0), "damping": (0.0, 0.5)}
+    model = CorrectedPCACV(2, corrections=grids).fit(X)
+    assert not any(model.corrections_.values())
+    assert Search(X, interleaved_splits(40, 5), 2, grids).run().chosen == {}
+
+
+def test_blocks_of_too_many_rows_to_pair_are_not_paired():
+    """Without a fifth, 1,100 rows are few enough for row tempering; the choice that is measured has none."""
+    X = smooth_rows(1100, 4, seed=5)
+    model = CorrectedCovariance(corrections=["row_tempering"], nested=True).fit(X)
+    assert model.left_out_gain_ == 0
 
 
 def test_ranks_that_few_different_rows_allow():

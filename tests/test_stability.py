@@ -185,7 +185,11 @@ def test_more_components_than_a_sample_has_rows():
         ({"groups": [1, 2]}, ValueError, "groups must hold one label for each of the 80 rows"),
         ({"groups": np.arange(80) % 3}, ValueError, "at least 5 groups of rows to draw from; got 3"),
         ({"X": EASY[:4]}, ValueError, "at least 5 rows to draw from; got 4"),
-        ({"X": [EASY, EASY]}, TypeError, r"stability takes rows in memory; X is batches of rows \(list\)"),
+        (
+            {"X": [EASY, EASY]},
+            TypeError,
+            r"takes rows in memory, as one array; X is batches of rows \(list\)",
+        ),
         ({"X": iter([EASY])}, TypeError, "stability takes rows in memory"),
     ],
 )

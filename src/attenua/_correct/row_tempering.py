@@ -44,9 +44,8 @@ def pair_weights(squared_distances: Array, strength: float) -> Array:
 
 
 def _limit(strength: float, data: FitData, names: Any) -> Limit | None:
-    rows = data.reweighter
-    assert rows is not None
-    count = max(rows.n_samples, rows.weight)  # a row of weight 2 counts as two
+    assert data.reweighter is not None
+    count = data.reweighter.n_given
     if count <= MOST_ROWS:
         return None
     return Limit(f"it weighs all pairs of rows, of up to {MOST_ROWS:,} rows; X has {count:,.0f}")

@@ -344,7 +344,9 @@ class PartialInMemory(RowsInMemory):
         """Return some of the rows, with splits of their own."""
         chosen = self.rows.some(rows)
         groups = None if self.groups is None else self.groups[rows]
-        return PartialInMemory(chosen, PartialSplits(chosen, splits).scaled(as_in=self.splits), groups)
+        part = PartialInMemory(chosen, PartialSplits(chosen, splits).scaled(as_in=self.splits), groups)
+        part.n_given = self.n_given
+        return part
 
     def held_out(self, rows: Indices, training: Indices) -> PartlySeen:
         """Return some rows, to be judged by a fit to others."""

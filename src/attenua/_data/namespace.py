@@ -61,6 +61,11 @@ def is_foreign(X: Any) -> bool:
     return hasattr(X, "__array_namespace__") or (library in ("torch", "cupy") and hasattr(X, "shape"))
 
 
+def is_on_device(X: Any) -> bool:
+    """Whether X is such an array, and one that numpy cannot read or must not."""
+    return is_foreign(X) and not (_on_host(X) and not get_config()["array_api_dispatch"])
+
+
 def check_host(X: Any, who: str) -> None:
     """Raise if X is an array that `who`, which computes by numpy alone, would have to copy to the host."""
     if namespace_of(X) is not None:

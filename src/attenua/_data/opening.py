@@ -49,6 +49,7 @@ from attenua._data.namespace import (
     described,
     is_dask,
     is_foreign,
+    is_on_device,
     namespace_of,
     refuse_other_kinds,
     to_host,
@@ -117,7 +118,7 @@ class FitData(NamedTuple):
 
 def is_in_memory(X: Any) -> bool:
     """Whether X is one array, frame or table of rows on the host."""
-    return is_arrow_table(X) or not (is_batches(X) or is_dask(X) or is_foreign(X))
+    return is_arrow_table(X) or not (is_batches(X) or is_dask(X) or is_on_device(X))
 
 
 def check_in_memory(X: Any, who: str) -> None:
@@ -127,11 +128,13 @@ def check_in_memory(X: Any, who: str) -> None:
     if is_dask(X):
         given = "a Dask collection"
     else:
-        given = described(X) if is_foreign(X) else f"batches of rows ({type(X).__name__})"
+        given = described(X) if is_on_device(X) else f"batches of rows ({type(X).__name__})"
+    why = (
+        " The corrections are for few rows. AttenuatedPCA, AttenuatedPCACV and attenuation_path take "
+        "batches, Dask collections and arrays on a device."
+    )
     raise TypeError(
-        f"{who} takes rows in memory; X is {given}. Its corrections are for few rows, which fit there: give "
-        "them as one array. Of many rows, AttenuatedPCA, AttenuatedPCACV and attenuation_path take batches, "
-        "Dask collections and arrays on a device."
+        f"{who} takes rows in memory, as one array; X is {given}.{why if who.startswith('Corrected') else ''}"
     )
 
 

@@ -141,6 +141,7 @@ class RowsInMemory:
 
     def __init__(self, rows: Any, splits: SplitMoments, groups: Any = None):
         self.n_samples, self.weight = rows.n_samples, rows.weight
+        self.n_given = max(rows.n_samples, rows.weight)  # a row of weight 2 counts as two
         self.rows: Any = rows
         self.splits: Any = splits
         self.groups = None if groups is None else _numbered(groups)
@@ -155,7 +156,9 @@ class RowsInMemory:
         """Return some of the rows, with splits of their own."""
         chosen = self.rows.some(rows)
         groups = None if self.groups is None else self.groups[rows]
-        return RowsInMemory(chosen, SplitMoments(chosen, splits).scaled(as_in=self.splits), groups)
+        part = RowsInMemory(chosen, SplitMoments(chosen, splits).scaled(as_in=self.splits), groups)
+        part.n_given = self.n_given
+        return part
 
     def held_out(self, rows: NDArray[np.intp], training: NDArray[np.intp]) -> Any:
         """Return some rows, to be judged by a fit to others."""

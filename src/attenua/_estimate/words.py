@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isclose, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,7 +119,7 @@ def clear_over_splits(n_splits: int) -> float:
 def verdict(
     choices: Sequence[Mapping[str, float]],
     weights: Sequence[float],
-    expected: tuple[float, float],
+    expected: tuple[float, ...],
     *,
     gives_pca: bool = False,
     nested: bool = True,
@@ -139,7 +139,8 @@ def verdict(
             "give PCA's subspace (as attenuation does where all columns have the same variance)."
         )
     fit = f"The fit is not PCA's subspace: {_averaged(choices, weights)}."
-    return f"{expected_in_words(*expected, times)} {fit}" if nested else f"{fit} {_NOT_MEASURED}"
+    gain, error, *_ = expected
+    return f"{expected_in_words(gain, error, times)} {fit}" if nested else f"{fit} {_NOT_MEASURED}"
 
 
 LEDOIT_WOLF = "Ledoit-Wolf"
@@ -148,7 +149,7 @@ LEDOIT_WOLF = "Ledoit-Wolf"
 def covariance_verdict(
     choices: Sequence[Mapping[str, float]],
     weights: Sequence[float],
-    expected: tuple[float, float],
+    expected: tuple[float, float, float],
     *,
     nested: bool,
     chosen: bool,
@@ -162,11 +163,12 @@ def covariance_verdict(
     return f"{likelihood_in_words(*expected)} {fit}" if nested else f"{fit} {_NOT_MEASURED}"
 
 
-def likelihood_in_words(gain: float, error: float) -> str:
+def likelihood_in_words(gain: float, error: float, part: float) -> str:
     """Return what log-likelihood to expect of new rows, in a sentence."""
     if not isfinite(error):
         return "Too little was held out to say what to expect of new rows."
-    noise = f"measured with four fifths of the rows, standard error {error:.2g}"
+    rows = "four fifths" if isclose(part, 0.8) else f"{part:.0%}"
+    noise = f"measured with {rows} of the rows, standard error {error:.2g}"
     if is_clear(gain, error):
         return f"Expect a log-likelihood of new rows {gain:.3g} nats per row above Ledoit-Wolf's ({noise})."
     none = "no clear gain" if gain > 0 else "no gain"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from attenua._correct.registry import SEARCH_ORDER, Strengths
 from attenua._data.folds import make_splits
+from attenua._data.missing import PartialInMemory
 from attenua._data.moments import Moments
 from attenua._data.opening import FitData
 from attenua._data.reweighting import RowsInMemory
@@ -52,6 +53,7 @@ class Expected(NamedTuple):
 
     gain: float = nan
     standard_error: float = nan
+    part: float = 0.8  # of the rows, with which it was measured
 
 
 @dataclass(frozen=True)
@@ -147,11 +149,11 @@ class Chooser(ABC, Generic[Fit]):
         part = 1 - 1 / len(sizes)
         whole, gains = self._whole(losses[:, 0], rows.weight, part), losses[:, 0] - losses[:, 1]
         if whole <= 0:
-            return Expected(0.0, 0.0)
+            return Expected(0.0, 0.0, part)
         # Rows of a group vary together, so the group counts as one.
         sums = gains if rows.groups is None else np.bincount(rows.groups, gains)
         error = sqrt((1 + 1 / part) * len(sums) * sums.var(ddof=1))
-        return Expected(float(gains.sum() / whole), float(error / whole))
+        return Expected(float(gains.sum() / whole), float(error / whole), part)
 
     def _losses_of_block(self, rows: RowsInMemory, block_of: Indices, block: int) -> Array:
         """Return what each row of a block loses by the base and by the choice of the other rows."""
@@ -174,6 +176,8 @@ class SubspaceChooser(Chooser[Subspace]):
     def _judge(self, data: FitData, splits: Splits) -> SubspaceJudge:
         rule = CorrectedRule([PCA], self.prepared)
         most = min(splits.n_features, data.fewest_training_rows) - 1
+        if isinstance(data.reweighter, PartialInMemory):
+            most = self.rank  # each further rank would cost a ridge solve of every row
         return SubspaceJudge(rule, self.rank, most, splits.total, n_jobs=self.n_jobs)
 
     def _fits(

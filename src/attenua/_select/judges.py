@@ -95,7 +95,7 @@ class SubspaceJudge:
 
     def __init__(self, rule: CorrectedRule, rank: int, most: int, total: Moments, *, n_jobs: Any = None):
         self._rule, self._rank, self._n_jobs = rule, rank, n_jobs
-        self._n_ranks = max(rank, min(2 * rank, most))
+        self._weights = weights_of_ranks(rank, min(2 * rank, most))
         self._unit = total.unit
         self.prepared = rule.prepared
         self.rounding_scale = total.total_variance
@@ -109,19 +109,29 @@ class SubspaceJudge:
         judge = partial(
             _judge_near,
             rule=self._rule.with_strengths([candidate]),
-            ranks=(self._rank, self._n_ranks),
+            rank=self._rank,
+            weights=self._weights,
             near=self._subspaces.get(present),
             made=self._made if self._can_keep(splits) else None,
         )
         found = held_out_risks(splits, judge, self._n_jobs, goes_on=goes_on)
         if candidate == PCA:
-            fewest = min(_n_directions(fold.subspaces[0]) for fold in found)
-            if fewest < self._n_ranks and self._rank < self._n_ranks:
-                self._n_ranks = max(self._rank, fewest)
+            weights = self._allowed_weights(found)
+            if not np.array_equal(weights, self._weights):
+                self._weights = weights
                 return self.judge(splits, candidate, present, goes_on)
         if len(found) == splits.n_splits <= _KEPT_SPLITS:
             self._subspaces[candidate] = [fold.subspaces[0] for fold in found]
         return [fold._replace(subspaces=()) for fold in found]
+
+    def _allowed_weights(self, of_pca: list[FoldRisk]) -> Array:
+        """Return the weights of the ranks that PCA of every training set allows."""
+        risk = np.average([fold.reported[0] for fold in of_pca], weights=[fold.held for fold in of_pca])
+        if risk <= _LEAST_VARIANCE * self.rounding_scale:
+            # PCA loses nothing, so whatever suits lower ranks better would only lose.
+            return np.eye(self._rank)[-1]
+        fewest = min(_n_directions(fold.subspaces[0]) for fold in of_pca)
+        return weights_of_ranks(self._rank, min(len(self._weights), fewest))
 
     def _can_keep(self, splits: Splits) -> bool:
         """Whether corrected moments are kept: they are of use only if those they are made of are, too."""
@@ -143,21 +153,19 @@ class SubspaceJudge:
 def _judge_near(
     pair: SplitPair,
     rule: CorrectedRule,
-    ranks: tuple[int, int],
+    rank: int,
+    weights: Array,
     near: Sequence[Subspace] | None,
     made: dict[int, dict[str, Made]] | None,
 ) -> FoldRisk:
     """Judge a split; `near` has a subspace to begin from for every split, `made` the last moments."""
-    rank, n_ranks = ranks
     training, held = pair.training, pair.held_out
     rule = replace(
         rule,
         near=None if near is None else near[pair.number],
         made=None if made is None else made[pair.number],
     )
-    if isinstance(held, PartlySeen):  # each further rank would cost a ridge solve
-        n_ranks = rank
-    ((_, subspace),) = rule.subspaces(training, n_ranks, exact=tuning.EXACTLY)
+    ((_, subspace),) = rule.subspaces(training, len(weights), exact=tuning.EXACTLY)
     lines = unequal_weights(held)
     if isinstance(held, PartlySeen):
         deciding = at_rank = held.squared_errors(subspace.basis, training.mean)
@@ -165,7 +173,7 @@ def _judge_near(
         deciding = at_rank = np.zeros(len(held.weights_of_rows))
     else:
         errors = errors_by_rank(held, subspace, training.mean)
-        deciding, at_rank = errors @ weights_of_ranks(rank, n_ranks), errors[:, rank - 1]
+        deciding, at_rank = errors @ weights, errors[:, rank - 1]
     return FoldRisk(
         pair.number,
         deciding[:, None],
@@ -178,9 +186,9 @@ def _judge_near(
     )
 
 
-def weights_of_ranks(rank: int, n_ranks: int) -> Array:
-    r"""Return weights of the ranks 1, 2, ..., proportional to :math:`\min(q/d, d/q)` for the rank d."""
-    ranks = np.arange(1, n_ranks + 1)
+def weights_of_ranks(rank: int, most: int) -> Array:
+    r"""Return weights of the ranks from 1 to at least d, proportional to :math:`\min(q/d, d/q)`."""
+    ranks = np.arange(1, max(rank, most) + 1)
     weights = np.minimum(ranks / rank, rank / ranks)
     return weights / weights.sum()
 
