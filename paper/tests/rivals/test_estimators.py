@@ -18,13 +18,10 @@ from tests.helpers import each, sine, spiked_rows
 from attenua_paper.rivals import (
     AsymmetricAutoencoder,
     CorrelationPCA,
-    DiagonalShrinkagePCA,
-    FactorAnalysisPCA,
     HeteroPCA,
     MaskedTargetPCA,
     MaskedTargetPCACV,
     TiedAutoencoder,
-    shrinkage_intensity,
 )
 
 SUBSPACES = [
@@ -33,13 +30,11 @@ SUBSPACES = [
     MaskedTargetPCA(2),
     MaskedTargetPCA(2, mask_rate=0.8, feature_groups=np.arange(12) // 3),
     MaskedTargetPCACV(2, cv=3),
-    FactorAnalysisPCA(2),
-    DiagonalShrinkagePCA(2),
 ]
 MAPS = [AsymmetricAutoencoder(2), TiedAutoencoder(2)]
 ALL = [*SUBSPACES, *MAPS]
 # These have a fit of their own; the others share that of the library's estimators, which passes all checks.
-CHECKED = [DiagonalShrinkagePCA(), AsymmetricAutoencoder()]
+CHECKED = [AsymmetricAutoencoder()]
 
 
 def some_rows(n):
@@ -141,8 +136,7 @@ def test_a_weight_of_two_is_a_row_twice(estimator):
     np.testing.assert_allclose(rows_seen(weighted, X), rows_seen(repeated, X), atol=1e-5)
 
 
-# scikit-learn starts factor analysis from noise variances of 1, in whatever units.
-@each("estimator", all_but(FactorAnalysisPCA))
+@every_rival
 def test_units_do_not_matter(estimator):
     X = some_rows(60)
     expected = rows_seen(clone(estimator).fit(X), X)
@@ -178,8 +172,6 @@ def test_constant_data_are_reconstructed(estimator):
         np.testing.assert_array_equal(rows_seen(model, np.ones((3, p))), 1)
 
 
-# Factor analysis needs fewer factors than that, and says that the rest are arbitrary.
-@pytest.mark.filterwarnings("ignore:The cut at n_components=12 falls on a tie")
 @every_rival
 def test_the_whole_space(estimator):
     estimator = clone(estimator)
@@ -206,9 +198,6 @@ def test_the_whole_space(estimator):
         (MaskedTargetPCACV(2, mask_rates=[]), "mask_rates must be one-dimensional, with at least one rate"),
         (MaskedTargetPCACV(2, mask_rates=["a"]), "mask_rates must be an array of numbers"),
         (MaskedTargetPCACV(2, cv=1), "cv=1 must be at least 2 folds"),
-        (FactorAnalysisPCA(2, max_iter=0), "max_iter must be an integer of at least 1"),
-        (DiagonalShrinkagePCA(2, intensity=1.5), "intensity must be 'auto' or a number from 0 to 1; got 1.5"),
-        (DiagonalShrinkagePCA(2, intensity="some"), "intensity must be 'auto' or a number from 0 to 1"),
         (AsymmetricAutoencoder(2, mask_rate=0), "mask_rate must be above 0"),
         (TiedAutoencoder(2, mask_rate=1), "mask_rate must be at least 0 and below 1"),
         (TiedAutoencoder(2, n_random_starts=-1), "n_random_starts must be an integer of at least 0"),
@@ -244,7 +233,7 @@ def test_bad_data(estimator):
         fitted.inverse_transform(np.ones((2, 3)))
 
 
-@each("estimator", [MaskedTargetPCA(2), FactorAnalysisPCA(2), AsymmetricAutoencoder(2), TiedAutoencoder(2)])
+@each("estimator", [MaskedTargetPCA(2), AsymmetricAutoencoder(2), TiedAutoencoder(2)])
 def test_too_many_columns_for_a_covariance(estimator):
     X = sp.random(30, 5001, density=0.01, random_state=0, format="csr")
     with pytest.raises(ValueError, match="formed for up to 5000 columns; X has 5001"):
@@ -256,7 +245,6 @@ def test_too_many_columns_for_a_covariance(estimator):
     [
         HeteroPCA(2, max_iter=2),
         MaskedTargetPCA(2, max_iter=2),
-        FactorAnalysisPCA(2, max_iter=2),
         TiedAutoencoder(2, max_iter=2),
     ],
 )
@@ -271,7 +259,7 @@ def test_an_iteration_that_is_cut_short_says_so(estimator):
     assert 2 < settled.n_iter_ < 800
 
 
-@each("model", [CorrelationPCA(2), DiagonalShrinkagePCA(2), AsymmetricAutoencoder(2)])
+@each("model", [CorrelationPCA(2), AsymmetricAutoencoder(2)])
 def test_a_fit_that_fails_changes_nothing(model):
     X = some_rows(30)
     with_missing = X.copy()
@@ -293,9 +281,8 @@ def test_five_folds_are_the_default():
 def test_a_column_of_times_is_named():
     times = pd.DataFrame(some_rows(30)).assign(seen=pd.date_range("2020", periods=30))
     times.columns = times.columns.astype(str)
-    for call in (CorrelationPCA(2).fit, DiagonalShrinkagePCA(2).fit, shrinkage_intensity):
-        with pytest.raises(ValueError, match="'seen'"):
-            call(times)
+    with pytest.raises(ValueError, match="'seen'"):
+        CorrelationPCA(2).fit(times)
 
 
 def test_arrays_of_other_libraries_are_refused(monkeypatch):

@@ -1,14 +1,12 @@
-"""Correlation PCA, HeteroPCA, diagonal shrinkage and factor analysis, each against its definition."""
-
-import itertools
+"""Correlation PCA and HeteroPCA, each against its definition."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence
 from sklearn.base import clone
-from sklearn.decomposition import PCA, FactorAnalysis
-from tests.helpers import covariance, each, leading, sine, spiked_rows
+from sklearn.decomposition import PCA
+from tests.helpers import covariance, each, sine, spiked_rows
 
 from attenua import AttenuatedPCA
 from attenua._data.rows import HostRows
@@ -17,16 +15,11 @@ from attenua._select.comparison import cross_validate
 from attenua_paper.rivals import (
     AsymmetricAutoencoder,
     CorrelationPCA,
-    DiagonalShrinkagePCA,
-    FactorAnalysisPCA,
     HeteroPCA,
     hetero,
-    shrinkage_intensity,
 )
 from attenua_paper.rivals.autoencoder import AsymmetricRule
 from attenua_paper.rivals.correlation import CorrelationRule
-from attenua_paper.rivals.diagonal_shrinkage import ShrinkageRule
-from attenua_paper.rivals.factor_analysis import FactorAnalysisRule
 from attenua_paper.rivals.hetero import HeteroRule
 
 SHAPES = {"tall": (200, 12), "wide": (30, 80), "very wide": (25, 520)}
@@ -144,13 +137,27 @@ def test_hetero_ranks_by_magnitude():
     assert sine(slow_hetero(S, 1, 1), vectors[:, -1:].T) > 0.5
 
 
+def test_hetero_where_arpack_does_not_converge(monkeypatch):
+    monkeypatch.setattr(hetero, "_WHOLE_SPECTRUM", 10)
+    X = spiked_rows(300, 120)
+    expected = HeteroPCA(3).fit(X)
+
+    def gives_up(*args, **kwargs):
+        raise ArpackNoConvergence("no convergence", np.empty(0), np.empty((0, 0)))
+
+    monkeypatch.setattr(hetero, "eigsh", gives_up)
+    found = HeteroPCA(3).fit(X)
+    assert sine(found.components_, expected.components_) < 1e-6
+
+
+# --- All of them ------------------------------------------------------------------------------------------
+
+
 @each(
     "rule, model",
     [
         (CorrelationRule(), CorrelationPCA(2)),
         (HeteroRule(), HeteroPCA(2)),
-        (FactorAnalysisRule(), FactorAnalysisPCA(2)),
-        (ShrinkageRule(np.array([0.4])), DiagonalShrinkagePCA(2, intensity=0.4)),
         (AsymmetricRule(np.array([0.4])), AsymmetricAutoencoder(2, mask_rate=0.4)),
     ],
 )
@@ -166,111 +173,3 @@ def test_a_rival_can_be_cross_validated_like_attenuation(rule, model):
         if not isinstance(model, AsymmetricAutoencoder):  # its error is that of the map, not of its range
             errors = clone(model).fit(X[train]).reconstruction_error(X[held])
             assert risk == pytest.approx(errors.mean(), rel=1e-6)
-
-
-# --- Shrinkage toward the diagonal ------------------------------------------------------------------------
-
-
-def slow_intensity(X):
-    """Schaefer and Strimmer's formula, pair by pair."""
-    n, p = X.shape
-    C = X - X.mean(axis=0)
-    numerator = denominator = 0.0
-    for i in range(p):
-        for j in range(p):
-            if i != j:
-                w = C[:, i] * C[:, j]
-                numerator += n / (n - 1) ** 3 * np.sum((w - w.mean()) ** 2)
-                denominator += (n / (n - 1) * w.mean()) ** 2
-    return min(1.0, numerator / denominator)
-
-
-@each(
-    "shape, container",
-    [((200, 6), sp.csr_array), ((15, 30), np.asarray), ((25, 600), sp.csr_array), ((700, 600), np.asarray)],
-)
-def test_intensity_against_the_formula_pair_by_pair(shape, container):
-    n, p = shape
-    X = spiked_rows(n, p, rank=1, seed=1)
-    X[:, 6:] = 0.0  # keeps the slow version short; columns without variance add nothing
-    assert shrinkage_intensity(container(X)) == pytest.approx(slow_intensity(X[:, :6]), rel=1e-8)
-
-
-def test_intensity_of_frequencies_is_that_of_repeated_rows():
-    X = spiked_rows(20, 6)
-    w = np.random.default_rng(0).integers(1, 4, 20)
-    weighted = shrinkage_intensity(X, w)
-    assert weighted == pytest.approx(slow_intensity(np.repeat(X, w, axis=0)), rel=1e-10)
-
-
-def test_intensity_is_one_where_nothing_is_correlated():
-    # A full factorial design: every pair of columns is exactly uncorrelated but for one small nudge.
-    design = np.array(list(itertools.product([-1.0, 1.0], repeat=4)))
-    design[0, 0] += 0.01
-    assert slow_intensity(design) == 1.0
-    assert shrinkage_intensity(design) == 1.0
-    assert shrinkage_intensity(np.ones((5, 4))) == 1.0
-
-
-@each(
-    "shape, intensity",
-    [
-        ("tall", "auto"),
-        ("wide", "auto"),
-        ("very wide", "auto"),
-        ("tall", 0.0),
-        ("wide", 0.3),
-        ("very wide", 0.9),
-    ],
-)
-def test_shrinkage_against_lapack(shape, intensity):
-    X = spiked_rows(*SHAPES[shape])
-    S = covariance(X)
-    model = DiagonalShrinkagePCA(3, intensity=intensity).fit(X)
-    weight = slow_intensity(X) if intensity == "auto" and X.shape[1] <= 80 else model.intensity_
-    assert model.intensity_ == pytest.approx(weight, rel=1e-9)
-    T = (1 - weight) * S + weight * np.diag(np.diag(S))
-    values = np.linalg.eigvalsh(T)[::-1]
-    shortfall = values[:3].sum() - np.trace(model.components_ @ T @ model.components_.T)
-    assert shortfall <= (model.shortfall_ + 1e-13) * np.trace(S)
-    assert model.shortfall_ <= 1e-8
-    # The shortfall of a subspace is at least its squared sines times the gap.
-    allowed = np.sqrt(model.shortfall_ * np.trace(S) / (values[2] - values[3]))
-    assert sine(model.components_, leading(T, 3)) < max(allowed, 1e-6)
-
-
-# --- Factor analysis --------------------------------------------------------------------------------------
-
-
-@each("shape, tol", [((200, 12), 1e-5), ((60, 80), 1e-2)])
-def test_factor_analysis_is_scikit_learns(shape, tol):
-    X = spiked_rows(*shape, rank=2, seed=3)
-    theirs = FactorAnalysis(2, svd_method="lapack", tol=tol).fit(X)
-    ours = FactorAnalysisPCA(2, tol=tol).fit(X)
-    assert ours.n_iter_ == theirs.n_iter_
-    assert sine(ours.components_, np.linalg.qr(theirs.components_.T)[0].T) < 1e-6
-
-
-def test_factor_analysis_fits_the_likelihood_equations():
-    # At a maximum, Psi^{-1/2} S Psi^{-1/2} has the whitened loadings as leading eigenvectors (Lawley).
-    X = spiked_rows(400, 8, rank=2, seed=3)
-    S = covariance(X)
-    model = FactorAnalysisPCA(2, tol=1e-10, max_iter=20_000).fit(X)
-    psi = FactorAnalysis(2, svd_method="lapack", tol=1e-10, max_iter=20_000).fit(X).noise_variance_
-    scaled = S / np.sqrt(np.outer(psi, psi))
-    leading = np.linalg.eigh(scaled)[1][:, -2:]
-    span = np.linalg.qr(np.sqrt(psi)[:, None] * leading)[0].T
-    assert sine(model.components_, span) < 1e-4
-
-
-def test_hetero_where_arpack_does_not_converge(monkeypatch):
-    monkeypatch.setattr(hetero, "_WHOLE_SPECTRUM", 10)
-    X = spiked_rows(300, 120)
-    expected = HeteroPCA(3).fit(X)
-
-    def gives_up(*args, **kwargs):
-        raise ArpackNoConvergence("no convergence", np.empty(0), np.empty((0, 0)))
-
-    monkeypatch.setattr(hetero, "eigsh", gives_up)
-    found = HeteroPCA(3).fit(X)
-    assert sine(found.components_, expected.components_) < 1e-6

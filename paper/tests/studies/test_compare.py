@@ -13,8 +13,6 @@ from attenua import AttenuatedPCA, AttenuatedPCACV
 from attenua_paper.rivals import (
     AsymmetricAutoencoder,
     CorrelationPCA,
-    DiagonalShrinkagePCA,
-    FactorAnalysisPCA,
     HeteroPCA,
     MaskedTargetPCACV,
 )
@@ -40,8 +38,6 @@ BY_HAND = {
     "HeteroPCA": HeteroPCA(2),
     "coordinate masked-target": MaskedTargetPCACV(2),
     "block masked-target": MaskedTargetPCACV(2, feature_groups=GROUPS),
-    "factor analysis": FactorAnalysisPCA(2),
-    "diagonal shrinkage": DiagonalShrinkagePCA(2),
 }
 
 
@@ -74,7 +70,7 @@ def test_every_figure_by_hand(data, table, name):
     assert row.excess_removed == pytest.approx(expected, rel=1e-6, abs=1e-9)
     assert row.seconds > 0
     chooses = hasattr(model, "cv_risk_")
-    strengths = [getattr(model, key) for key in ("alpha_", "mask_rate_", "intensity_") if hasattr(model, key)]
+    strengths = [getattr(model, key) for key in ("alpha_", "mask_rate_") if hasattr(model, key)]
     np.testing.assert_equal(row.strength, strengths[0] if strengths else np.nan)
     assert row.fallback == (chooses and row.strength == 0)
     assert row.converged == getattr(model, "converged_", True)

@@ -27,7 +27,6 @@ from attenua._data.sums import (
     magnitude,
     not_finite,
     product_blocks,
-    row_blocks,
     unit_for,
 )
 
@@ -145,14 +144,6 @@ class HostRows:
         some = self._in_frame(X.toarray() if sp.issparse(X) else X)
         weights = np.ones(len(rows)) if self._weights is None else self._weights[rows]
         return RowMoments(some, weights, self._frame.origin, self._frame.unit)
-
-    def centred_blocks(self, moments: Moments) -> Iterator[tuple[Array, Array]]:
-        """Yield blocks of all rows less a mean, dense and in the unit of the moments, with their weights."""
-        for block in row_blocks(self.n_samples, self.n_features):
-            B = self._X[block]
-            values = np.array(B.toarray() if sp.issparse(B) else B, dtype=float)
-            weights = np.ones(len(values)) if self._weights is None else self._weights[block]
-            yield values / moments.unit - moments.mean, weights
 
     def _scatter_moments(self, rows: Rows) -> ScatterMoments:
         sums = FoldSums(self._frame, 1, self._feature_names)

@@ -2,8 +2,6 @@
 
 from attenua_paper.rivals.autoencoder import AsymmetricAutoencoder
 from attenua_paper.rivals.correlation import CorrelationPCA
-from attenua_paper.rivals.diagonal_shrinkage import DiagonalShrinkagePCA, shrinkage_intensity
-from attenua_paper.rivals.factor_analysis import FactorAnalysisPCA
 from attenua_paper.rivals.hetero import HeteroPCA
 from attenua_paper.rivals.masked_target import MaskedTargetPCA, MaskedTargetPCACV
 from attenua_paper.rivals.tied_autoencoder import TiedAutoencoder
@@ -11,11 +9,8 @@ from attenua_paper.rivals.tied_autoencoder import TiedAutoencoder
 __all__ = [
     "AsymmetricAutoencoder",
     "CorrelationPCA",
-    "DiagonalShrinkagePCA",
-    "FactorAnalysisPCA",
     "HeteroPCA",
     "MaskedTargetPCA",
     "MaskedTargetPCACV",
     "TiedAutoencoder",
-    "shrinkage_intensity",
 ]

@@ -17,8 +17,6 @@ from attenua._data.opening import checked_matrix
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua_paper.rivals import (
     CorrelationPCA,
-    DiagonalShrinkagePCA,
-    FactorAnalysisPCA,
     HeteroPCA,
     MaskedTargetPCACV,
 )
@@ -35,7 +33,7 @@ _COLUMNS = (
     "seconds",
 )
 # Fitted attributes that hold a strength.
-_STRENGTHS = ("alpha_", "mask_rate_", "intensity_")
+_STRENGTHS = ("alpha_", "mask_rate_")
 
 
 @dataclass(frozen=True)
@@ -98,8 +96,6 @@ METHODS = (
         lambda s: MaskedTargetPCACV(s.n_components, cv=s.splits, feature_groups=s.feature_groups),
         by_groups=True,
     ),
-    Method("factor analysis", lambda s: FactorAnalysisPCA(s.n_components)),
-    Method("diagonal shrinkage", lambda s: DiagonalShrinkagePCA(s.n_components)),
 )
 
 
@@ -153,7 +149,7 @@ def compare(
         One row a method, in the order given, with the columns
 
         - ``method``: its name;
-        - ``strength``: the strength, mask rate or intensity chosen, NaN where there is none;
+        - ``strength``: the strength or mask rate chosen, NaN where there is none;
         - ``fallback``: whether cross-validation fell back on PCA;
         - ``converged``: whether its final fit did (instead of a warning);
         - ``cv_risk``: mean squared error of held-out rows on the common folds, at the chosen strength (so a

@@ -10,8 +10,6 @@ from attenua._correct.registry import SEARCH_ORDER
 from attenua_paper.studies.gain import mean_and_error
 from attenua_paper.studies.published import DATA, GAINS
 
-# Its strength is a formula's, not a choice among candidates.
-_ESTIMATED = "diagonal shrinkage"
 # After the name of a correction: how often its strength is above 0.
 TAKEN = "_taken_percent"
 
@@ -72,7 +70,7 @@ def independent_means(fits: pd.DataFrame, values: pd.Series) -> np.ndarray:
 def _measures(method: str, fits: pd.DataFrame) -> dict[str, tuple[float, float]]:
     """Return the value and the standard error of each measure but the lead."""
     columns = {"gain": fits["gain"]}
-    if fits["strength"].notna().any() and method != _ESTIMATED:
+    if fits["strength"].notna().any():
         columns |= {"strength": fits["strength"], "above_half_percent": 100 * (fits["strength"] > 0.5)}
     corrections = [name for name in SEARCH_ORDER if fits[name].notna().any()]
     for name in corrections:
