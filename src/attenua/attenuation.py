@@ -2,7 +2,6 @@
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua._correct.attenuation import checked_alphas
@@ -29,8 +28,6 @@ from attenua.imputing import ImputesByCovariance
 from attenua.monitoring import MonitorsRows
 from attenua.paired import paired_gain
 from attenua.plotting import DrawsItself
-
-Array = NDArray[np.float64]
 
 
 class AttenuatedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, RuleTransformer):

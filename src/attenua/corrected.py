@@ -1,9 +1,7 @@
 """PCA with all corrections as scikit-learn estimators: at strengths you give, or at chosen ones."""
 
 from math import isfinite
-from typing import Any, ClassVar
-
-from numpy.typing import NDArray
+from typing import ClassVar
 
 from attenua._correct.registry import (
     CORRECTIONS,
@@ -16,7 +14,6 @@ from attenua._correct.registry import (
     prepared,
 )
 from attenua._data.moments import Moments
-from attenua._data.namespace import to_host
 from attenua._data.opening import FitData
 from attenua._estimate.fitted import Kind, store
 from attenua._estimate.fitting import CrossValidated, RuleTransformer, WithReference
@@ -467,7 +464,7 @@ class CorrectedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, WithReferen
 
     def _gain_error(self) -> float:
         """Return the standard error of ``gain_``."""
-        folds: NDArray[Any] = to_host(self.cv_risk_folds_)
+        folds = self.cv_risk_folds_
         differences = (folds[:, self.candidates_.index(self.corrections_)] - folds[:, 0]) / (
             folds[:, 0].mean() or 1.0
         )

@@ -15,7 +15,6 @@ from attenua._correct.registry import CORRECTIONS, Strengths, prepared
 from attenua._data.checks import checked_count, checked_random
 from attenua._data.folds import checked_groups
 from attenua._data.moments import Moments
-from attenua._data.namespace import to_host
 from attenua._data.opening import FitData, check_in_memory, checked_rows
 from attenua._estimate.html import result_html
 from attenua._estimate.parameter_types import HasFit, RandomState
@@ -329,7 +328,7 @@ def fitted_once(estimator: Any, X: Any, groups: Any) -> Any:
     fitted = clone(estimator)
     fitted.fit(X, groups=groups) if chooses else fitted.fit(X)
     vectors = getattr(fitted, "components_", None)
-    vectors = None if vectors is None else np.asarray(to_host(vectors), dtype=float)
+    vectors = None if vectors is None else np.asarray(vectors, dtype=float)
     if vectors is None or np.abs(vectors @ vectors.T - np.eye(len(vectors))).max() > _ORTHONORMAL:
         raise ValueError(
             "estimator must have orthonormal components_ after fit, as CorrectedPCACV and PCA do; got "

@@ -11,11 +11,19 @@ from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
 from attenua.cli.base import INTERRUPTED, command, fail, new_app, print_plain, progress_bar, working
 from attenua.cli.options import LARGEST_SEED
-from attenua.cli.writing import check_folder, refuse_file, writing
+from attenua.cli.writing import refuse_file, refuse_without_permission, writing
 
 DataHome = Annotated[
     str | None, typer.Option(help="Folder of the data sets; else ATTENUA_DATA or the usual cache.")
 ]
+
+
+def _check_folder(folder: Path) -> None:
+    """Create an output folder, or fail with a sentence if files cannot be written there."""
+    refuse_file(folder)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    refuse_without_permission(folder, folder)
 
 
 def _parse_jobs(text: str) -> int:
@@ -125,7 +133,7 @@ def simulate(
     from attenua_paper.studies.simulations.simulation_tables import simulation_tables
     from attenua_paper.studies.simulations.written_files import write_simulations
 
-    check_folder(out)
+    _check_folder(out)
     settings = QUICK if quick else FULL
     with progress_bar() as progress:
         task = progress.add_task("Drawing samples", total=settings.total)

@@ -177,13 +177,6 @@ def checked_random(random_state: Any) -> np.random.RandomState:
     return random
 
 
-def checked_positive(value: Any, name: str) -> float:
-    """Return a finite number above 0."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < np.inf:
-        raise ValueError(f"{name} must be a positive number; got {value!r}.")
-    return float(value)
-
-
 def caller_level() -> int:
     """Return the ``stacklevel`` with which a warning points at the first line outside this package."""
     level, frame = 1, sys._getframe(1)

@@ -343,10 +343,7 @@ class RowMoments(Moments):
     def row_squares(self, centre: Any) -> Array:
         """Return the squared distance from a centre of every row that counts, on the host."""
         rows, _ = self._used
-        offset = centre - self._origin
-        if array_namespace(offset) is np:
-            return squared_lengths(rows, offset, 1.0)[self._counted]
-        return _squares(rows - offset)[self._counted]
+        return squared_lengths(rows, centre - self._origin, 1.0)[self._counted]
 
     def fourth_powers(self, centre: Any) -> float:
         """Return the weighted sum over rows of the fourth power of their distance from a centre."""
@@ -535,7 +532,7 @@ def _squares(rows: Any) -> Array:
     """Return the squared lengths of rows, on the host."""
     if sp.issparse(rows):
         return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-    return to_host(array_namespace(rows).sum(rows**2, axis=1))
+    return np.asarray(np.sum(rows**2, axis=1))
 
 
 def has_few_rows(rows: Any) -> bool:

@@ -32,7 +32,6 @@ from attenua._data.sums import (
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp] | slice | None
-# A number of rows, and their weights, to the numbers of those that are taken, and how often.
 
 # Up to this many columns a p-by-p matrix is always small enough. Above it, only rows that are not much
 # fewer than the columns form one: products with it are then cheaper than with the rows.

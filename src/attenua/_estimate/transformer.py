@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -39,7 +39,7 @@ from attenua._estimate.fitted import (
 )
 from attenua._estimate.gaussian_model import GaussianModel, quiet_overflow
 from attenua._estimate.html import ShowsAnswer
-from attenua._solve.subspace import Convergence, Subspace
+from attenua._solve.subspace import Subspace
 
 
 class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -91,19 +91,6 @@ class RowsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 "components; inverse_transform takes scores."
             )
         return scores
-
-    def _store_convergence(self, convergence: Convergence) -> None:
-        self.n_iter_ = convergence.n_iter
-        self.converged_ = convergence.converged
-        if convergence.start is not None:
-            self.start_ = convergence.start
-        if not convergence.converged:
-            warnings.warn(
-                f"{type(self).__name__} did not converge in {convergence.n_iter} iterations; the last "
-                "iterate was kept.",
-                ConvergenceWarning,
-                stacklevel=caller_level(),
-            )
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to rows; every subclass says how."""
@@ -209,8 +196,6 @@ class SubspaceTransformer(AdvisesOnParameters, GaussianModel, ShowsAnswer, RowsT
         """Set the fitted attributes from a subspace and the moments that it was found from."""
         values = subspace_values(moments, subspace) | {"n_samples_": n_samples}
         store(self, values, moments.mean, dtype)
-        if subspace.convergence is not None:
-            self._store_convergence(subspace.convergence)
         # With n_components=None the user made no cut, so there is nothing to warn of.
         if subspace.tied and self.n_components is not None:
             warn_of_tie(self.n_components_)

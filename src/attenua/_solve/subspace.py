@@ -17,24 +17,6 @@ from attenua._solve import tuning
 Array = NDArray[np.float64]
 
 
-class Convergence(NamedTuple):
-    """How an iteration ended.
-
-    Attributes
-    ----------
-    n_iter : int
-        Iterations done.
-    converged : bool
-        Whether its own criterion was met, rather than the cap on iterations.
-    start : str or None
-        The start that won, where there were several.
-    """
-
-    n_iter: int
-    converged: bool
-    start: str | None = None
-
-
 class Subspace(NamedTuple):
     """The leading subspace of one matrix, or the subspace that a rival of it chose.
 
@@ -55,8 +37,6 @@ class Subspace(NamedTuple):
         Whether the gap is zero to rounding, so that the subspace is one choice among many.
     shortfall : float
         Bound of what the best subspace explains more than this one, as a part of the total variance.
-    convergence : Convergence or None
-        How the iteration ended, where there was one that may fail.
     """
 
     frame: Any
@@ -65,7 +45,6 @@ class Subspace(NamedTuple):
     gap: float
     tied: bool
     shortfall: float = 0.0
-    convergence: Convergence | None = None
 
     @property
     def basis(self) -> Any:

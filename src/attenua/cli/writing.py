@@ -114,7 +114,7 @@ def check_targets(targets: Sequence[Path], *, force: bool, make_folders: bool = 
         fail(f"{targets[0]} cannot be written: the folder {folder} does not exist.")
     if not folder.is_dir():
         fail(f"{targets[0]} cannot be written: {folder} is a file, not a folder.")
-    _refuse_without_permission(targets[0], folder)
+    refuse_without_permission(targets[0], folder)
 
 
 def write_files(contents: Mapping[Path, bytes], *, force: bool, make_folders: bool = False) -> None:
@@ -132,14 +132,6 @@ def refuse_file(folder: Path) -> None:
         fail(f"{folder} is a file; --out takes the name of a folder.")
 
 
-def check_folder(folder: Path) -> None:
-    """Create an output folder, or fail with a sentence if files cannot be written there."""
-    refuse_file(folder)
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    _refuse_without_permission(folder, folder)
-
-
 @contextmanager
 def writing(target: Path) -> Iterator[None]:
     """Turn errors of the file system into a sentence."""
@@ -151,6 +143,7 @@ def writing(target: Path) -> Iterator[None]:
         fail(f"{error.filename or target} cannot be written: {error.strerror or error}.")
 
 
-def _refuse_without_permission(target: Path, folder: Path) -> None:
+def refuse_without_permission(target: Path, folder: Path) -> None:
+    """Fail with a sentence if nothing can be written in a folder."""
     if not os.access(folder, os.W_OK | os.X_OK):
         fail(f"{target} cannot be written: there is no permission to write in {folder}.")

@@ -3,14 +3,11 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attenua._data.checks import checked_count
 from attenua._select.resampling import LARGEST_ANGLE, Block
 from attenua.display.common import ACCENT, SHADES, open_frame, panels
 from attenua.stability import Stability
-
-Array = NDArray[np.float64]
 
 # Loadings of more columns are a line with a band, since their names would not fit.
 _MOST_NAMES = 25

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, paired_gain
 from attenua._correct.attenuation import NAMED_ALPHAS
 from attenua._correct.registry import CORRECTIONS
-from attenua._data.namespace import to_host
 from attenua._estimate.words import clear_over_splits, is_clear, verdict
 from attenua._select.steps import Step, Steps
 from attenua.paired import PairedGain
@@ -118,7 +117,7 @@ def _search_of_one_step(model: AttenuatedPCACV, given: float | None = None) -> S
         expected=expected if paired.n_splits > 1 else None,
         expected_error=paired.crossed_error,
         is_clear=paired.verdict == "clear",
-        candidates=[{"attenuation": alpha} for alpha in to_host(model.alphas_).tolist()],
+        candidates=[{"attenuation": alpha} for alpha in model.alphas_.tolist()],
         n_splits=paired.n_splits,
         paired=paired,
         **_of_every_search(model),
@@ -136,7 +135,7 @@ def _verdict_of_given(judged: Strengths, paired: PairedGain) -> str:
 
 def _only_step(model: AttenuatedPCACV, paired: PairedGain) -> Step:
     """Return the choice of a strength of least risk as a step."""
-    gains, alphas = _gains(model), to_host(model.alphas_)
+    gains, alphas = _gains(model), model.alphas_
     best, why = int(np.argmax(gains)), ""
     if model.alpha_:
         best = int(np.flatnonzero(alphas == model.alpha_)[0])
@@ -144,12 +143,12 @@ def _only_step(model: AttenuatedPCACV, paired: PairedGain) -> Step:
         why = "on all rows it gives PCA's subspace"
     else:
         best = 0
-    strengths, risks = (tuple(to_host(values).tolist()) for values in (alphas, model.cv_risk_))
+    strengths, risks = (tuple(values.tolist()) for values in (alphas, model.cv_risk_))
     gain, error = float(gains[best]), float(paired.errors[best])
     return Step("attenuation", strengths, risks, strengths[best], gain, error, float(model.alpha_ > 0), why)
 
 
 def _gains(model: Any) -> Array:
     """Return the part of PCA's held-out risk that each candidate removes."""
-    risk = np.asarray(to_host(model.cv_risk_), dtype=float)
+    risk = np.asarray(model.cv_risk_, dtype=float)
     return 1 - risk / risk[0] if risk[0] > 0 else np.zeros_like(risk)

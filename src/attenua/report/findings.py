@@ -17,7 +17,6 @@ from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua._correct.registry import SEARCH_ORDER
 from attenua._data.missing import PartialSplits, has_missing, partial_rows
 from attenua._data.moments import Moments, in_data_units
-from attenua._data.namespace import to_host
 from attenua._data.opening import checked_matrix
 from attenua._data.rows import HostRows
 from attenua._data.sums import divided
@@ -156,10 +155,10 @@ def find(
         stages = _stages(estimator, compared)
         fitted = [np.asarray(stage.fit(rows).components_, dtype=float) for stage in stages]
         pca, other = _loadings(estimator, stages, is_pca)
-        end = fitted[-1] if is_pca else np.asarray(to_host(estimator.components_), dtype=float)
+        end = fitted[-1] if is_pca else np.asarray(estimator.components_, dtype=float)
         examples, spectra = None, None
         # Errors are those of columns as the fit scaled them.
-        scale = None if estimator.scale_ is None else to_host(estimator.scale_)
+        scale = estimator.scale_
         scaled = rows if scale is None else divided(rows, scale)
         if len(stages) > 1:
             examples = held_out_examples(scaled, groups, [stages[0], stages[-1]], random_state)
@@ -287,7 +286,7 @@ def _taken(strengths: Mapping[str, float]) -> list[str]:
 
 def _loadings(estimator: Any, stages: list[CorrectedPCA], is_pca: bool) -> tuple[Array, Array | None]:
     """Return the loadings of PCA and of what is compared with it, in the signs of the fit."""
-    fit = np.asarray(to_host(estimator.loadings_), dtype=float).T
+    fit = np.asarray(estimator.loadings_, dtype=float).T
     if not is_pca:
         return _turned_towards(fit, stages[0].loadings_.T), fit
     return fit, _turned_towards(fit, stages[-1].loadings_.T) if len(stages) > 1 else None

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attenua._data.namespace import to_host
 from attenua.report.charts import Chart, numbers, series, short, xy
 
 Array = NDArray[np.float64]
@@ -63,15 +62,15 @@ def find_overview(
     with warnings.catch_warnings():
         # The names of the columns are checked, and shown, elsewhere, and so are missing cells.
         warnings.simplefilter("ignore")
-        scores = np.asarray(to_host(estimator.transform(X)), dtype=float)
+        scores = np.asarray(estimator.transform(X), dtype=float)
     n = len(scores)
     names = None if row_names is None else [str(name) for name in one_per_row(row_names, n, "row_names")]
     rng = np.random.default_rng(random_state)
     return Overview(
         scores=scores,
-        loadings=np.asarray(to_host(estimator.loadings_), dtype=float),
-        ratio=np.asarray(to_host(estimator.explained_variance_ratio_), dtype=float),
-        pca_ratio=np.asarray(to_host(pca_ratio), dtype=float),
+        loadings=np.asarray(estimator.loadings_, dtype=float),
+        ratio=np.asarray(estimator.explained_variance_ratio_, dtype=float),
+        pca_ratio=np.asarray(pca_ratio, dtype=float),
         row_names=names,
         colour=colour,
         drawn=np.arange(n) if n <= MOST_POINTS else np.sort(rng.choice(n, MOST_POINTS, replace=False)),

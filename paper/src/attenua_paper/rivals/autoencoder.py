@@ -22,9 +22,9 @@ from attenua._data.sums import row_blocks
 from attenua._estimate.fitted import fit_from_nothing
 from attenua._estimate.transformer import RowsTransformer
 from attenua._select.rank import resolve_rank
-from attenua._solve.subspace import Convergence, Subspace
+from attenua._solve.subspace import Subspace
 from attenua_paper.rivals.masked_loss import checked_mask_rate
-from attenua_paper.rivals.rule_parts import formed_covariance, subspace_of_frame
+from attenua_paper.rivals.rule_parts import Convergence, formed_covariance, subspace_of_frame
 from attenua_paper.theory import asymmetric_map, map_risk
 
 Array = NDArray[np.float64]
@@ -68,7 +68,7 @@ class MapRule:
     def subspaces(self, moments: Moments, rank: int, *, exact: bool = True) -> Iterator[tuple[int, Subspace]]:
         """Yield ``(i, range of the map at strengths[i])``."""
         for i, found in self.maps(moments, rank):
-            yield i, subspace_of_frame(found.range, convergence=found.convergence)
+            yield i, subspace_of_frame(found.range)
 
     def with_strengths(self, strengths: Any) -> Self:
         """Return the same rule at other mask rates."""

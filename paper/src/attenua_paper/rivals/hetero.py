@@ -8,11 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from attenua._data.checks import checked_count, checked_positive
+from attenua._data.checks import checked_count
 from attenua._data.moments import Moments
 from attenua._estimate.fitting import RuleTransformer
-from attenua._solve.subspace import Convergence, Subspace, rounding
-from attenua_paper.rivals.rule_parts import OneCandidate, formed_covariance, subspace_of_frame
+from attenua._solve.subspace import Subspace, rounding
+from attenua_paper.rivals.rule_parts import (
+    Convergence,
+    OneCandidate,
+    StoresConvergence,
+    checked_positive,
+    formed_covariance,
+    iterated,
+    subspace_of_frame,
+)
 
 Array = NDArray[np.float64]
 # Values and vectors of the eigenpairs of largest magnitude, given the diagonal and where to start.
@@ -56,15 +64,9 @@ class HeteroRule(OneCandidate):
             converged = change <= max(self.tol * float(np.linalg.norm(diagonal)), noise)
             n_iter += 1
         gap = float(abs(values[rank - 1]) - abs(values[rank])) if rank < size else np.inf
-        yield (
-            0,
-            subspace_of_frame(
-                vectors[:, :rank],
-                gap=gap,
-                tied=gap <= rounding(size, abs(values[0])),
-                convergence=Convergence(n_iter, converged),
-            ),
-        )
+        tied = gap <= rounding(size, abs(values[0]))
+        subspace = subspace_of_frame(vectors[:, :rank], gap=gap, tied=tied)
+        yield 0, iterated(subspace, Convergence(n_iter, converged))
 
 
 def _by_lapack(moments: Moments, count: int) -> Solver:
@@ -112,7 +114,7 @@ def _largest_magnitude(values: Array, vectors: Array, count: int) -> tuple[Array
     return values[order], vectors[:, order]
 
 
-class HeteroPCA(RuleTransformer):
+class HeteroPCA(StoresConvergence, RuleTransformer):
     r"""PCA for noise of unequal variances, by iterative imputation of the diagonal.
 
     Starting from :math:`N^{(0)} = S - \mathrm{diag}(S)`, every iteration takes the best approximation of

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attenua._correct.columns import column_labels
-from attenua._data.checks import checked_count, checked_positive
+from attenua._data.checks import checked_count
 from attenua._data.moments import Moments
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
 from attenua._select.comparison import CrossValidation
 from attenua._solve.family import MatrixFamily
 from attenua._solve.leading import leading_subspaces
-from attenua._solve.subspace import Convergence, Subspace
+from attenua._solve.subspace import Subspace
 from attenua_paper.rivals.manifold import (
     MAX_ITER,
     TOLERANCE,
@@ -25,7 +25,14 @@ from attenua_paper.rivals.manifold import (
     polar_retraction,
 )
 from attenua_paper.rivals.masked_loss import MaskedTargetLosses, checked_mask_rate
-from attenua_paper.rivals.rule_parts import formed_covariance, subspace_of_frame
+from attenua_paper.rivals.rule_parts import (
+    Convergence,
+    StoresConvergence,
+    checked_positive,
+    formed_covariance,
+    iterated,
+    subspace_of_frame,
+)
 
 Array = NDArray[np.float64]
 
@@ -63,7 +70,7 @@ class MaskedTargetRule:
         spectral = leading_subspaces(MatrixFamily(moments, alphas, self.labels), rank, exact=exact)
         pca = spectral[0]
         for i in np.flatnonzero(self.strengths == 0):
-            yield int(i), pca._replace(convergence=Convergence(1, True, STARTS[0]))
+            yield int(i), iterated(pca, Convergence(1, True, STARTS[0]))
         if not masked.size:
             return
         S = formed_covariance(moments, "masked-target PCA")
@@ -77,7 +84,7 @@ class MaskedTargetRule:
                 int(minima.n_iter[best]), bool(minima.converged[best]), STARTS[best // len(rates)]
             )
             frame = losses.to_outer(minima.frames[best])
-            yield int(i), subspace_of_frame(frame, convergence=convergence)
+            yield int(i), iterated(subspace_of_frame(frame), convergence)
 
     def with_strengths(self, strengths: Any) -> "MaskedTargetRule":
         """Return the same rule at other mask rates."""
@@ -100,7 +107,7 @@ def _better(minima: Minima, first: int, second: int, rounding: float) -> int:
     return second if minima.values[second] < minima.values[first] - rounding else first
 
 
-class MaskedTargetPCA(RuleTransformer):
+class MaskedTargetPCA(StoresConvergence, RuleTransformer):
     r"""The projector that best reconstructs randomly hidden coordinates from the visible ones.
 
     It minimises, over orthogonal projectors :math:`P` of rank :math:`d`, the loss
@@ -186,7 +193,7 @@ class MaskedTargetPCA(RuleTransformer):
         return _checked_rule(self, rate, n_features)
 
 
-class MaskedTargetPCACV(CrossValidated):
+class MaskedTargetPCACV(StoresConvergence, CrossValidated):
     r"""Masked-target PCA at the mask rate that reconstructs held-out rows best.
 
     Every rate is judged by the squared error with which the projector of :class:`MaskedTargetPCA`, fitted

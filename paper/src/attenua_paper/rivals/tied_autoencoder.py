@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from attenua._data.checks import checked_count, checked_positive
+from attenua._data.checks import checked_count
 from attenua._data.moments import Moments
-from attenua._solve.subspace import Convergence, leading_of_matrix
+from attenua._solve.subspace import leading_of_matrix
 from attenua_paper.rivals.autoencoder import LinearAutoencoder, LinearMap, MapRule, column_signs
 from attenua_paper.rivals.manifold import (
     MAX_ITER,
@@ -20,7 +20,12 @@ from attenua_paper.rivals.manifold import (
     stiefel_tangent,
     transposed,
 )
-from attenua_paper.rivals.rule_parts import formed_covariance
+from attenua_paper.rivals.rule_parts import (
+    Convergence,
+    checked_positive,
+    formed_covariance,
+    store_convergence,
+)
 from attenua_paper.theory import asymmetric_map, tied_gains
 
 Array = NDArray[np.float64]
@@ -248,4 +253,4 @@ class TiedAutoencoder(LinearAutoencoder):
     def _store_map(self, found: LinearMap) -> None:
         assert found.convergence is not None
         self.gains_ = np.sum(self.encoder_ * self.decoder_, axis=1)
-        self._store_convergence(found.convergence)
+        store_convergence(self, found.convergence)
