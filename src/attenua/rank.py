@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from attenua._data.checks import checked_count, checked_random, naming_text_columns
-from attenua._data.namespace import check_host
+from attenua._data.opening import check_in_memory
 from attenua._data.streams import from_arrow
 from attenua._data.sums import magnitude
 from attenua._estimate.parameter_types import RandomState
@@ -188,7 +188,7 @@ def _by_bcv(rows: Array, max_rank: int, n_repeats: int, random: np.random.Genera
 
 
 def _checked_rows(X: Any) -> Array:
-    check_host(X, "choose_rank")
+    check_in_memory(X, "choose_rank")
     X, names = from_arrow(X)
     with naming_text_columns(X):
         rows: Array = check_array(

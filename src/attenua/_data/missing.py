@@ -344,9 +344,8 @@ class PartialInMemory(RowsInMemory):
         """Return some of the rows, with splits of their own."""
         chosen = self.rows.some(rows)
         groups = None if self.groups is None else self.groups[rows]
-        part = PartialInMemory(chosen, PartialSplits(chosen, splits).scaled(as_in=self.splits), groups)
-        part.n_given = self.n_given
-        return part
+        moments = PartialSplits(chosen, splits).scaled(as_in=self.splits)
+        return PartialInMemory(chosen, moments, groups, self.n_given)
 
     def held_out(self, rows: Indices, training: Indices) -> PartlySeen:
         """Return some rows, to be judged by a fit to others."""

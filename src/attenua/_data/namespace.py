@@ -66,15 +66,6 @@ def is_on_device(X: Any) -> bool:
     return is_foreign(X) and not (_on_host(X) and not get_config()["array_api_dispatch"])
 
 
-def check_host(X: Any, who: str) -> None:
-    """Raise if X is an array that `who`, which computes by numpy alone, would have to copy to the host."""
-    if namespace_of(X) is not None:
-        raise TypeError(
-            f"{who} takes arrays in the host's memory; X is {described(X)}. Arrays of other libraries are "
-            "taken by AttenuatedPCA, AttenuatedPCACV and attenuation_path."
-        )
-
-
 def check_same_place(estimator: Any, X: Any, method: str) -> Any:
     """Return the namespace of X (None for numpy), or raise if the estimator was fitted in another."""
     xp, fitted = namespace_of(X), estimator.components_

@@ -45,7 +45,6 @@ from attenua._data.missing import (
 from attenua._data.namespace import (
     array_namespace,
     asarray_like,
-    check_host,
     described,
     is_dask,
     is_foreign,
@@ -144,7 +143,7 @@ def open_rows(
     """Check rows in memory or on a device, note their columns, and put them in a frame."""
     xp = namespace_of(X)
     if xp is not None and not get_tags(estimator).array_api_support:
-        check_host(X, type(estimator).__name__)
+        check_in_memory(X, type(estimator).__name__)
     X, names = (X.rows, X.names) if isinstance(X, NamedRows) else from_arrow(X)
     if isinstance(X, np.ndarray) and X.ndim == 3:
         raise ValueError(
@@ -426,7 +425,7 @@ def checked_magnitude(X: Any, names: Any = None, *, missing: bool = False) -> fl
 
 def checked_matrix(X: Any) -> tuple[Any, list[str] | None]:
     """Return X as a dense array or csr matrix, of any real type, with its column names if it has any."""
-    check_host(X, "This function")
+    check_in_memory(X, "This function")
     X, arrow_names = from_arrow(X)
     columns = getattr(X, "columns", arrow_names)
     names = None if columns is None else [str(name) for name in columns]

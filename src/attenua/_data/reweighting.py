@@ -137,11 +137,13 @@ class RowsInMemory:
         Their splits.
     groups : ndarray or None
         Number of the group of each row, where the user gave groups.
+    n_given : float
+        How many rows the user gave, of which these may be a part.
     """
 
-    def __init__(self, rows: Any, splits: SplitMoments, groups: Any = None):
+    def __init__(self, rows: Any, splits: SplitMoments, groups: Any = None, n_given: float = 0):
         self.n_samples, self.weight = rows.n_samples, rows.weight
-        self.n_given = max(rows.n_samples, rows.weight)  # a row of weight 2 counts as two
+        self.n_given = n_given or max(rows.n_samples, rows.weight)  # a row of weight 2 counts as two
         self.rows: Any = rows
         self.splits: Any = splits
         self.groups = None if groups is None else _numbered(groups)
@@ -156,9 +158,8 @@ class RowsInMemory:
         """Return some of the rows, with splits of their own."""
         chosen = self.rows.some(rows)
         groups = None if self.groups is None else self.groups[rows]
-        part = RowsInMemory(chosen, SplitMoments(chosen, splits).scaled(as_in=self.splits), groups)
-        part.n_given = self.n_given
-        return part
+        moments = SplitMoments(chosen, splits).scaled(as_in=self.splits)
+        return RowsInMemory(chosen, moments, groups, self.n_given)
 
     def held_out(self, rows: NDArray[np.intp], training: NDArray[np.intp]) -> Any:
         """Return some rows, to be judged by a fit to others."""
