@@ -1,6 +1,5 @@
 """PCA with corrections of annotated data, called and stored as ``scanpy.pp.pca`` does it."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,8 +8,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.base import clone
 
 from attenua._data.checks import checked_count, encode_labels
-from attenua._data.folds import folds_by_group, is_number_of_folds, make_splits, resolve_cv
-from attenua._data.sums import magnitude, row_blocks
+from attenua._data.folds import is_number_of_folds, resolve_cv
+from attenua._data.sums import magnitude
 from attenua._estimate.transformer import SubspaceTransformer
 from attenua.corrected import CorrectedPCACV
 
@@ -51,8 +50,7 @@ def pca(
     Parameters
     ----------
     adata : AnnData
-        Annotated data, rows by genes. X may be dense or sparse, in memory or backed. Backed rows are read
-        from the file block by block.
+        Annotated data in memory, rows by genes. X may be dense or sparse.
     n_comps : int, optional
         Number of components. By default that of `estimator`, or else 50, or fewer if rows or genes are few.
     layer : str, optional
@@ -102,16 +100,15 @@ def pca(
     >>> attenua.anndata.pca(adata, n_comps=10)  # doctest: +SKIP
     >>> sc.pp.neighbors(adata)  # doctest: +SKIP
     """
-    _check_adata(adata, copy)
+    _check_adata(adata)
     _check_form(dtype, key_added)
     named_mask, mask = _checked_mask(adata, mask_var, use_highly_variable)
     genes = adata.var_names if mask is None else adata.var_names[mask]
     rows = _rows(adata, layer, mask, genes)
     labels = _checked_groups(adata, groups)
     estimator = _ready(estimator, n_comps, (adata.n_obs, len(genes)), labels)
-    _fit(estimator, rows, labels)
-    batches = rows if isinstance(rows, _BackedRows) else [rows]
-    scores = np.concatenate([estimator.transform(batch) for batch in batches])
+    estimator.fit(rows, **({} if labels is None else {"groups": labels}))
+    scores = estimator.transform(rows)
     loadings = np.asarray(estimator.components_.T)
     if mask is not None:
         loadings = np.zeros((adata.n_vars, estimator.n_components_))
@@ -131,15 +128,14 @@ def pca(
     return target if copy else None
 
 
-def _check_adata(adata: Any, copy: bool) -> None:
+def _check_adata(adata: Any) -> None:
     if not all(hasattr(adata, name) for name in ("X", "obsm", "varm", "uns")):
         raise TypeError(
             f"adata must be an AnnData object; got {type(adata).__name__}. Arrays and data frames can be "
             "fitted with attenua.CorrectedPCACV."
         )
-    if adata.isbacked and (adata.is_view or copy):
-        what = "adata is a view of backed data" if adata.is_view else "copy=True was given with backed data"
-        raise ValueError(f"{what}, to which results cannot be added; use adata.to_memory() first.")
+    if adata.isbacked:
+        raise ValueError("adata must be in memory, and its rows are in a file; use adata.to_memory() first.")
 
 
 def _check_form(dtype: Any, key_added: Any) -> None:
@@ -186,33 +182,15 @@ def _entry(table: Any, name: str, argument: str, what: str) -> Any:
 
 
 def _rows(adata: Any, layer: str | None, mask: NDArray[np.bool_] | None, genes: Any) -> Any:
-    """Return the rows in memory, or batches of them."""
+    """Return the rows: those of X or of a layer."""
     X = adata.X if layer is None else _entry(adata.layers, layer, "layer", "layer of adata")
     if X is None:
         raise ValueError("adata.X is None; name a layer.")
-    if adata.isbacked and layer is None:
-        return _BackedRows(X, mask, genes)
-    return _chosen(X, mask, genes)
-
-
-def _chosen(X: Any, mask: NDArray[np.bool_] | None, genes: Any) -> Any:
-    """Return the genes to use; an error about a value that is not finite names the gene, as no fit could."""
     X = X if mask is None else X[:, mask]
     X = X.tocsr() if sp.issparse(X) else X
     if isinstance(X, np.ndarray) or sp.issparse(X):
-        magnitude(X, genes)
+        magnitude(X, genes)  # names the gene of a value that is not finite, as no fit could
     return X
-
-
-class _BackedRows:
-    """Batches of the rows of a file. Blocks of rows are read whole, since h5py is slow to pick columns."""
-
-    def __init__(self, X: Any, mask: NDArray[np.bool_] | None, genes: Any):
-        self._X, self._mask, self._genes = X, mask, genes
-
-    def __iter__(self) -> Iterator[Any]:
-        for block in row_blocks(*self._X.shape):
-            yield _chosen(self._X[block], self._mask, self._genes)
 
 
 def _checked_groups(adata: Any, groups: Any) -> NDArray[np.intp] | None:
@@ -267,28 +245,6 @@ def _default_n_comps(estimator: Any, n_obs: int, n_vars: int, labels: Any) -> in
         # A fold may hold the largest groups.
         n_trained -= int(np.sort(sizes)[-int(np.ceil(len(sizes) / cv)) :].sum())
     return max(min(_MOST_COMPS, n_trained - 1, n_vars - 1), 1)
-
-
-def _fit(estimator: Any, rows: Any, labels: NDArray[np.intp] | None) -> None:
-    if labels is None:
-        estimator.fit(rows)
-    elif isinstance(rows, _BackedRows) and is_number_of_folds(cv := resolve_cv(estimator.cv)):
-        estimator.fit(rows, groups=_spread(labels, int(cv)))
-    else:
-        estimator.fit(rows, groups=labels)
-
-
-def _spread(labels: NDArray[np.intp], n_folds: int) -> NDArray[np.intp]:
-    """Return labels by which batches are divided as rows in memory are.
-
-    Batches are divided by a hash of the label, since later labels have not been seen. That leaves folds empty
-    where donors are few. Here all labels are there, so every row gets a label whose hash is its fold.
-    """
-    _, label_of_fold = np.unique(folds_by_group(np.arange(50 * n_folds), n_folds), return_index=True)
-    spread = np.empty_like(labels)
-    for fold, (_, held_out) in enumerate(make_splits(n_folds, len(labels), groups=labels)):
-        spread[held_out] = label_of_fold[fold]
-    return spread
 
 
 def _outcome(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
