@@ -12,8 +12,8 @@ class Step(NamedTuple):
 
     correction: str  # whose strengths were compared
     strengths: tuple[float, ...] = ()  # increasing; empty where the correction was left out
-    # Held-out risk of each, with the strengths of the steps before it; of one that was clearly worse on the
-    # first splits, an estimate from these.
+    # Held-out risk of each, with the strengths of the steps before it, by the loss that decides: of PCA, a
+    # mean over ranks. Of one that was clearly worse on the first splits, an estimate from these.
     risks: tuple[float, ...] = ()
     best: float = 0.0  # the strength of least risk, which the next steps begin from
     gain: float = 0.0  # part of PCA's held-out risk that it removes beyond the steps before it, or nats

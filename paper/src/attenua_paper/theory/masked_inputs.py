@@ -13,6 +13,7 @@ from attenua._data.checks import real_numbers
 from attenua._data.moments import within_groups
 from attenua._estimate.parameter_types import FeatureGroups
 from attenua.masks import alpha_from_mask_rate
+from attenua_paper.theory.checks import as_matrix
 
 
 def full_output_loss(
@@ -59,9 +60,7 @@ def full_output_loss(
     3.0
     """
     U = real_numbers(components, "components must be a matrix of real numbers")
-    S = real_numbers(covariance, "covariance must be a square matrix of real numbers")
-    if S.ndim != 2 or S.shape[0] != S.shape[1]:
-        raise ValueError(f"covariance must be a square matrix; got shape {S.shape}.")
+    S = as_matrix(covariance, "covariance")
     if U.ndim != 2 or U.shape[1] != S.shape[0]:
         raise ValueError(f"components must have {S.shape[0]} columns, like covariance; got shape {U.shape}.")
     if not np.allclose(U @ U.T, np.eye(len(U)), atol=1e-6):
