@@ -171,13 +171,13 @@ def main(arguments=None):
 
 def write(path, records):
     """Write the records as a table, whole or not at all."""
-    from attenua._files import write_all_whole
+    from attenua._files import write_whole
 
     table = io.StringIO()
     rows = csv.DictWriter(table, FIELDS)
     rows.writeheader()
     rows.writerows(records)
-    write_all_whole({path: table.getvalue().encode()}, force=True)
+    write_whole(path, table.getvalue().encode())
 
 
 if __name__ == "__main__":

@@ -223,7 +223,7 @@ def test_every_fitted_attribute_is_in_the_file_under_its_name(path, model):
 def test_only_force_replaces_a_file(path):
     save_model(AttenuatedPCA(2, alpha=0.5).fit(X), path)
     before = path.read_bytes()
-    with pytest.raises(FileExistsError, match=r"model.npz exists already"):
+    with pytest.raises(FileExistsError, match=r"model.npz exists; force=True replaces it"):
         save_model(AttenuatedPCA(1, alpha=0.5).fit(X), path)
     assert path.read_bytes() == before
     save_model(AttenuatedPCA(1, alpha=0.5).fit(X), path, force=True)

@@ -12,7 +12,6 @@ import os
 import zipfile
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from attenua._estimate.stored import (
     keys_of,
     require,
 )
-from attenua._files import write_all_whole
+from attenua._files import write_whole
 from attenua._npz import Npz, PackedError, opened_npz
 from attenua._select.steps import Steps
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
@@ -101,7 +100,7 @@ def save_model(estimator: Any, path: str | os.PathLike[str], *, force: bool = Fa
     >>> bool((again.transform(X) == pca.transform(X)).all())
     True
     """
-    write_all_whole({Path(path): model_bytes(estimator)}, force=force)
+    write_whole(path, model_bytes(estimator), force=force)
 
 
 def model_bytes(estimator: Any) -> bytes:

@@ -1,11 +1,12 @@
 """The page of the evidence: tables, sentences, pictures and CSV files from the store of results."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
-from attenua._files import write_all_whole
+from attenua._files import write_whole
 from attenua_evidence.accuracy import accuracy_table, correlation_table, labelled
 from attenua_evidence.forest import compact_forest, forest
 from attenua_evidence.one_kind import EXAMPLES, KINDS, cells_table, sets_table
@@ -29,7 +30,7 @@ from attenua_paper.studies.tables import Table
 
 
 def main(store: Path, docs: Path) -> None:
-    """Read the store of results and write all files of the page, or none."""
+    """Read the store of results and write all files of the page."""
     lines = read_lines(store)
     files = {docs / "guide" / f"_evidence_{name}.md": text for name, text in pieces(lines).items()}
     files |= {
@@ -38,7 +39,14 @@ def main(store: Path, docs: Path) -> None:
     contents = {path: text.encode() for path, text in files.items()}
     for name, picture in {"forest": forest(lines), "forest-compact": compact_forest(lines)}.items():
         contents[docs / "images" / f"evidence-{name}.png"] = save_figure(picture)["png"]
-    write_all_whole(contents, force=True, make_folders=True)
+    write_files(contents)
+
+
+def write_files(contents: Mapping[Path, bytes]) -> None:
+    """Write files, each of them whole, and their folders."""
+    for path, content in contents.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content)
 
 
 def frames(lines: pd.DataFrame) -> dict[str, pd.DataFrame]:

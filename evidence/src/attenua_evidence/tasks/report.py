@@ -10,10 +10,9 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from attenua._files import write_all_whole
 from attenua.display.common import ACCENT, SHADES
 from attenua_evidence.averages import Mean, decimals, mean_of
-from attenua_evidence.report import joined
+from attenua_evidence.report import joined, write_files
 from attenua_evidence.results import PARTS, judged_part, parts_of
 from attenua_evidence.tables import seconds
 from attenua_evidence.tasks.forecast_tables import (
@@ -46,7 +45,7 @@ _LEAST_SHOWN = -1000.0
 
 
 def main(stores: Sequence[Path], docs: Path) -> None:
-    """Read stores of different parts and write all files of the study, or none.
+    """Read stores of different parts and write all files of the study.
 
     Published parts that are not in these stores stay as they are, and so do the pieces about the part that
     the page speaks of. What the methods are is read from the first store.
@@ -69,7 +68,7 @@ def main(stores: Sequence[Path], docs: Path) -> None:
         for name, narrow in (("evidence-tasks.png", False), ("evidence-tasks-narrow.png", True)):
             contents[docs / "images" / name] = save_figure(picture(gains, narrow=narrow))["png"]
     contents |= {docs / "guide" / f"_tasks{name}.md": text.encode() for name, text in texts.items()}
-    write_all_whole(contents, force=True, make_folders=True)
+    write_files(contents)
 
 
 def with_published(frame: pd.DataFrame, path: Path) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from attenua._files import write_all_whole
+from attenua._files import write_whole
 from attenua_paper.studies.budget import RESULTS_FILE
 from attenua_paper.studies.comparison import compare_study
 from attenua_paper.studies.comparison_figure import comparison_figure
@@ -21,7 +21,7 @@ DIGITS = "%.6g"
 
 
 def write_study(folder: Path) -> tuple[dict[str, Table], list[Path]]:
-    """Summarise the stored results of a study next to them, in files that are all written or none.
+    """Summarise the stored results of a study in files next to them.
 
     Returns
     -------
@@ -58,7 +58,8 @@ def json_of(settings: dict[str, object]) -> bytes:
 
 
 def write_files(folder: Path, contents: dict[str, bytes]) -> list[Path]:
-    """Write files by their names, all of them or none, and return them."""
-    files = {folder / name: content for name, content in contents.items()}
-    write_all_whole(files, force=True, make_folders=True)
-    return list(files)
+    """Write files by their names, each of them whole, and return them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        write_whole(folder / name, content)
+    return [folder / name for name in contents]

@@ -23,7 +23,7 @@ SETTINGS_FILE = "simulation-settings.json"
 
 
 def write_simulations(simulations: Simulations, folder: Path) -> list[Path]:
-    """Write all files or none, and return them."""
+    """Write all files, and return them."""
     versions = {"attenua": __version__, "numpy": np.__version__, "scipy": scipy.__version__}
     settings = {"seed": simulations.seed, **asdict(simulations.settings), "versions": versions}
     tables = simulation_tables(simulations).values()
