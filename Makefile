@@ -57,9 +57,8 @@ test-floors: .venv-floors/test  ## All tests on the oldest supported versions.
 
 # anndata holds pandas below the version that everything else is tested with, so the extra h5ad is not in test
 # and has its own environment, with scanpy, whose results and next steps ours are compared with.
-test-h5ad: .venv-h5ad/test  ## Annotated data: h5ad files and scanpy.
-	.venv-h5ad/bin/python -m pytest -q tests/cli/readers/test_h5ad.py tests/test_anndata.py \
-		tests/test_security.py::test_objects_of_h5ad_are_not_opened \
+test-h5ad: .venv-h5ad/test  ## Annotated data and scanpy.
+	.venv-h5ad/bin/python -m pytest -q tests/test_anndata.py \
 		tests/_data/test_anndata_is_refused.py evidence/tests/test_few_cells.py \
 		'tests/test_docs.py::test_code_of_a_page[scanpy]'
 
@@ -108,7 +107,7 @@ $(BIN)/python:
 
 .venv-h5ad/test: pyproject.toml paper/pyproject.toml evidence/pyproject.toml Makefile
 	$(PYTHON) -m venv .venv-h5ad
-	.venv-h5ad/bin/python -m pip install -q -e '.[h5ad,cli]' -e ./paper -e ./evidence 'pytest>=8' 'scanpy>=1.11' igraph
+	.venv-h5ad/bin/python -m pip install -q -e '.[h5ad]' -e ./paper -e ./evidence 'pytest>=8' 'scanpy>=1.11' igraph
 	touch $@
 
 clean:  ## Remove the environments and all that is built.

@@ -152,18 +152,6 @@ def test_pandas_metadata_of_parquet_are_not_opened(tmp_path, trace):
     assert run("fit", path, "-k", 1, "--out", tmp_path / "out").exit_code in (0, 1)
 
 
-def test_objects_of_h5ad_are_not_opened(tmp_path, trace):
-    """An h5ad file whose matrix and annotations hold pickles as bytes, which old readers unpickled."""
-    pytest.importorskip("anndata")
-    import h5py
-
-    path = tmp_path / "rows.h5ad"
-    with h5py.File(path, "w") as file:
-        file["X"] = np.void(pickle.dumps(Bomb(trace)))
-        file.create_group("uns")["bomb"] = np.void(pickle.dumps(Bomb(trace)))
-    assert run("fit", path, "-k", 1, "--out", tmp_path / "out").exit_code == 1
-
-
 def test_no_model_file_opens_a_pickle(tmp_path, trace):
     path = tmp_path / "model.npz"
     save_model(AttenuatedPCA(2).fit(spiked_rows(20, 4)), path)
