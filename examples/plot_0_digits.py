@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCACV
-from attenua.display import StepsDisplay
 
 images = load_digits().data
 
@@ -33,7 +32,7 @@ print(corrected.steps_)
 # held-out error that it removes beyond the lines above it, the standard error of that part, and the part of
 # the fit that has this correction: held-out rows vote, and their choices are averaged. The same as a picture:
 
-StepsDisplay.from_estimator(corrected)
+corrected.steps_.plot()
 
 # %%
 # The test is the excess error on the other images, above that of the best subspace of those images. One

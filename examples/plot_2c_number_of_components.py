@@ -17,7 +17,6 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 
 from attenua import AttenuatedPCACV, choose_rank
-from attenua.display import RankDisplay
 
 random = np.random.default_rng(0)
 directions = np.linalg.qr(random.standard_normal((12, 3)))[0]
@@ -58,7 +57,7 @@ left.set(ylabel="squared error of a held-out row", ylim=(0, None))
 left.set_title("error: always falling", fontsize="medium")
 middle.set_ylabel("log-likelihood of a held-out row")
 middle.set_title("likelihood: a turn at 3", fontsize="medium")
-RankDisplay.from_choice(choice, ax=right)
+choice.plot(right)
 right.set_title("rows and columns held out: a turn at 3", fontsize="medium")
 
 # %%
@@ -70,7 +69,7 @@ digits = load_digits().data[:100]
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.9), layout="constrained")
 for method, ax in zip(("bcv", "parallel"), axes, strict=True):
     found = choose_rank(digits, method=method, random_state=0)
-    RankDisplay.from_choice(found, ax=ax)
+    found.plot(ax)
     ax.set_title(method, fontsize="medium")
     print(f"{method}: {found}")
 

@@ -1,26 +1,14 @@
 """choose_rank finds components that are there, and says what it did."""
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-mpl.use("Agg")
-
-from matplotlib import pyplot as plt
-
 from attenua import RankChoice, choose_rank
-from attenua.display import RankDisplay
 from tests.helpers import in_turn
 
 METHODS = ("bcv", "parallel", "threshold")
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def signal_and_noise(n, p, k, noise=1.0):
@@ -166,41 +154,3 @@ def test_a_random_state_may_draw_and_others_are_refused():
     for bad in (np.random.default_rng(0), "a", -1):
         with pytest.raises(ValueError, match="random_state must be an integer"):
             choose_rank(X, random_state=bad)
-
-
-def test_display_of_errors():
-    choice = choose_rank(signal_and_noise(60, 30, 2), n_repeats=4, random_state=0)
-    display = RankDisplay.from_choice(choice)
-    np.testing.assert_allclose(display.line_.get_ydata(), 100 * choice.errors.mean(axis=0))
-    assert len(display.partition_lines_) == 4
-    assert display.threshold_line_ is None
-    assert list(display.rank_line_.get_xdata()) == [2, 2]
-
-
-@pytest.mark.parametrize("method", ["parallel", "threshold"])
-def test_display_of_eigenvalues_on_given_axes(method):
-    choice = choose_rank(signal_and_noise(60, 30, 2), method=method, random_state=0)
-    figure, ax = plt.subplots()
-    display = RankDisplay.from_choice(choice, ax=ax)
-    assert display.figure_ is figure
-    np.testing.assert_allclose(display.line_.get_ydata(), 100 * choice.eigenvalues)
-    np.testing.assert_allclose(display.threshold_line_.get_ydata(), 100 * choice.thresholds)
-    assert display.partition_lines_ == []
-
-
-@pytest.mark.parametrize("method", ["parallel", "threshold"])
-@pytest.mark.parametrize("noise", [0, 1])
-def test_percentages_are_written_without_powers_of_ten(method, noise):
-    choice = choose_rank(signal_and_noise(40, 20, 2, noise), method=method, random_state=0)
-    display = RankDisplay.from_choice(choice)
-    display.figure_.canvas.draw()
-    labels = [
-        label.get_text() for which in ("major", "minor") for label in display.ax_.get_yticklabels(which=which)
-    ]
-    assert {"2", "10", "50"} <= set(labels)
-    assert not any("10^" in label for label in labels)
-
-
-def test_display_wants_a_choice():
-    with pytest.raises(TypeError, match="choice must be a RankChoice"):
-        RankDisplay.from_choice(3)

@@ -16,8 +16,6 @@ from attenua import (
     CorrectedPCACV,
     imputing,
 )
-from attenua.display import ScoresBesidePCADisplay
-from attenua.display.common import path_of
 from attenua.model_files import load_model, save_model
 from attenua.report.findings import find
 from tests.helpers import spiked_rows
@@ -230,9 +228,5 @@ def test_a_scaled_model_as_a_reference_is_in_the_units_of_the_data():
     np.testing.assert_allclose(found.components_, given.components_, atol=1e-8)
 
 
-def test_the_report_and_pictures_are_about_scaled_columns():
-    model = AttenuatedPCACV(2, scale=True).fit(X)
-    assert find(model, X).is_pca
-    assert ScoresBesidePCADisplay.from_estimator(model, X).change < 1e-6
-    # All columns have variance 1, but for the one that does not vary.
-    np.testing.assert_allclose(np.ptp(path_of(model, X).angles_to_pca()), 0, atol=1e-6)
+def test_the_report_is_about_scaled_columns():
+    assert find(AttenuatedPCACV(2, scale=True).fit(X), X).is_pca

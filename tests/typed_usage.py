@@ -23,7 +23,6 @@ from attenua import (
     paired_gain,
     save_model,
 )
-from attenua.display import RankDisplay
 
 
 def right(X: NDArray[np.float64]) -> None:
@@ -56,7 +55,6 @@ def right(X: NDArray[np.float64]) -> None:
     choice = choose_rank(X, method="parallel", max_rank=5, random_state=np.random.RandomState(0))
     assert_type(choice, RankChoice)
     assert_type(choice.rank, int)
-    assert_type(RankDisplay.from_choice(choice).plot(), RankDisplay)
     rows, columns = fitted.loadings_.shape
     print(fitted.components_ @ fitted.loadings_, fitted.set_output(transform="pandas").fit_transform(X))
     print(rows, columns, fitted.score_samples(X), fitted.cv_risk_folds_.mean())

@@ -27,10 +27,9 @@ from attenua._select.rule import CorrectedRule, attenuation_rule
 from attenua.imputing import ImputesByCovariance
 from attenua.monitoring import MonitorsRows
 from attenua.paired import paired_gain
-from attenua.plotting import DrawsItself
 
 
-class AttenuatedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, RuleTransformer):
+class AttenuatedPCA(ImputesByCovariance, MonitorsRows, RuleTransformer):
     r"""PCA with the sample variances weakened by a given strength.
 
     The components span the leading eigenvectors (algebraically largest) of
@@ -133,7 +132,7 @@ class AttenuatedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, RuleTransfor
         return attenuation_rule([self.alpha], n_features, self.feature_groups)
 
 
-class AttenuatedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, CrossValidated):
+class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
     r"""PCA with the sample variances weakened by a strength that cross-validation chooses.
 
     This is the paper's method. With the covariance :math:`S` of the training rows of a split, the leading

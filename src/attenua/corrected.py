@@ -42,10 +42,9 @@ from attenua._select.rule import PCA, CorrectedRule, same_subspace
 from attenua._select.steps import Steps
 from attenua.imputing import ImputesByCovariance
 from attenua.monitoring import MonitorsRows
-from attenua.plotting import DrawsItself
 
 
-class CorrectedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, WithReference, RuleTransformer):
+class CorrectedPCA(ImputesByCovariance, MonitorsRows, WithReference, RuleTransformer):
     r"""PCA of few rows, with corrections at strengths you give.
 
     The components span the leading eigenvectors (algebraically largest) of :math:`T - a\,\mathrm{diag}(T)`
@@ -204,7 +203,7 @@ class CorrectedPCA(DrawsItself, ImputesByCovariance, MonitorsRows, WithReference
         return moments
 
 
-class CorrectedPCACV(DrawsItself, ImputesByCovariance, MonitorsRows, WithReference, CrossValidated):
+class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossValidated):
     r"""PCA of few rows, with corrections whose strengths held-out rows choose.
 
     PCA of few rows is noisy in several ways. Each correction weakens one of them by a strength; see

@@ -96,10 +96,20 @@ class LearningCurve:
         return self.sentence
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw it as :class:`attenua.display.LearningCurveDisplay`, which is what is returned."""
-        from attenua.display import LearningCurveDisplay
+        """Draw the errors by the number of rows fitted, as :func:`attenua.pictures.learning_curve` does.
 
-        return LearningCurveDisplay.from_curve(self, ax=ax)
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from attenua import pictures
+
+        return pictures.learning_curve(self, ax)
 
     def _repr_html_(self) -> str:
         """Show it in a notebook."""
@@ -157,7 +167,7 @@ def learning_curve(
     Returns
     -------
     LearningCurve
-        It prints as a sentence; :class:`attenua.display.LearningCurveDisplay` draws it.
+        It prints as a sentence; its ``plot`` draws it.
 
     Notes
     -----

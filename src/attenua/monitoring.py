@@ -158,6 +158,22 @@ class ControlLimits:
     def __str__(self) -> str:
         return self.sentence
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw T2 against Q with the limits, as :func:`attenua.pictures.control_limits` does.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from attenua import pictures
+
+        return pictures.control_limits(self, ax=ax)
+
 
 class MonitorsRows(SubspaceTransformer):
     """Hotelling's T2 and Q of rows, and their limits."""

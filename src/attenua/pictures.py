@@ -43,14 +43,17 @@ Array = NDArray[np.float64]
 # All are seen on white and on black.
 COLOURS = {"fit": "#2b7fc4", "pca": "#8c96a3", "accent": "#de731c", "soft": "#9aa3ae"}
 # Of labels. The last is that of all other rows, where there are more kinds than colours.
-KINDS = "#2b7fc4 #de731c #2f9e58 #d43d51 #9061c9 #9c6b4e #d977b8 #a8a62c #22b1c4 #8c96a3".split()
+KINDS = (
+    "#2b7fc4", "#de731c", "#2f9e58", "#d43d51", "#9061c9",
+    "#9c6b4e", "#d977b8", "#a8a62c", "#22b1c4", "#8c96a3",
+)  # fmt: skip
 _MOST_NAMED_ROWS = 8
 _MOST_NAMED_COLUMNS = 20
-_MOST_LETTERS = 18
+_MOST_LETTERS = 24
 # Components beyond those fitted that a scree shows, so that the rest of the curve is seen.
 _BEYOND = 8
 # Blocks of cells in a picture of missing cells, down and across.
-_MOST_BLOCKS = (150, 300)
+_MOST_BLOCKS = (100, 200)
 # wl_850.5, 850 nm, X850: what stands before a number, the number, and its unit.
 _NUMBERED = re.compile(r"(\D*?)([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(\D*)", re.IGNORECASE)
 
@@ -166,7 +169,8 @@ def loadings(
     ax = _axes(ax)
     ax.axhline(0, color=COLOURS["soft"], lw=0.8, zorder=0)
     for k, curve in enumerate(values):
-        ax.plot(places, curve, color=KINDS[k % len(KINDS)], lw=1.4, label=titles[k].replace("\n", ", "))
+        look = {"color": KINDS[k % len(KINDS)], "lw": 1.4 if len(curve) < 500 else 0.7}
+        ax.plot(places, curve, label=titles[k].replace("\n", ", "), zorder=3 - k / len(values), **look)
     _name_places(ax, names, places, label, is_scale)
     ax.set_ylabel("loading")
     _legend(ax)
@@ -195,7 +199,7 @@ def scree(model: Any, X: Any = None, *, choice: RankChoice | None = None, ax: An
     shares = 100 * np.asarray(to_host(model.explained_variance_ratio_), dtype=float)
     ax, last = _axes(ax), len(shares)
     if X is not None:
-        rows = checked_matrix(X)[0]
+        rows = checked_matrix(to_host(X))[0]
         last = min(len(shares) + _BEYOND, max(rows.shape[0] - 1, 1), rows.shape[1])
         whole = CorrectedPCA(last, scale=getattr(model, "scale_", None) is not None).fit(rows)
         ax.plot(
@@ -324,8 +328,9 @@ def rank(choice: RankChoice, ax: Any = None) -> Any:
         noise = "95% of shuffled columns" if choice.method == "parallel" else "threshold"
         ax.plot(choice.ranks, values, "o-", label="these rows", **look)
         ax.plot(choice.ranks, least, "--", color=COLOURS["pca"], label=noise)
-        ax.set_yscale("log")
+        ax.set_yscale("log", subs=(2, 5))
         ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter("{x:g}")
         # The last eigenvalues may be 0, which a logarithmic axis cannot show.
         ax.set_ylim(min(value for value in (values[0], least[0]) if value > 0) / 50, None)
         ax.set(xlabel="component", ylabel="variance explained, %")
@@ -392,9 +397,11 @@ def control_limits(limits: ControlLimits, *, row_names: Sequence[Any] | None = N
     colours = np.full(len(points), COLOURS["fit"])
     colours[far] = COLOURS["accent"]
     ax.scatter(*points.T, s=18, lw=0, alpha=0.85, c=colours, zorder=2)
-    ax.set_xlim(0, None)
-    ax.set_ylim(0, None)
     ax.set(xlabel="T2, distance within the components", ylabel="Q, squared distance from them")
+    for axis, values, limit in zip("xy", points.T, (limits.t2(0.99), limits.q(0.99)), strict=True):
+        # A row that is far out would press all others into a corner.
+        is_far_out = np.nanmin(values) > 0 and np.nanmax(values) > 10 * limit
+        ax.set(**({f"{axis}scale": "log"} if is_far_out else {f"{axis}lim": (0, None)}))
     _legend(ax, title="limits")
     times = np.fmax(points[far, 0] / limits.t2(0.99), points[far, 1] / (limits.q(0.99) or 1.0))
     _name_rows(ax, points, far[np.argsort(-times, kind="stable")], names)
@@ -443,6 +450,7 @@ def stability(found: Stability, ax: Any = None) -> Any:
             panel.set_yticks(range(p), names, fontsize="small")
             panel.set_ylim(p - 0.5, -0.5)
             panel.set_xlabel("loading")
+            panel.locator_params(axis="x", nbins=4)
         else:
             panel.axhline(0, color=COLOURS["soft"], lw=0.8, zorder=0)
             panel.fill_between(places, low[k], high[k], color=colour, alpha=0.3, lw=0)
@@ -498,19 +506,17 @@ def reconstructions(
         return _montage(ax, images, ["as it is", "by PCA", "by the fit"], titles, cmap=grey, limits=limits)
     places, label, is_scale = _places(columns, p)
     is_curve = p > _MOST_NAMED_COLUMNS
-    axes = _panels(ax, n, (1.4 + 3.2 * n, 3.4))
-    ink = plt.rcParams["text.color"]
+    ink, line = plt.rcParams["text.color"], "-" if is_curve else ""
+    axes = _panels(ax, n, (1.4 + 3.2 * n, 3.4 if is_curve else 4.4))
     for panel, title, row, one, other in zip(axes, titles, rows, by_pca, by_fit, strict=True):
         missing = np.isnan(row)
-        style: dict[str, Any] = {"ls": "-" if is_curve else "none", "marker": None if is_curve else "o"}
-        panel.plot(places, row, color=ink, lw=1.6, label="as it is", **style | {"mfc": "none", "ms": 8})
-        panel.plot(places, one, color=COLOURS["pca"], lw=1.2, label="by PCA", **style | {"ms": 5})
-        panel.plot(places, other, color=COLOURS["fit"], lw=1.2, label="by the fit", **style | {"ms": 5})
+        # Where both reconstructions agree, both are seen.
+        panel.plot(places, one, line or "s", ms=6, lw=2.6, color=COLOURS["pca"], label="by PCA")
+        panel.plot(places, other, line or "o", ms=4, lw=1.4, color=COLOURS["fit"], label="by the fit")
+        panel.plot(places, row, line or "o", ms=9, lw=0.8, mfc="none", color=ink, label="as it is")
         if missing.any():
-            panel.plot(
-                places[missing], other[missing], "s", ms=8, mfc="none", mew=1.4, color=COLOURS["accent"],
-                label="missing",
-            )  # fmt: skip
+            look = {"ms": 3} if is_curve else {"ms": 10, "mfc": "none", "mew": 1.4}
+            panel.plot(places[missing], other[missing], "s", color=COLOURS["accent"], label="missing", **look)
         panel.set_title(title, fontsize="medium")
         _name_places(panel, columns, places, label, is_scale)
     _legend(axes[0])
@@ -535,23 +541,30 @@ def missing_cells(X: Any, ax: Any = None) -> Any:
     matplotlib Axes
     """
     rows = checked_matrix(X)[0]
-    (n, p), stored = rows.shape, sp.coo_matrix(np.isnan(rows) if not sp.issparse(rows) else rows)
-    is_missing = stored.data if stored.data.dtype == bool else np.isnan(stored.data)
-    height, width = np.minimum(rows.shape, _MOST_BLOCKS)
-    blocks = np.zeros((height, width))
-    down, across = (np.arange(size) * count // size for size, count in ((n, height), (p, width)))
-    np.add.at(blocks, (down[stored.row[is_missing]], across[stored.col[is_missing]]), 1)
-    shares = blocks / np.outer(np.bincount(down), np.bincount(across))
+    if sp.issparse(rows):
+        stored = rows.tocoo()
+        i, j = (places[np.isnan(stored.data)] for places in stored.coords)
+    else:
+        i, j = np.nonzero(np.isnan(rows))
+    n, p = rows.shape
+    # The block of each row and of each column.
+    down, across = (
+        np.arange(size) * min(size, most) // size for size, most in zip((n, p), _MOST_BLOCKS, strict=True)
+    )
+    cells = np.outer(np.bincount(down), np.bincount(across))
+    shares = np.zeros(cells.shape)
+    np.add.at(shares, (down[i], across[j]), 1)
+    shares /= cells
     ax = _axes(ax)
-    pale, full = to_rgba(COLOURS["accent"], 0.4), to_rgba(COLOURS["accent"])
+    pale, full = to_rgba(COLOURS["accent"], 0.6), to_rgba(COLOURS["accent"])
     cmap = LinearSegmentedColormap.from_list("missing", [pale, full]).with_extremes(bad=(0, 0, 0, 0))
     ax.imshow(
         np.ma.masked_equal(shares, 0), cmap=cmap, vmin=0, vmax=1, aspect="auto", interpolation="nearest",
         extent=(0.5, p + 0.5, n + 0.5, 0.5),
     )  # fmt: skip
-    count = int(is_missing.sum())
+    ax.spines[:].set_visible(True)
     ax.set(xlabel="column", ylabel="row")
-    ax.set_title(f"{counted(count, 'missing cell')} of {n * p:,}", fontsize="medium")
+    ax.set_title(f"{counted(len(i), 'missing cell')} of {n * p:,}", fontsize="medium")
     return ax
 
 
@@ -574,7 +587,7 @@ def overview(model: Any, X: Any, *, colour_by: ArrayLike | None = None) -> dict[
     """
     check_is_fitted(model)
     is_search = hasattr(model, "alphas_") or any(step.strengths for step in getattr(model, "steps_", ()))
-    places = [["scores", "scree"], ["loadings", "steps" if is_search else "loadings"]]
+    places: Any = [["scores", "scree"], ["loadings", "steps" if is_search else "loadings"]]
     figure, axes = plt.subplot_mosaic(places, figsize=(12.5, 8.5), layout="constrained")
     try:
         scores(model, X, colour_by=colour_by, ax=axes["scores"])
@@ -664,31 +677,30 @@ def _coloured(ax: Any, points: Array, colour_by: ArrayLike | None) -> None:
 
 
 def _name_rows(ax: Any, points: Array, rows: NDArray[np.intp], names: Any) -> None:
-    """Write the names of the first few rows next to their points, where they cover no other name."""
+    """Write the names of the first few rows next to their points, where they cover no other of them."""
     ax.get_xlim(), ax.get_ylim()  # autoscaling is pending until they are read
-    point = ax.figure.dpi / 72
-    frame, taken = ax.bbox, []
-    for row in rows[:_MOST_NAMED_ROWS]:
+    rows, point = rows[:_MOST_NAMED_ROWS], ax.figure.dpi / 72
+    places = ax.transData.transform(points[rows])
+    # Corners: left and low, right and high.
+    taken = [(place - 3 * point, place + 3 * point) for place in places]
+    for row, place in zip(rows, places, strict=True):
         text = str(row) if names is None else _plain(names[row])
-        x, y = ax.transData.transform(points[row])
-        width, height = 5.5 * point * len(text), 11 * point
-        for right, up in ((1, 0), (-1, 0), (0, 1), (0, -1)):
-            left, low = x + 5 * point * right, y + 9 * point * up - height / 2
-            left -= {1: 0, -1: width, 0: width / 2}[right]
-            box = (left, low, left + width, low + height)
-            inside = (
-                box[0] > frame.x0 - 1
-                and box[2] < frame.x1 + 1
-                and frame.y0 - 1 < box[1]
-                and box[3] < frame.y1 + 1
-            )
-            free = all(box[0] > b[2] or box[2] < b[0] or box[1] > b[3] or box[3] < b[1] for b in taken)
-            if inside and free:
-                taken.append(box)
+        size = point * np.array([5.5 * len(text), 11])
+        for side, align in (((1, 0), "left"), ((-1, 0), "right"), ((0, 1), "center"), ((0, -1), "center")):
+            offset = np.array(side) * (5, 9)
+            low = place + point * offset + size * ((side[0] - 1) / 2, -0.5)
+            inside = (low >= ax.bbox.min).all() and (low + size <= ax.bbox.max).all()
+            if inside and all(((low > b) | (low + size < a)).any() for a, b in taken):
+                taken.append((low, low + size))
                 ax.annotate(
-                    text, points[row], (5 * right, 9 * up), textcoords="offset points", fontsize="small",
-                    ha={1: "left", -1: "right", 0: "center"}[right], va="center",
-                )  # fmt: skip
+                    text,
+                    points[row],
+                    offset,
+                    textcoords="offset points",
+                    fontsize="small",
+                    ha=align,
+                    va="center",
+                )
                 break
 
 
@@ -715,31 +727,39 @@ def _name_places(ax: Any, names: Any, places: Array, label: str, is_scale: bool)
 
 
 def _bars(ax: Any, values: Array, titles: list[str], names: Any) -> Any:
-    """Draw loadings as bars, a lane for each component, of the columns with the largest."""
+    """Draw loadings as bars, of the columns where they are largest; each component has a lane and a scale."""
     k, p = values.shape
-    largest = np.sort(np.argsort(-np.abs(values).max(axis=0), kind="stable")[:_MOST_NAMED_COLUMNS])
-    shown = values[:, largest]
-    reach = float(np.abs(shown).max()) or 1.0
-    lanes = 2.3 * reach * np.arange(k)
-    ax = _axes(ax, (2.2 + 1.5 * k, 1.4 + max(1.2, 0.21 * len(largest))))
-    for lane, bars, title in zip(lanes, shown, titles, strict=True):
+    reach = np.maximum(np.abs(values).max(axis=1), np.finfo(float).tiny)
+    largest = np.argsort(-np.max(np.abs(values) / reach[:, None], axis=0), kind="stable")
+    shown = np.sort(largest[:_MOST_NAMED_COLUMNS])
+    lanes = 2.4 * np.arange(k)
+    ax = _axes(ax, (2.4 + 1.5 * k, 1.4 + max(1.2, 0.21 * len(shown))))
+    for lane, bars, title in zip(lanes, values[:, shown] / reach[:, None], titles, strict=True):
         ax.axvline(lane, color=COLOURS["soft"], lw=0.8, zorder=0)
         colours = [COLOURS["fit" if bar < 0 else "accent"] for bar in bars]
-        ax.barh(np.arange(len(largest)), bars, 0.7, left=lane, color=colours)
+        ax.barh(range(len(shown)), bars, 0.7, left=lane, color=colours)
         ax.text(lane, 1.01, title, transform=ax.get_xaxis_transform(), ha="center", va="bottom")
-    tick = float(f"{reach / 2:.1g}")
-    ax.set_xticks(
-        [lane + place for lane in lanes for place in (-tick, 0, tick)], [f"{-tick:g}", "0", f"{tick:g}"] * k,
-        fontsize="small",
-    )  # fmt: skip
+    # The largest of 1, 2 and 5 times a power of ten within each lane.
+    steps = np.floor(np.log10(reach))[:, None] + np.log10([1, 2, 5])
+    ticks = [
+        max(10.0**step for step in some if 10.0**step <= most)
+        for some, most in zip(steps, reach, strict=True)
+    ]
+    places = [
+        lane + side * tick / most
+        for lane, tick, most in zip(lanes, ticks, reach, strict=True)
+        for side in (-1, 0, 1)
+    ]
+    texts = [text for tick in ticks for text in (f"−{tick:g}", "0", f"{tick:g}")]
+    ax.set_xticks(places, texts, fontsize="small")
     ax.set_yticks(
-        range(len(largest)), [_plain(j if names is None else names[j]) for j in largest], fontsize="small"
+        range(len(shown)), [_plain(i if names is None else names[i]) for i in shown], fontsize="small"
     )
-    ax.set(xlim=(-1.15 * reach, lanes[-1] + 1.15 * reach), ylim=(len(largest) - 0.5, -0.5), xlabel="loading")
-    if names is None:
+    ax.set(xlim=(-1.2, lanes[-1] + 1.2), ylim=(len(shown) - 0.4, -0.6), xlabel="loading")
+    if len(shown) < p:
+        ax.set_ylabel(f"{len(shown)} of {p:,} columns")
+    elif names is None:
         ax.set_ylabel("column")
-    if len(largest) < p:
-        ax.set_ylabel(f"columns with the largest of {p:,} loadings")
     return ax
 
 

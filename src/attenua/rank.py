@@ -65,6 +65,22 @@ class RankChoice:
     def __str__(self) -> str:
         return self.sentence
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the errors or eigenvalues with the choice, as :func:`attenua.pictures.rank` does.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from attenua import pictures
+
+        return pictures.rank(self, ax)
+
     def _reason(self) -> str:
         if self.errors is not None:
             return _reason_of_errors(self.errors, self.rank)
@@ -132,7 +148,7 @@ def choose_rank(
     Returns
     -------
     RankChoice
-        Its ``rank`` is the number. It prints as a sentence; :class:`attenua.display.RankDisplay` draws it.
+        Its ``rank`` is the number. It prints as a sentence, and its ``plot`` draws it.
 
     Notes
     -----

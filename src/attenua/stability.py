@@ -129,11 +129,21 @@ class Stability:
     def __str__(self) -> str:
         return self.sentence
 
-    def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw it; :class:`attenua.display.StabilityDisplay` has the options, and is what is returned."""
-        from attenua.display import StabilityDisplay
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the angles, and the loadings with error bars, as :func:`attenua.pictures.stability` does.
 
-        return StabilityDisplay.from_stability(self, ax=ax, **options)
+        Parameters
+        ----------
+        ax : matplotlib Axes or sequence of them, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        ndarray of matplotlib Axes
+        """
+        from attenua import pictures
+
+        return pictures.stability(self, ax)
 
     def _repr_html_(self) -> str:
         """Show it in a notebook."""
@@ -205,7 +215,7 @@ def stability(
     Returns
     -------
     Stability
-        It prints as a sentence; :class:`attenua.display.StabilityDisplay` draws it.
+        It prints as a sentence; its ``plot`` draws it.
 
     Notes
     -----

@@ -116,17 +116,21 @@ def test_pictures(backend):
     matplotlib.use("agg")
     from matplotlib import pyplot as plt
 
-    from attenua.display import AnglesToPCADisplay, AttenuationPathDisplay, ValidationCurveDisplay
+    from attenua import pictures
 
     theirs, ours = fit_both(backend, MODELS[1], X)
-    drawn = [ValidationCurveDisplay.from_estimator(model) for model in (theirs, ours)]
-    np.testing.assert_allclose(drawn[0].change, drawn[1].change, atol=1e-9)
-    np.testing.assert_array_equal(drawn[0].alphas, drawn[1].alphas)
-    paths = [attenuation_path(rows, 2, alphas=[0, 0.4, 1]) for rows in (backend.array(X), X)]
-    drawn = [AttenuationPathDisplay.from_path(path) for path in paths]
-    np.testing.assert_allclose(drawn[0].loadings, drawn[1].loadings, atol=1e-8)
-    drawn = [AnglesToPCADisplay.from_path(path) for path in paths]
-    np.testing.assert_allclose(drawn[0].angles, drawn[1].angles, atol=1e-6)
+    points = [
+        pictures.scores(model, rows).collections[0].get_offsets()
+        for model, rows in ((theirs, backend.array(X)), (ours, X))
+    ]
+    np.testing.assert_allclose(*points, atol=1e-8)
+    for draw in (pictures.strengths, pictures.loadings):
+        assert draw(theirs).has_data()
+    curves = [
+        pictures.scree(model, rows).lines[0].get_ydata()
+        for model, rows in ((theirs, backend.array(X)), (ours, X))
+    ]
+    np.testing.assert_allclose(*curves)
     plt.close("all")
 
 

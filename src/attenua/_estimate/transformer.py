@@ -214,6 +214,28 @@ class SubspaceTransformer(AdvisesOnParameters, GaussianModel, ShowsAnswer, RowsT
         loadings: NDArray[Any] = self.components_.T * xp.sqrt(self.explained_variance_)
         return loadings
 
+    def plot(self, X: Any, *, colour_by: ArrayLike | None = None) -> dict[str, Any]:
+        """Draw scores, scree, loadings and what was compared in one figure.
+
+        The functions of :mod:`attenua.pictures` draw each of them alone, with more options.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows the estimator was fitted to.
+        colour_by : array-like of shape (n_samples,), default=None
+            What colours the rows: labels, or numbers.
+
+        Returns
+        -------
+        dict of str to matplotlib Axes
+            "scores", "scree", "loadings" and, where strengths were compared, "steps". All are in one new
+            figure: ``pca.plot(X)["scree"].figure.savefig("pca.png")``.
+        """
+        from attenua import pictures
+
+        return pictures.overview(self, X, colour_by=colour_by)
+
     def _scale(self) -> Any:
         """Return what whitening divides by; a component without variance is left alone."""
         xp = array_namespace(self.explained_variance_)

@@ -140,21 +140,6 @@ def spectrum(X: Array) -> Array:
     return np.where(values > len(gram) * np.finfo(float).eps, values, 0.0)
 
 
-def elbow(values: Array) -> int:
-    r"""Return after how many of decreasing eigenvalues the scree has its elbow (Zhu and Ghodsi, 2006).
-
-    The split into the first q and the rest with the largest likelihood, both normal with a common variance.
-    That is the least
-
-    .. math::
-
-        \sum_{j \le q} (\ell_j - \bar\ell_{\le q})^2 + \sum_{j > q} (\ell_j - \bar\ell_{> q})^2 .
-    """
-    groups = ((values[:q], values[q:]) for q in range(1, len(values)))
-    within = [sum(float(np.sum((part - part.mean()) ** 2)) for part in pair) for pair in groups]
-    return int(np.argmin(within)) + 1 if within else len(values)
-
-
 def shuffled_thresholds(X: Array, n_repeats: int, random: np.random.Generator) -> Array:
     """Return the 95% quantiles of the spectrum of X with each column shuffled on its own."""
     copies = [spectrum(random.permuted(X, axis=0)) for _ in range(n_repeats)]

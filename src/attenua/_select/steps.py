@@ -89,6 +89,22 @@ class Steps(Sequence[Step]):
             for record in records
         )
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what each step gained, as :func:`attenua.pictures.steps` does.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from attenua import pictures
+
+        return pictures.steps(self, ax)
+
     def __repr__(self) -> str:
         table = [_HEADINGS, *(_cells(step) for step in self._steps)]
         widths = [max(len(row[k]) for row in table) for k in range(len(_HEADINGS))]

@@ -24,7 +24,6 @@ from attenua.cli.demo_runs import (
     what_was_seen,
 )
 from attenua.cli.writing import check_targets, writing
-from attenua.display.common import ACCENT, SHADES
 
 _TITLES = {"reconstruct": "Reconstruct", "fill": "Fill gaps", "denoise": "Denoise"}
 
@@ -110,8 +109,10 @@ def save_demo_figure(results: Sequence[DemoResult], n_rows: int, path: Path, *, 
 
 def _draw_panel(ax: Any, results: Sequence[DemoResult]) -> None:
     """Draw the means as bars with their intervals and numbers; what is not clear is pale."""
+    from attenua.pictures import COLOURS
+
     for place, result in enumerate(results):
-        colour = ACCENT if result.mean < 0 else SHADES[1]
+        colour = COLOURS["accent" if result.mean < 0 else "fit"]
         alpha = 1 if result.clear else 0.3
         ax.barh(place, result.mean, height=0.62, color=colour, alpha=alpha)
         low, high = result.mean - result.half_width, result.mean + result.half_width

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from attenua.display.common import ACCENT, SHADES
+from attenua.pictures import COLOURS
 from attenua_evidence.averages import Mean, decimals, mean_of
 from attenua_evidence.report import joined, write_files
 from attenua_evidence.results import PARTS, judged_part, parts_of
@@ -248,7 +248,7 @@ def picture(gains: Sequence[tuple[str, dict[str, pd.Series]]], *, narrow: bool) 
         tasks = [name for name, _ in reversed(gains)]
         for place, (_, methods) in enumerate(reversed(gains)):
             for (name, sets), colour, shift in zip(
-                methods.items(), (ACCENT, SHADES[1]), (0.14, -0.16), strict=False
+                methods.items(), (COLOURS["accent"], COLOURS["fit"]), (0.14, -0.16), strict=False
             ):
                 _draw(ax, sets, place + shift, colour, name, 8 if narrow else 7)
         ax.axvline(0, color="0.4", lw=0.8)
