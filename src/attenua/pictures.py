@@ -39,6 +39,7 @@ except ImportError as error:
     ) from error
 
 Array = NDArray[np.float64]
+Names = Sequence[Any] | None
 
 # All are seen on white and on black.
 COLOURS = {"fit": "#2b7fc4", "pca": "#8c96a3", "accent": "#de731c", "soft": "#9aa3ae"}
@@ -47,26 +48,30 @@ KINDS = (
     "#2b7fc4", "#de731c", "#2f9e58", "#d43d51", "#9061c9",
     "#9c6b4e", "#d977b8", "#a8a62c", "#22b1c4", "#8c96a3",
 )  # fmt: skip
-_MOST_NAMED_ROWS = 8
-_MOST_NAMED_COLUMNS = 20
-_MOST_LETTERS = 24
+_BELOW, _ABOVE = COLOURS["fit"], COLOURS["accent"]
+# Nothing is painted at zero.
+_SIGNED: Any = LinearSegmentedColormap.from_list(
+    "signed",
+    [(0, to_rgba(_BELOW)), (0.5, to_rgba(_BELOW, 0)), (0.5, to_rgba(_ABOVE, 0)), (1, to_rgba(_ABOVE))],
+)
+_FAINT: dict[str, Any] = {"color": COLOURS["soft"], "lw": 0.8, "zorder": 0}
+_DOTS: dict[str, Any] = {"s": 18, "lw": 0, "alpha": 0.85, "zorder": 2}
+# Rows and columns that are named, and letters of a name.
+_MOST_ROWS, _MOST_COLUMNS, _MOST_LETTERS = 8, 20, 24
+_MOST_DOTS = 5000
 # Components beyond those fitted that a scree shows, so that the rest of the curve is seen.
 _BEYOND = 8
-# Blocks of cells in a picture of missing cells, down and across.
-_MOST_BLOCKS = (100, 200)
+# Blocks of cells in a picture of missing cells.
+_MOST_DOWN, _MOST_ACROSS = 100, 200
+_TINY = np.finfo(float).tiny
 # wl_850.5, 850 nm, X850: what stands before a number, the number, and its unit.
 _NUMBERED = re.compile(r"(\D*?)([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(\D*)", re.IGNORECASE)
 
 
 def scores(
-    model: Any,
-    X: Any,
-    *,
-    components: Sequence[int] = (0, 1),
-    colour_by: ArrayLike | None = None,
-    row_names: Sequence[Any] | None = None,
-    ax: Any = None,
-) -> Any:
+    model: Any, X: Any, *, components: Sequence[int] = (0, 1), colour_by: ArrayLike | None = None,
+    row_names: Names = None, ax: Any = None,
+) -> Any:  # fmt: skip
     r"""Draw rows as points of two components; of one component, over the number of the row.
 
     Up to eight outlying rows are named: those with the largest :math:`\sum_k t_{ik}^2 / \overline{t_k^2}`
@@ -92,38 +97,31 @@ def scores(
     matplotlib Axes
     """
     check_is_fitted(model)
-    shares = np.asarray(to_host(model.explained_variance_ratio_), dtype=float)
+    shares = _host(model.explained_variance_ratio_)
     # The default is two components, of which a fit may have only one.
     drawn = [checked_count(k, "each of components", 0, len(shares) - 1) for k in components[: len(shares)]]
     if len(drawn) not in (1, 2):
         raise ValueError(f"components must be one or two numbers of components; got {components!r}.")
-    points = np.asarray(to_host(model.transform(X)), dtype=float)[:, drawn]
+    points = _host(model.transform(X))[:, drawn]
+    distances = np.sum(points**2 / np.maximum(np.mean(points**2, axis=0), _TINY), axis=1)
     names = _one_each(row_names, len(points), "row_names", "rows")
-    ax = _axes(ax)
-    squares = points**2 / np.maximum(np.mean(points**2, axis=0), np.finfo(float).tiny)
     labels = [f"component {k + 1} ({shares[k]:.0%} of the variance)" for k in drawn]
+    ax = _axes(ax)
+    ax.axhline(0, **_FAINT)
     if len(drawn) == 1:
         points, labels = np.column_stack([np.arange(len(points)), points]), ["row", *labels]
-        ax.xaxis.get_major_locator().set_params(integer=True)
     else:
-        ax.axvline(0, color=COLOURS["soft"], lw=0.8, alpha=0.5, zorder=0)
-    ax.axhline(0, color=COLOURS["soft"], lw=0.8, alpha=0.5, zorder=0)
-    _coloured(ax, points, colour_by)
-    ax.set(xlabel=labels[0], ylabel=labels[1])
-    distances = squares.sum(axis=1)
+        ax.axvline(0, **_FAINT)
+    _coloured(ax, points, _one_each(colour_by, len(points), "colour_by", "rows"))
     far = np.flatnonzero(distances > chi2.ppf(0.99, len(drawn)))
     _name_rows(ax, points, far[np.argsort(-distances[far], kind="stable")], names)
-    return ax
+    return _finished(ax, *labels, loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def loadings(
-    model: Any,
-    *,
-    n_components: int = 4,
-    feature_names: Sequence[Any] | None = None,
-    image_shape: tuple[int, int] | None = None,
-    ax: Any = None,
-) -> Any:
+    model: Any, *, n_components: int = 4, feature_names: Names = None,
+    image_shape: tuple[int, int] | None = None, ax: Any = None,
+) -> Any:  # fmt: skip
     """Draw the loadings of the first components: as images, as curves over the columns, or as bars.
 
     They are images where the columns are a grid, curves where they are a line or more than 20 without names,
@@ -149,32 +147,27 @@ def loadings(
     """
     check_is_fitted(model)
     count = checked_count(n_components, "n_components")
-    deviations = np.sqrt(np.asarray(to_host(model.explained_variance_), dtype=float)[:count])
-    values = np.asarray(to_host(model.components_[:count]), dtype=float) * deviations[:, None]
-    names = _one_each(feature_names, values.shape[1], "feature_names", "columns")
+    values = _host(model.components_[:count, :]) * np.sqrt(_host(model.explained_variance_)[:count, None])
+    p, shares = values.shape[1], _host(model.explained_variance_ratio_)
+    names = _one_each(feature_names, p, "feature_names", "columns")
     names = getattr(model, "feature_names_in_", None) if names is None else names
-    neighbours = getattr(model, "neighbours", None)
-    is_line = isinstance(neighbours, str)
+    titles = [f"component {k + 1}\n{shares[k]:.0%}" for k in range(len(values))]
+    largest = np.maximum(np.abs(values).max(axis=1), _TINY)
+    neighbours, axis = getattr(model, "neighbours", None), _axis_of(names)
     if image_shape is None and isinstance(neighbours, (tuple, list)) and len(neighbours) == 2:
         image_shape = (neighbours[0], neighbours[1])
-    shares = to_host(model.explained_variance_ratio_)
-    titles = [f"component {k + 1}\n{shares[k]:.0%}" for k in range(len(values))]
     if image_shape is not None:
-        largest = np.maximum(np.abs(values).max(axis=1, keepdims=True), np.finfo(float).tiny)
-        images = _images(values / largest, image_shape)[None]
-        return _montage(_axes(ax, (2 * len(values), 2.4)), images, titles, cmap=_signed(), limits=(-1, 1))
-    places, label, is_scale = _places(names, values.shape[1])
-    if not is_line and (values.shape[1] <= _MOST_NAMED_COLUMNS or not (names is None or is_scale)):
-        return _bars(ax, values, titles, names)
-    ax = _axes(ax)
-    ax.axhline(0, color=COLOURS["soft"], lw=0.8, zorder=0)
-    for k, curve in enumerate(values):
-        look = {"color": KINDS[k % len(KINDS)], "lw": 1.4 if len(curve) < 500 else 0.7}
-        ax.plot(places, curve, label=titles[k].replace("\n", ", "), zorder=3 - k / len(values), **look)
-    _name_places(ax, names, places, label, is_scale)
-    ax.set_ylabel("loading")
-    _legend(ax)
-    return ax
+        images = _images(values / largest[:, None], image_shape)[None]
+        return _montage(_axes(ax, (2 * len(values), 2.4)), images, titles, cmap=_SIGNED, limits=(-1, 1))
+    is_line = isinstance(neighbours, str) or (p > _MOST_COLUMNS and (names is None or axis is not None))
+    if not is_line:
+        return _bars(ax, values, largest, titles, names)
+    ax, (places, label) = _axes(ax), axis or (np.arange(1.0, p + 1), "column")
+    ax.axhline(0, **_FAINT)
+    for k, (curve, title) in enumerate(zip(values, titles, strict=True)):
+        look = {"color": KINDS[k % len(KINDS)], "lw": 1.4 if p < 500 else 0.7, "zorder": 3 - k / len(values)}
+        ax.plot(places, curve, label=title.replace("\n", ", "), **look)
+    return _finished(ax, label, "loading")
 
 
 def scree(model: Any, X: Any = None, *, choice: RankChoice | None = None, ax: Any = None) -> Any:
@@ -196,29 +189,20 @@ def scree(model: Any, X: Any = None, *, choice: RankChoice | None = None, ax: An
     matplotlib Axes
     """
     check_is_fitted(model)
-    shares = 100 * np.asarray(to_host(model.explained_variance_ratio_), dtype=float)
-    ax, last = _axes(ax), len(shares)
+    ax, shares = _axes(ax), 100 * _host(model.explained_variance_ratio_)
     if X is not None:
         rows = checked_matrix(to_host(X))[0]
         last = min(len(shares) + _BEYOND, max(rows.shape[0] - 1, 1), rows.shape[1])
-        whole = CorrectedPCA(last, scale=getattr(model, "scale_", None) is not None).fit(rows)
-        ax.plot(
-            range(1, last + 1), 100 * whole.explained_variance_ratio_, "o-", ms=4, color=COLOURS["pca"],
-            label="ordinary PCA",
-        )  # fmt: skip
-    ax.plot(
-        range(1, len(shares) + 1), shares, "D-", ms=5, mfc="none", mew=1.4, color=COLOURS["fit"],
-        label=f"fitted: {len(shares)}",
-    )  # fmt: skip
+        pca = CorrectedPCA(last, scale=getattr(model, "scale_", None) is not None).fit(rows)
+        line = {"color": COLOURS["pca"], "label": "ordinary PCA", "ms": 4}
+        ax.plot(range(1, last + 1), 100 * pca.explained_variance_ratio_, "o-", **line)
+    line = {"color": COLOURS["fit"], "label": f"fitted: {len(shares)}", "mfc": "none", "ms": 5}
+    ax.plot(range(1, len(shares) + 1), shares, "D-", **line)
     if choice is not None:
-        ax.axvline(
-            choice.rank + 0.5, color=COLOURS["accent"], ls="--", lw=1.4, label=f"choose_rank: {choice.rank}"
-        )
+        label = f"choose_rank: {choice.rank}"
+        ax.axvline(choice.rank + 0.5, color=COLOURS["accent"], ls="--", lw=1.4, label=label)
     ax.set_ylim(0, None)
-    ax.set(xlabel="component", ylabel="variance explained, %")
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    _legend(ax)
-    return ax
+    return _finished(ax, "component", "variance explained, %", counts=True)
 
 
 def steps(steps: Steps, ax: Any = None) -> Any:
@@ -238,24 +222,19 @@ def steps(steps: Steps, ax: Any = None) -> Any:
     compared = [step for step in steps if step.strengths]
     if not compared:
         raise ValueError("steps must hold a step that compared strengths; none did.")
-    ax = _axes(ax, (6.4, 1.2 + 0.36 * len(compared)))
-    unit = compared[0].unit
-    factor = 1.0 if unit else 100.0
+    ax, unit = _axes(ax, (6.4, 1.2 + 0.36 * len(compared))), compared[0].unit
+    right, factor = ax.get_yaxis_transform(), 1.0 if unit else 100.0
     for place, step in enumerate(compared):
-        colour, error = COLOURS["fit" if step.weight else "pca"], factor * step.standard_error
-        has_error = bool(step.gain) and np.isfinite(error)
-        ax.barh(
-            place, factor * step.gain, 0.6, color=colour, xerr=error if has_error else None, capsize=3,
-            error_kw={"ecolor": plt.rcParams["text.color"], "elinewidth": 1.2},
-        )  # fmt: skip
-        ax.text(1.02, place, f"{step.weight:.0%}", transform=ax.get_yaxis_transform(), va="center")
-    ax.text(1.02, -0.7, "weight", transform=ax.get_yaxis_transform(), va="bottom", fontsize="small")
-    ax.axvline(0, color=COLOURS["soft"], lw=0.8)
+        bar = {"color": COLOURS["fit" if step.weight else "pca"], "ecolor": plt.rcParams["text.color"]}
+        error = factor * step.standard_error if step.gain else np.nan
+        ax.barh(place, factor * step.gain, 0.6, xerr=error if np.isfinite(error) else None, capsize=3, **bar)
+        ax.text(1.02, place, f"{step.weight:.0%}", transform=right, va="center")
+    ax.text(1.02, -0.7, "weight", transform=right, va="bottom", fontsize="small")
+    ax.axvline(0, **_FAINT)
     names = [spoken(step.correction) + (f" {step.best:g}" if step.best else "") for step in compared]
     ax.set_yticks(range(len(compared)), names)
     ax.set_ylim(len(compared) - 0.4, -0.6)
-    ax.set_xlabel(f"gain, {unit} a row" if unit else "removed of PCA's held-out risk, %")
-    return ax
+    return _finished(ax, f"gain, {unit} a row" if unit else "removed of PCA's held-out risk, %", "")
 
 
 def strengths(model: Any, ax: Any = None) -> Any:
@@ -273,28 +252,16 @@ def strengths(model: Any, ax: Any = None) -> Any:
     matplotlib Axes
     """
     check_is_fitted(model)
-    alphas, risk, folds = (
-        np.asarray(to_host(values), dtype=float)
-        for values in (model.alphas_, model.cv_risk_, model.cv_risk_folds_)
-    )
+    alphas, risk, folds = map(_host, (model.alphas_, model.cv_risk_, model.cv_risk_folds_))
     of_pca = risk[0] or 1.0
-    change = 100 * (risk - risk[0]) / of_pca
-    chosen = int(np.argmin(np.abs(alphas - model.alpha_)))
-    ax = _axes(ax)
-    ax.axhline(0, color=COLOURS["soft"], lw=0.8, zorder=0)
-    if len(folds) > 1:
-        parts = ax.plot(
-            alphas, 100 * (folds - folds[:, :1]).T / of_pca, color=COLOURS["soft"], lw=0.7, alpha=0.7
-        )
-        parts[0].set_label("each split")
-    ax.plot(alphas, change, "-", color=COLOURS["fit"], lw=2.2, label="all splits")
-    ax.plot(
-        alphas[chosen], change[chosen], "o", ms=7, color=COLOURS["accent"], clip_on=False,
-        label=f"chosen: {alphas[chosen]:g}",
-    )  # fmt: skip
-    ax.set(xlabel="strength of attenuation", ylabel="held-out risk, change from PCA, %")
-    _legend(ax)
-    return ax
+    change, changes = 100 * (risk - risk[0]) / of_pca, 100 * (folds - folds[:, :1]) / of_pca
+    ax, chosen = _axes(ax), int(np.argmin(np.abs(alphas - model.alpha_)))
+    ax.axhline(0, **_FAINT)
+    ax.plot(alphas, changes.T, color=COLOURS["soft"], lw=0.7)[0].set_label("each split")
+    ax.plot(alphas, change, color=COLOURS["fit"], lw=2.2, label="all splits")
+    mark = {"color": COLOURS["accent"], "label": f"chosen: {alphas[chosen]:g}", "ms": 7, "clip_on": False}
+    ax.plot(alphas[chosen], change[chosen], "o", **mark)
+    return _finished(ax, "strength of attenuation", "held-out risk, change from PCA, %")
 
 
 def rank(choice: RankChoice, ax: Any = None) -> Any:
@@ -311,33 +278,27 @@ def rank(choice: RankChoice, ax: Any = None) -> Any:
     -------
     matplotlib Axes
     """
-    ax = _axes(ax)
-    look = {"ms": 4, "color": COLOURS["fit"], "zorder": 3}
+    ax, look = _axes(ax), {"ms": 4, "color": COLOURS["fit"], "zorder": 3}
+    labels = "component", "variance explained, %"
     if choice.errors is not None:
-        errors = 100 * choice.errors
-        mean = errors.mean(axis=0)
-        ax.plot(choice.ranks, errors.T, color=COLOURS["soft"], lw=0.7, alpha=0.7)[0].set_label(
-            "each partition"
-        )
+        errors, mean = 100 * choice.errors, 100 * choice.errors.mean(axis=0)
+        ax.plot(choice.ranks, errors.T, color=COLOURS["soft"], lw=0.7)[0].set_label("each partition")
         ax.plot(choice.ranks, mean, "o-", label="mean", **look)
         # The errors of large ranks grow without bound and would flatten the rest of the curve.
         ax.set_ylim(0, 1.3 * max(mean[0], mean[choice.rank]))
-        ax.set(xlabel="components", ylabel="error of held-out entries, % of none")
+        labels = "components", "error of held-out entries, % of none"
     elif choice.eigenvalues is not None and choice.thresholds is not None:
         values, least = 100 * choice.eigenvalues, 100 * choice.thresholds
         noise = "95% of shuffled columns" if choice.method == "parallel" else "threshold"
         ax.plot(choice.ranks, values, "o-", label="these rows", **look)
         ax.plot(choice.ranks, least, "--", color=COLOURS["pca"], label=noise)
         ax.set_yscale("log", subs=(2, 5))
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_formatter("{x:g}")
+        for axis in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
+            axis("{x:g}")
         # The last eigenvalues may be 0, which a logarithmic axis cannot show.
         ax.set_ylim(min(value for value in (values[0], least[0]) if value > 0) / 50, None)
-        ax.set(xlabel="component", ylabel="variance explained, %")
     ax.axvline(choice.rank, color=COLOURS["accent"], lw=1.4, label=f"chosen: {choice.rank}")
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    _legend(ax)
-    return ax
+    return _finished(ax, *labels, counts=True)
 
 
 def learning_curve(curve: LearningCurve, ax: Any = None) -> Any:
@@ -354,24 +315,20 @@ def learning_curve(curve: LearningCurve, ax: Any = None) -> Any:
     -------
     matplotlib Axes
     """
-    ax, sizes = _axes(ax), curve.sizes
+    ax, sizes, fit = _axes(ax), curve.sizes, COLOURS["fit"]
     ax.plot(sizes, curve.pca_errors, "s-", ms=4, color=COLOURS["pca"], label="PCA")
-    ax.errorbar(
-        sizes, curve.errors, curve.standard_errors, fmt="o-", ms=5, color=COLOURS["fit"], lw=2, capsize=3,
-        label="estimator",
-    )  # fmt: skip
+    bars = {"fmt": "o-", "ms": 5, "lw": 2, "capsize": 3, "label": "estimator"}
+    ax.errorbar(sizes, curve.errors, curve.standard_errors, color=fit, **bars)
     more = np.geomspace(sizes[-1], 2 * curve.n_samples, 50)
-    ax.plot(more, curve.expected(more), ":", lw=2, color=COLOURS["fit"], label="expected of more rows")
-    ticks = [*sizes, 2 * curve.n_samples]
+    ax.plot(more, curve.expected(more), ":", lw=2, color=fit, label="expected of more rows")
     ax.set_xscale("log")
+    ticks = [*sizes, 2 * curve.n_samples]
     ax.set_xticks(ticks, [f"{size:,.0f}" for size in ticks])
     ax.minorticks_off()
-    ax.set(xlabel="rows fitted", ylabel="error of new rows")
-    _legend(ax)
-    return ax
+    return _finished(ax, "rows fitted", "error of new rows")
 
 
-def control_limits(limits: ControlLimits, *, row_names: Sequence[Any] | None = None, ax: Any = None) -> Any:
+def control_limits(limits: ControlLimits, *, row_names: Names = None, ax: Any = None) -> Any:
     """Draw T2 against Q with the limits of 95% and 99%; up to eight rows beyond those of 99% are named.
 
     Parameters
@@ -392,20 +349,18 @@ def control_limits(limits: ControlLimits, *, row_names: Sequence[Any] | None = N
     ax, far = _axes(ax), limits.beyond(0.99)
     for level, style in ((0.95, ":"), (0.99, "--")):
         look = {"color": COLOURS["accent"], "lw": 1.2, "ls": style}
-        ax.axvline(limits.t2(level), label=f"{level:.0%}", **look)
+        ax.axvline(limits.t2(level), label=f"limits of {level:.0%}", **look)
         ax.axhline(limits.q(level), **look)
-    colours = np.full(len(points), COLOURS["fit"])
-    colours[far] = COLOURS["accent"]
-    ax.scatter(*points.T, s=18, lw=0, alpha=0.85, c=colours, zorder=2)
-    ax.set(xlabel="T2, distance within the components", ylabel="Q, squared distance from them")
-    for axis, values, limit in zip("xy", points.T, (limits.t2(0.99), limits.q(0.99)), strict=True):
+    is_far = np.isin(np.arange(len(points)), far)
+    ax.scatter(*points.T, c=np.where(is_far, COLOURS["accent"], COLOURS["fit"]), **_DOTS)
+    most = np.array([limits.t2(0.99), limits.q(0.99)])
+    for axis, values, limit in zip("xy", points.T, most, strict=True):
         # A row that is far out would press all others into a corner.
         is_far_out = np.nanmin(values) > 0 and np.nanmax(values) > 10 * limit
         ax.set(**({f"{axis}scale": "log"} if is_far_out else {f"{axis}lim": (0, None)}))
-    _legend(ax, title="limits")
-    times = np.fmax(points[far, 0] / limits.t2(0.99), points[far, 1] / (limits.q(0.99) or 1.0))
+    times = np.max(points[far] / np.maximum(most, _TINY), axis=1)
     _name_rows(ax, points, far[np.argsort(-times, kind="stable")], names)
-    return ax
+    return _finished(ax, "T2, distance within the components", "Q, squared distance from them")
 
 
 def stability(found: Stability, ax: Any = None) -> Any:
@@ -423,55 +378,46 @@ def stability(found: Stability, ax: Any = None) -> Any:
     ndarray of matplotlib Axes
         The angles, then the loadings of each component.
     """
-    n_panels, p = 1 + min(len(found.components), 4), found.components.shape[1]
-    has_names = p <= _MOST_NAMED_COLUMNS
-    axes = _panels(ax, n_panels, (2.2 + 2.2 * n_panels, 3.6 if not has_names else 1.6 + max(2.0, 0.2 * p)))
+    rank, p = found.components.shape
+    is_line, names = p > _MOST_COLUMNS, [_plain(name) for name in found.feature_names]
+    height = 3.6 if is_line else max(3.6, 1.6 + 0.2 * p)
+    first, *others = axes = _panels(ax, 1 + min(rank, 4), (4.4 + 2.2 * min(rank, 4), height))
     holds = {block.last for block in found.blocks if block.is_stable}
-    numbers = np.arange(1, len(found.components) + 1)
-    colours = [COLOURS["fit" if m in holds else "pca"] for m in numbers]
-    axes[0].bar(numbers, found.leading_limits, 0.7, color=colours)
-    axes[0].axhline(LARGEST_ANGLE, color=COLOURS["accent"], ls="--", lw=1.3)
-    axes[0].set(ylim=(0, 90), yticks=range(0, 91, 15), xlabel="first m components")
-    axes[0].set_ylabel(f"turn in {found.level:.0%} of samples\nat most, degrees")
-    axes[0].set_title("stable below the line", fontsize="medium")
-    axes[0].xaxis.get_major_locator().set_params(integer=True)
+    colours = [COLOURS["fit" if m in holds else "pca"] for m in range(1, rank + 1)]
+    first.bar(range(1, rank + 1), found.leading_limits, 0.7, color=colours)
+    first.axhline(LARGEST_ANGLE, color=COLOURS["accent"], ls="--", lw=1.3)
+    first.set(ylim=(0, 90), yticks=range(0, 91, 15))
+    first.set_title("stable below the line", fontsize="medium")
+    turn = f"turn in {found.level:.0%} of samples\nat most, degrees"
+    _finished(first, "first m components", turn, counts=True)
     low, high = found.intervals
-    places, label, _ = _places(found.feature_names, p)
-    for k, panel in enumerate(axes[1:]):
+    places, label = _axis_of(names) or (np.arange(1.0, p + 1), "column")
+    for k, panel in enumerate(others):
         (block,) = (block for block in found.blocks if block.first <= k + 1 <= block.last)
-        reading = "stable" if block.is_single else f"one of {block.span}"
-        colour = COLOURS["fit" if block.is_stable and block.is_single else "pca"]
-        values = found.components[k]
-        if has_names:
-            panel.axvline(0, color=COLOURS["soft"], lw=0.8, zorder=0)
-            ends = [values - low[k], high[k] - values]
-            panel.errorbar(values, range(p), xerr=ends, fmt="o", ms=4, color=colour, lw=1.4, capsize=2)
-            names = [_plain(name) for name in found.feature_names] if k == 0 else [""] * p
-            panel.set_yticks(range(p), names, fontsize="small")
-            panel.set_ylim(p - 0.5, -0.5)
-            panel.set_xlabel("loading")
-            panel.locator_params(axis="x", nbins=4)
-        else:
-            panel.axhline(0, color=COLOURS["soft"], lw=0.8, zorder=0)
+        reading = (
+            ("stable" if block.is_single else f"one of {block.span}") if block.is_stable else "not stable"
+        )
+        panel.set_title(f"component {k + 1}\n{reading}", fontsize="medium")
+        colour, values = COLOURS["fit" if reading == "stable" else "pca"], found.components[k]
+        if is_line:
+            panel.axhline(0, **_FAINT)
             panel.fill_between(places, low[k], high[k], color=colour, alpha=0.3, lw=0)
             panel.plot(places, values, color=colour, lw=1.2)
-            panel.set_xlabel(label)
-        panel.set_title(
-            f"component {k + 1}\n{reading if block.is_stable else 'not stable'}", fontsize="medium"
-        )
+        else:
+            panel.axvline(0, **_FAINT)
+            bars = {"xerr": [values - low[k], high[k] - values], "color": colour, "capsize": 2}
+            panel.errorbar(values, range(p), fmt="o", ms=4, **bars)
+            panel.set_yticks(range(p), [""] * p if k else names, fontsize="small")
+            panel.set_ylim(p - 0.5, -0.5)
+            panel.locator_params(axis="x", nbins=4)
+        _finished(panel, label if is_line else "loading", "")
     return axes
 
 
 def reconstructions(
-    original: ArrayLike,
-    pca: ArrayLike,
-    fit: ArrayLike,
-    *,
-    row_names: Sequence[Any] | None = None,
-    image_shape: tuple[int, int] | None = None,
-    feature_names: Sequence[Any] | None = None,
-    ax: Any = None,
-) -> Any:
+    original: ArrayLike, pca: ArrayLike, fit: ArrayLike, *, row_names: Names = None,
+    image_shape: tuple[int, int] | None = None, feature_names: Names = None, ax: Any = None,
+) -> Any:  # fmt: skip
     """Draw a few rows as they are, as PCA reconstructs them, and as a fit does.
 
     Parameters
@@ -493,7 +439,7 @@ def reconstructions(
     matplotlib Axes or ndarray of them
         One Axes of images; one for each row if they are not images.
     """
-    rows, by_pca, by_fit = (np.atleast_2d(np.asarray(values, dtype=float)) for values in (original, pca, fit))
+    rows, by_pca, by_fit = (np.atleast_2d(_host(values)) for values in (original, pca, fit))
     n, p = rows.shape
     names = _one_each(row_names, n, "row_names", "rows")
     titles = [f"row {i}" if names is None else _plain(names[i]) for i in range(n)]
@@ -501,25 +447,27 @@ def reconstructions(
     if image_shape is not None:
         images = np.stack([_images(values, image_shape) for values in (rows, by_pca, by_fit)], axis=1)
         grey = plt.get_cmap("gray_r").with_extremes(bad=COLOURS["accent"])
-        limits = (float(np.nanmin(rows)), float(np.nanmax(rows)))
-        ax = _axes(ax, (5.4, 0.5 + 1.5 * n))
-        return _montage(ax, images, ["as it is", "by PCA", "by the fit"], titles, cmap=grey, limits=limits)
-    places, label, is_scale = _places(columns, p)
-    is_curve = p > _MOST_NAMED_COLUMNS
-    ink, line = plt.rcParams["text.color"], "-" if is_curve else ""
+        limits, above = (float(np.nanmin(rows)), float(np.nanmax(rows))), ["as it is", "by PCA", "by the fit"]
+        return _montage(_axes(ax, (5.4, 0.5 + 1.5 * n)), images, above, titles, cmap=grey, limits=limits)
+    is_curve, axis = p > _MOST_COLUMNS, _axis_of(columns)
+    line, (places, label) = "-" if is_curve else "", axis or (np.arange(1.0, p + 1), "column")
     axes = _panels(ax, n, (1.4 + 3.2 * n, 3.4 if is_curve else 4.4))
-    for panel, title, row, one, other in zip(axes, titles, rows, by_pca, by_fit, strict=True):
-        missing = np.isnan(row)
+    for k, (panel, row, one, other) in enumerate(zip(axes, rows, by_pca, by_fit, strict=True)):
+        hidden = "_" if k else ""  # one legend is enough
         # Where both reconstructions agree, both are seen.
-        panel.plot(places, one, line or "s", ms=6, lw=2.6, color=COLOURS["pca"], label="by PCA")
-        panel.plot(places, other, line or "o", ms=4, lw=1.4, color=COLOURS["fit"], label="by the fit")
-        panel.plot(places, row, line or "o", ms=9, lw=0.8, mfc="none", color=ink, label="as it is")
-        if missing.any():
-            look = {"ms": 3} if is_curve else {"ms": 10, "mfc": "none", "mew": 1.4}
-            panel.plot(places[missing], other[missing], "s", color=COLOURS["accent"], label="missing", **look)
-        panel.set_title(title, fontsize="medium")
-        _name_places(panel, columns, places, label, is_scale)
-    _legend(axes[0])
+        panel.plot(places, one, line or "s", ms=6, lw=2.6, color=COLOURS["pca"], label=f"{hidden}by PCA")
+        panel.plot(
+            places, other, line or "o", ms=4, lw=1.4, color=COLOURS["fit"], label=f"{hidden}by the fit"
+        )
+        ink = {"color": plt.rcParams["text.color"], "mfc": "none"}
+        panel.plot(places, row, line or "o", ms=9, lw=0.8, label=f"{hidden}as it is", **ink)
+        if (missing := np.isnan(row)).any():
+            mark = {"color": COLOURS["accent"], "ms": 3 if is_curve else 10, "mfc": "none", "mew": 1.4}
+            panel.plot(places[missing], other[missing], "s", label="missing", **mark)
+        panel.set_title(titles[k], fontsize="medium")
+        if is_named := columns is not None and axis is None and not is_curve:
+            panel.set_xticks(places, map(_plain, columns), rotation=90, fontsize="small")
+        _finished(panel, "" if is_named else label, "")
     return axes
 
 
@@ -540,32 +488,23 @@ def missing_cells(X: Any, ax: Any = None) -> Any:
     -------
     matplotlib Axes
     """
-    rows = checked_matrix(X)[0]
-    if sp.issparse(rows):
-        stored = rows.tocoo()
-        i, j = (places[np.isnan(stored.data)] for places in stored.coords)
-    else:
-        i, j = np.nonzero(np.isnan(rows))
+    rows = checked_matrix(to_host(X))[0]
     n, p = rows.shape
+    stored = rows.tocoo() if sp.issparse(rows) else None
+    i, j = np.nonzero(np.isnan(rows)) if stored is None else np.stack(stored.coords)[:, np.isnan(stored.data)]
     # The block of each row and of each column.
-    down, across = (
-        np.arange(size) * min(size, most) // size for size, most in zip((n, p), _MOST_BLOCKS, strict=True)
-    )
+    down, across = (np.arange(m) * min(m, most) // m for m, most in ((n, _MOST_DOWN), (p, _MOST_ACROSS)))
     cells = np.outer(np.bincount(down), np.bincount(across))
-    shares = np.zeros(cells.shape)
-    np.add.at(shares, (down[i], across[j]), 1)
-    shares /= cells
-    ax = _axes(ax)
-    pale, full = to_rgba(COLOURS["accent"], 0.6), to_rgba(COLOURS["accent"])
-    cmap = LinearSegmentedColormap.from_list("missing", [pale, full]).with_extremes(bad=(0, 0, 0, 0))
-    ax.imshow(
-        np.ma.masked_equal(shares, 0), cmap=cmap, vmin=0, vmax=1, aspect="auto", interpolation="nearest",
-        extent=(0.5, p + 0.5, n + 0.5, 0.5),
-    )  # fmt: skip
+    missing = np.zeros(cells.shape)
+    np.add.at(missing, (down[i], across[j]), 1)
+    ax, shares = _axes(ax), np.ma.masked_equal(missing / cells, 0)
+    ends = to_rgba(COLOURS["accent"], 0.6), COLOURS["accent"]
+    look = {"cmap": LinearSegmentedColormap.from_list("missing", ends), "vmin": 0, "vmax": 1}
+    extent = (0.5, p + 0.5, n + 0.5, 0.5)
+    ax.imshow(shares, extent=extent, aspect="auto", interpolation="nearest", **look)
     ax.spines[:].set_visible(True)
-    ax.set(xlabel="column", ylabel="row")
     ax.set_title(f"{counted(len(i), 'missing cell')} of {n * p:,}", fontsize="medium")
-    return ax
+    return _finished(ax, "column", "row")
 
 
 def overview(model: Any, X: Any, *, colour_by: ArrayLike | None = None) -> dict[str, Any]:
@@ -586,17 +525,18 @@ def overview(model: Any, X: Any, *, colour_by: ArrayLike | None = None) -> dict[
         "scores", "scree", "loadings" and, where strengths were compared, "steps".
     """
     check_is_fitted(model)
-    is_search = hasattr(model, "alphas_") or any(step.strengths for step in getattr(model, "steps_", ()))
-    places: Any = [["scores", "scree"], ["loadings", "steps" if is_search else "loadings"]]
+    compared = [step for step in getattr(model, "steps_", ()) if step.strengths]
+    below = "steps" if compared or hasattr(model, "alphas_") else "loadings"
+    places: Any = [["scores", "scree"], ["loadings", below]]
     figure, axes = plt.subplot_mosaic(places, figsize=(12.5, 8.5), layout="constrained")
     try:
         scores(model, X, colour_by=colour_by, ax=axes["scores"])
         scree(model, X, ax=axes["scree"])
         loadings(model, ax=axes["loadings"])
-        if hasattr(model, "alphas_"):
-            strengths(model, ax=axes["steps"])
-        elif is_search:
-            steps(model.steps_, ax=axes["steps"])
+        if compared:
+            steps(model.steps_, axes["steps"])
+        elif "steps" in axes:
+            strengths(model, axes["steps"])
     except BaseException:
         plt.close(figure)  # half a figure is none
         raise
@@ -608,6 +548,20 @@ def _axes(ax: Any, size: tuple[float, float] = (6.4, 4.2)) -> Any:
     ax = plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def _finished(ax: Any, x: str, y: str, *, counts: bool = False, **legend: Any) -> Any:
+    """Return Axes with labels and, if something on them has a label, a legend; `counts` has whole ticks."""
+    ax.set(xlabel=x, ylabel=y)
+    if counts:
+        ax.xaxis.get_major_locator().set_params(integer=True)
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(frameon=False, fontsize="small", **legend)
+    return ax
+
+
+def _host(values: Any) -> Array:
+    return np.asarray(to_host(values), dtype=float)
 
 
 def _panels(ax: Any, count: int, size: tuple[float, float]) -> NDArray[Any]:
@@ -627,7 +581,7 @@ def _panels(ax: Any, count: int, size: tuple[float, float]) -> NDArray[Any]:
 
 def _plain(name: Any) -> str:
     """Return a name as a short text in one line that matplotlib takes as it is, without formulas."""
-    text = " ".join(str(name).split())
+    text = " ".join(str(name).split()) or "(empty)"
     text = text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 1] + "…"
     # Legends leave out what begins with an underscore.
     return (" " if text.startswith("_") else "") + text.replace("$", r"\$")
@@ -645,129 +599,79 @@ def _one_each(values: Any, count: int, name: str, what: str) -> Any:
     return array
 
 
-def _legend(ax: Any, **more: Any) -> None:
-    ax.legend(frameon=False, fontsize="small", **more)
-
-
-def _coloured(ax: Any, points: Array, colour_by: ArrayLike | None) -> None:
-    """Draw rows as points, in the colours of labels or of numbers."""
-    values = _one_each(colour_by, len(points), "colour_by", "rows")
-    look: dict[str, Any] = {"s": 18, "lw": 0, "alpha": 0.85, "zorder": 2}
+def _coloured(ax: Any, points: Array, values: Any) -> None:
+    """Draw rows as points, in the colours of labels or of numbers; very many are an image in a file."""
+    ax.set_rasterization_zorder(3 if len(points) > _MOST_DOTS else None)
     if values is None:
-        ax.scatter(*points.T, color=COLOURS["fit"], **look)
+        ax.scatter(*points.T, color=COLOURS["fit"], **_DOTS)
         return
     is_number = values.dtype.kind in "iuf"
     if is_number and len(np.unique(values[np.isfinite(values)])) > len(KINDS):
-        cmap = plt.get_cmap("viridis").with_extremes(bad=COLOURS["soft"])
-        drawn = ax.scatter(*points.T, c=values, cmap=cmap, plotnonfinite=True, **look)
+        colours = plt.get_cmap("viridis").with_extremes(bad=COLOURS["soft"])
+        drawn = ax.scatter(*points.T, c=values, cmap=colours, plotnonfinite=True, **_DOTS)
         ax.figure.colorbar(drawn, ax=ax, shrink=0.8)
         return
-    kinds = np.array([f"{value:g}" if is_number else str(value) for value in values.tolist()], dtype=object)
-    counts = Counter(kinds)
-    kept = [kind for kind, _ in counts.most_common()][
-        : len(KINDS) if len(counts) <= len(KINDS) else len(KINDS) - 1
-    ]
-    in_order = sorted(kept, key=lambda kind: (float(kind), kind) if is_number else (0.0, kind))
-    for colour, kind in zip(KINDS, in_order, strict=False):
-        ax.scatter(*points[kinds == kind].T, color=colour, label=_plain(kind), **look)
-    if len(kept) < len(counts):
-        others = ~np.isin(kinds, kept)
-        ax.scatter(*points[others].T, color=KINDS[-1], label=f"{len(counts) - len(kept)} others", **look)
-    _legend(ax, loc="upper left", bbox_to_anchor=(1, 1))
+    texts = np.array([f"{v:.10g}" if isinstance(v, float) else str(v) for v in values.tolist()])
+    kinds = [kind for kind, _ in Counter(texts.tolist()).most_common()]
+    kept = kinds if len(kinds) <= len(KINDS) else kinds[: len(KINDS) - 1]
+    groups = [(_plain(kind), texts == kind) for kind in sorted(kept, key=float if is_number else str)]
+    if len(kept) < len(kinds):
+        groups.append((f"{len(kinds) - len(kept)} others", ~np.isin(texts, kept)))
+    for colour, (label, rows) in zip(KINDS, groups, strict=False):
+        ax.scatter(*points[rows].T, color=colour, label=label, **_DOTS)
 
 
 def _name_rows(ax: Any, points: Array, rows: NDArray[np.intp], names: Any) -> None:
     """Write the names of the first few rows next to their points, where they cover no other of them."""
     ax.get_xlim(), ax.get_ylim()  # autoscaling is pending until they are read
-    rows, point = rows[:_MOST_NAMED_ROWS], ax.figure.dpi / 72
+    rows, point = rows[:_MOST_ROWS], ax.figure.dpi / 72
     places = ax.transData.transform(points[rows])
-    # Corners: left and low, right and high.
-    taken = [(place - 3 * point, place + 3 * point) for place in places]
+    taken = [(place - 3 * point, place + 3 * point) for place in places]  # corners of boxes
     for row, place in zip(rows, places, strict=True):
         text = str(row) if names is None else _plain(names[row])
         size = point * np.array([5.5 * len(text), 11])
-        for side, align in (((1, 0), "left"), ((-1, 0), "right"), ((0, 1), "center"), ((0, -1), "center")):
-            offset = np.array(side) * (5, 9)
-            low = place + point * offset + size * ((side[0] - 1) / 2, -0.5)
+        for right, up, align in ((1, 0, "left"), (-1, 0, "right"), (0, 1, "center"), (0, -1, "center")):
+            low = place + point * np.array([5 * right, 9 * up]) + size * ((right - 1) / 2, -0.5)
             inside = (low >= ax.bbox.min).all() and (low + size <= ax.bbox.max).all()
             if inside and all(((low > b) | (low + size < a)).any() for a, b in taken):
                 taken.append((low, low + size))
-                ax.annotate(
-                    text,
-                    points[row],
-                    offset,
-                    textcoords="offset points",
-                    fontsize="small",
-                    ha=align,
-                    va="center",
-                )
+                look = {"textcoords": "offset points", "ha": align, "va": "center", "fontsize": "small"}
+                ax.annotate(text, points[row], (5 * right, 9 * up), **look)
                 break
 
 
-def _places(names: Any, count: int) -> tuple[Array, str, bool]:
-    """Return where columns lie on an axis, its label, and whether the names are numbers in order."""
+def _axis_of(names: Any) -> tuple[Array, str] | None:
+    """Return the numbers in names and what they are of, if they only rise or only fall; else None."""
     found = [_NUMBERED.fullmatch(str(name).strip()) for name in ([] if names is None else names)]
     parts = [match.groups() for match in found if match]
-    around = {(before, after) for before, _, after in parts}
-    if count > 1 and len(parts) == count and len(around) == 1:
-        ((before, after),) = around
-        places = np.array([float(number) for _, number, _ in parts])
-        if np.isfinite(places).all() and len(set(np.sign(np.diff(places)))) == 1 and places[0] != places[1]:
-            label = ", ".join(filter(None, (part.strip(" _-=.:()[]") for part in (before, after))))
-            return places, _plain(label) or "column", True
-    return np.arange(1.0, count + 1), "column", False
+    if len(parts) < max(len(found), 2) or len({(before, after) for before, _, after in parts}) > 1:
+        return None
+    places = np.array([float(number) for _, number, _ in parts])
+    changes = np.diff(places)
+    if not np.isfinite(places).all() or not ((changes > 0).all() or (changes < 0).all()):
+        return None
+    words = (part.strip(" _-=.:()[]") for part in (parts[0][0], parts[0][2]))
+    return places, _plain(", ".join(filter(None, words)) or "column")
 
 
-def _name_places(ax: Any, names: Any, places: Array, label: str, is_scale: bool) -> None:
-    """Label the axis of the columns: by their names where they are few and no numbers."""
-    if names is not None and not is_scale and len(places) <= _MOST_NAMED_COLUMNS:
-        ax.set_xticks(places, [_plain(name) for name in names], rotation=90, fontsize="small")
-    else:
-        ax.set_xlabel(label)
-
-
-def _bars(ax: Any, values: Array, titles: list[str], names: Any) -> Any:
+def _bars(ax: Any, values: Array, largest: Array, titles: list[str], names: Any) -> Any:
     """Draw loadings as bars, of the columns where they are largest; each component has a lane and a scale."""
     k, p = values.shape
-    reach = np.maximum(np.abs(values).max(axis=1), np.finfo(float).tiny)
-    largest = np.argsort(-np.max(np.abs(values) / reach[:, None], axis=0), kind="stable")
-    shown = np.sort(largest[:_MOST_NAMED_COLUMNS])
-    lanes = 2.4 * np.arange(k)
-    ax = _axes(ax, (2.4 + 1.5 * k, 1.4 + max(1.2, 0.21 * len(shown))))
-    for lane, bars, title in zip(lanes, values[:, shown] / reach[:, None], titles, strict=True):
-        ax.axvline(lane, color=COLOURS["soft"], lw=0.8, zorder=0)
-        colours = [COLOURS["fit" if bar < 0 else "accent"] for bar in bars]
-        ax.barh(range(len(shown)), bars, 0.7, left=lane, color=colours)
+    parts = values / largest[:, None]
+    order = np.argsort(-np.max(np.abs(parts), axis=0), kind="stable")
+    shown = np.sort(order[:_MOST_COLUMNS])
+    ax, lanes = _axes(ax, (2.4 + 1.5 * k, 1.4 + max(1.2, 0.21 * len(shown)))), 2.4 * np.arange(k)
+    for lane, bars, title in zip(lanes, parts[:, shown], titles, strict=True):
+        ax.axvline(lane, **_FAINT)
+        ax.barh(range(len(shown)), bars, 0.7, left=lane, color=_SIGNED(np.sign(bars) / 2 + 0.5))
         ax.text(lane, 1.01, title, transform=ax.get_xaxis_transform(), ha="center", va="bottom")
-    # The largest of 1, 2 and 5 times a power of ten within each lane.
-    steps = np.floor(np.log10(reach))[:, None] + np.log10([1, 2, 5])
-    ticks = [
-        max(10.0**step for step in some if 10.0**step <= most)
-        for some, most in zip(steps, reach, strict=True)
-    ]
-    places = [
-        lane + side * tick / most
-        for lane, tick, most in zip(lanes, ticks, reach, strict=True)
-        for side in (-1, 0, 1)
-    ]
-    texts = [text for tick in ticks for text in (f"−{tick:g}", "0", f"{tick:g}")]
-    ax.set_xticks(places, texts, fontsize="small")
-    ax.set_yticks(
-        range(len(shown)), [_plain(i if names is None else names[i]) for i in shown], fontsize="small"
-    )
-    ax.set(xlim=(-1.2, lanes[-1] + 1.2), ylim=(len(shown) - 0.4, -0.6), xlabel="loading")
-    if len(shown) < p:
-        ax.set_ylabel(f"{len(shown)} of {p:,} columns")
-    elif names is None:
-        ax.set_ylabel("column")
-    return ax
-
-
-def _signed() -> Any:
-    """Return a colour map from negative to positive that paints nothing at zero."""
-    below, above = COLOURS["fit"], COLOURS["accent"]
-    ends = [(0.0, to_rgba(below)), (0.5, to_rgba(below, 0)), (0.5, to_rgba(above, 0)), (1.0, to_rgba(above))]
-    return LinearSegmentedColormap.from_list("signed", ends)
+    places = (lanes[:, None] + [-0.5, 0, 0.5]).ravel()
+    halves = (largest[:, None] * [-0.5, 0, 0.5]).ravel()
+    ax.set_xticks(places, [f"{half:.2g}".replace("-", "−") for half in halves], fontsize="small")
+    texts = [_plain(i if names is None else names[i]) for i in shown]
+    ax.set_yticks(range(len(shown)), texts, fontsize="small")
+    ax.set(xlim=(-1.2, lanes[-1] + 1.2), ylim=(len(shown) - 0.4, -0.6))
+    return _finished(ax, "loading", f"{len(shown)} of {p:,} columns" if len(shown) < p else "")
 
 
 def _images(values: Array, shape: tuple[int, int]) -> Array:
@@ -780,23 +684,16 @@ def _images(values: Array, shape: tuple[int, int]) -> Array:
 
 
 def _montage(
-    ax: Any,
-    images: Array,
-    above: Sequence[str],
-    left: Sequence[str] = (),
-    *,
-    cmap: Any,
+    ax: Any, images: Array, above: Sequence[str], left: Sequence[str] = (), *, cmap: Any,
     limits: tuple[float, float],
-) -> Any:
+) -> Any:  # fmt: skip
     """Draw images of shape (lines, columns, height, width) in one Axes, with their titles."""
     lines, columns, height, width = images.shape
     across, down = width + 0.1 * max(height, width), height + 0.1 * max(height, width)
+    look = {"cmap": cmap, "vmin": limits[0], "vmax": limits[1], "interpolation": "nearest"}
     for i, j in np.ndindex(lines, columns):
         x, y = j * across, i * down
-        ax.imshow(
-            images[i, j], cmap=cmap, vmin=limits[0], vmax=limits[1], interpolation="nearest",
-            extent=(x, x + width, y + height, y),
-        )  # fmt: skip
+        ax.imshow(images[i, j], extent=(x, x + width, y + height, y), **look)
         ax.add_patch(Rectangle((x, y), width, height, fill=False, ec=COLOURS["soft"], lw=0.6))
     for j, text in enumerate(above):
         ax.text(j * across + width / 2, -0.03 * down, text, ha="center", va="bottom")
