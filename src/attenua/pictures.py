@@ -146,7 +146,7 @@ def loadings(
     matplotlib Axes
     """
     check_is_fitted(model)
-    count = checked_count(n_components, "n_components")
+    count = min(checked_count(n_components, "n_components"), model.components_.shape[0])
     values = _host(model.components_[:count, :]) * np.sqrt(_host(model.explained_variance_)[:count, None])
     p, shares = values.shape[1], _host(model.explained_variance_ratio_)
     names = _one_each(feature_names, p, "feature_names", "columns")
