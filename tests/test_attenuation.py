@@ -522,3 +522,27 @@ def test_weights_allow_as_many_components_as_repeated_rows():
 
     everything = AttenuatedPCA().fit(X, sample_weight=weights)
     assert everything.components_.shape == AttenuatedPCA().fit(twice).components_.shape == (60, 600)
+
+
+def test_the_gain_to_expect_never_lets_a_fold_choose_for_itself():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((40, 1)) + rng.standard_normal((40, 8))
+    model = AttenuatedPCACV(1, cv=4).fit(X)
+    risks = model.cv_risk_folds_
+    gains = []
+    for split, row in enumerate(risks):
+        chosen = np.argmin(np.delete(risks, split, axis=0).sum(axis=0))
+        gains.append((row[0] - row[chosen]) / risks[:, 0].mean())
+    # Three quarters of the rows are in a training set.
+    assert model.alpha_ > 0
+    assert model.left_out_gain_ == pytest.approx(0.75 * np.mean(gains))
+    assert model.left_out_gain_error_ == pytest.approx(0.75 * np.std(gains, ddof=1) * np.sqrt(1 / 4 + 1 / 3))
+
+
+def test_there_is_no_gain_to_expect_of_pca_and_none_to_measure_with_one_split():
+    strong = np.random.default_rng(0).standard_normal((500, 3)) * [9, 3, 1]
+    model = AttenuatedPCACV(1).fit(strong)
+    assert (model.alpha_, model.left_out_gain_, model.left_out_gain_error_) == (0, 0, 0)
+    single = AttenuatedPCACV(1, cv=[(np.arange(20), np.arange(20, 40))]).fit(spiked_rows(40, 8, seed=1))
+    assert single.alpha_ > 0
+    assert np.isnan([single.left_out_gain_, single.left_out_gain_error_]).all()

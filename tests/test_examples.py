@@ -11,9 +11,9 @@ EXAMPLES = sorted(FOLDER.glob("plot_*.py"))
 NOTEBOOKS = sorted(FOLDER.glob("notebooks/*.ipynb"))
 # What the cells of each notebook show as HTML, in their order.
 SHOWN = {
-    "first_five_minutes": ["CorrectedPCACV", "Steps", "Report"],
+    "first_five_minutes": ["CorrectedPCACV", "Steps"],
     "missing_cells": ["DataFrame", "CorrectedPCACV", "DataFrame"],
-    "spectra": ["CorrectedPCACV", "Steps", "Report"],
+    "spectra": ["CorrectedPCACV", "Steps"],
     "transfer": ["CorrectedPCACV", "Steps"],
 }
 

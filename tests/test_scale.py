@@ -17,7 +17,6 @@ from attenua import (
     imputing,
 )
 from attenua.model_files import load_model, save_model
-from attenua.report.findings import find
 from tests.helpers import spiked_rows
 
 
@@ -226,7 +225,3 @@ def test_a_scaled_model_as_a_reference_is_in_the_units_of_the_data():
     given = CorrectedPCA(3, borrowing=0.5, reference=others.get_covariance()).fit(X)
     found = CorrectedPCA(3, borrowing=0.5, reference=others).fit(X)
     np.testing.assert_allclose(found.components_, given.components_, atol=1e-8)
-
-
-def test_the_report_is_about_scaled_columns():
-    assert find(AttenuatedPCACV(2, scale=True).fit(X), X).is_pca

@@ -1,5 +1,6 @@
 """Attenuated PCA as scikit-learn estimators: at a given strength, and at one chosen by cross-validation."""
 
+from math import isfinite, nan
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike, NDArray
@@ -190,6 +191,12 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
     gain_ : float
         Part of PCA's held-out risk that the chosen strength removes. The same splits chose it, so it is
         optimistic; see :func:`paired_gain`.
+    left_out_gain_ : float
+        Part of PCA's risk that the fit is expected to remove on new rows: what each split gains at the
+        strength that the other splits choose, times the part of the rows in a training set. 0 where the
+        answer is PCA, NaN where one split cannot tell.
+    left_out_gain_error_ : float
+        Its standard error, 0 where the answer is PCA.
     verdict_ : str
         What to expect of new rows, and what the fit is, in a sentence or two.
     components_, mean_, scale_, explained_variance_, explained_variance_ratio_ : ndarray
@@ -241,11 +248,15 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
 
     alpha_: float
     alphas_: NDArray[Any]
+    left_out_gain_: float
+    left_out_gain_error_: float
     _array_api_support: ClassVar[bool] = True
     _takes_missing: ClassVar[bool] = True
     _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
         "alpha_": Kind.NUMBER,
         "alphas_": Kind.GRID,
+        "left_out_gain_": Kind.MEASURED,
+        "left_out_gain_error_": Kind.MEASURED,
         "verdict_": Kind.TEXT,
     }
 
@@ -325,4 +336,14 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         elsewhere = chosen_elsewhere(result.risk_folds, folds_per_repetition(self.cv, n_splits))
         expected = crossed_gain(result.risk_folds, elsewhere, result.held_out_ratio)
         words = verdict([chosen], [1.0], expected, gives_pca=not taken, times=clear_over_splits(n_splits))
-        return {"alpha_": alphas[taken], "alphas_": alphas, "verdict_": words}
+        if not taken:
+            expected = 0.0, 0.0
+        elif not isfinite(expected[1]):  # with one split, nothing was chosen elsewhere
+            expected = nan, nan
+        return {
+            "alpha_": alphas[taken],
+            "alphas_": alphas,
+            "left_out_gain_": expected[0],
+            "left_out_gain_error_": expected[1],
+            "verdict_": words,
+        }

@@ -357,7 +357,9 @@ def control_limits(limits: ControlLimits, *, row_names: Names = None, ax: Any = 
     for axis, values, limit in zip("xy", points.T, most, strict=True):
         # A row that is far out would press all others into a corner.
         is_far_out = np.nanmin(values) > 0 and np.nanmax(values) > 10 * limit
-        ax.set(**({f"{axis}scale": "log"} if is_far_out else {f"{axis}lim": (0, None)}))
+        # Q of many columns differs little.
+        start = None if np.nanmin(values) > 0.4 * np.nanmax(values) else 0
+        ax.set(**({f"{axis}scale": "log"} if is_far_out else {f"{axis}lim": (start, None)}))
     times = np.max(points[far] / np.maximum(most, _TINY), axis=1)
     _name_rows(ax, points, far[np.argsort(-times, kind="stable")], names)
     return _finished(ax, "T2, distance within the components", "Q, squared distance from them")
@@ -459,7 +461,9 @@ def reconstructions(
         panel.plot(
             places, other, line or "o", ms=4, lw=1.4, color=COLOURS["fit"], label=f"{hidden}by the fit"
         )
-        ink = {"color": plt.rcParams["text.color"], "mfc": "none"}
+        # A noisy curve lies below its reconstructions, which it would hide.
+        below = {"alpha": 0.45, "zorder": 1} if is_curve else {}
+        ink = {"color": plt.rcParams["text.color"], "mfc": "none"} | below
         panel.plot(places, row, line or "o", ms=9, lw=0.8, label=f"{hidden}as it is", **ink)
         if (missing := np.isnan(row)).any():
             mark = {"color": COLOURS["accent"], "ms": 3 if is_curve else 10, "mfc": "none", "mew": 1.4}

@@ -1,6 +1,5 @@
 """The answer of a fitted estimator in words, above scikit-learn's diagram and inside a pipeline's."""
 
-import itertools
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,8 +12,6 @@ from sklearn.utils import estimator_html_repr
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, load_model, save_model
 from attenua._estimate.words import (
-    NO_TURN,
-    Evidence,
     choices_in_words,
     clear_over_splits,
     counted,
@@ -22,11 +19,8 @@ from attenua._estimate.words import (
     gain_in_words,
     largest_in_words,
     listed,
-    outcome_of_step,
     percent_of,
-    recommend,
 )
-from attenua._select.steps import Step
 from attenua.paired import paired_gain
 from tests.helpers import spiked_rows
 
@@ -174,29 +168,6 @@ def test_choices_have_their_weights():
     assert largest_in_words(choices[:1], [1.0]) == "damping 0.5"
 
 
-@pytest.mark.parametrize(
-    ("step", "said"),
-    [
-        (Step("damping", why="left out: too many columns"), "Left out: too many columns."),
-        (Step("damping", (0.0, 0.5), (1.0, 1.1)), "All held-out rows together prefer strength 0. Not taken."),
-        (
-            Step("damping", (0.0, 0.5), (1.0, 0.9), 0.5, 0.1, 0.03, 0.62),
-            "Strength 0.5 removes 10.00% ± 3 of PCA's held-out risk. Taken with weight 62%.",
-        ),
-        (
-            Step("attenuation", (0.0, 0.5), (1.0, 0.9), 0.5, 0.1, float("nan"), 1.0),
-            "Strength 0.5 removes 10.00% of PCA's held-out risk. Taken.",
-        ),
-        (
-            Step("attenuation", (0.0, 0.5), (1.0, 0.9), 0.5, 0.1, float("nan"), 0.0, "it gives PCA"),
-            "Strength 0.5 removes 10.00% of PCA's held-out risk. Not taken: it gives PCA.",
-        ),
-    ],
-)
-def test_what_came_of_a_step(step, said):
-    assert outcome_of_step(step) == said
-
-
 def test_a_loaded_model_shows_the_same(tmp_path):
     model = CorrectedPCACV(1).fit(NOISY)
     save_model(model, tmp_path / "model.zip")
@@ -212,40 +183,6 @@ def test_a_small_gain_does_not_read_as_none_and_one_component_is_one():
 def test_a_gain_says_that_it_is_less_risk_and_a_loss_that_it_is_more():
     assert gain_in_words(0.0844, 0.0173) == "8.44% less held-out risk than PCA's, standard error 1.73%"
     assert gain_in_words(-0.0115, 0.021) == "1.15% more held-out risk than PCA's, standard error 2.10%"
-
-
-CLEAR = Evidence("Expect 4%.", is_pca=False, turn=20.0, expected=0.04, is_clear=True)
-
-
-@pytest.mark.parametrize(
-    ("change", "word"),
-    [
-        ({}, "Yes"),
-        ({"turn": NO_TURN}, "Yes"),
-        ({"turn": np.nextafter(NO_TURN, 0)}, "It makes no difference"),
-        ({"turn": 0.0}, "It makes no difference"),
-        ({"is_pca": True}, "No: use ordinary PCA"),
-        ({"is_clear": False}, "Perhaps"),
-        ({"is_clear": False, "expected": 0.0}, "No"),
-        ({"is_clear": False, "expected": -1e-9}, "No"),
-        ({"is_clear": False, "expected": None}, "Perhaps"),
-        ({"chosen_otherwise": True}, "Held-out rows choose otherwise"),
-    ],
-)
-def test_each_border_has_its_word(change, word):
-    assert recommend(CLEAR._replace(**change)).word == word
-
-
-def test_yes_is_said_only_where_nothing_speaks_against_it():
-    cases = itertools.product([False, True], [0.0, 0.04, 5.0], [-0.1, 0.0, 0.1], [False, True])
-    for is_pca, turn, expected, is_clear in cases:
-        if is_clear and expected <= 0:
-            continue
-        answer = recommend(Evidence("Said.", is_pca, turn, expected, is_clear))
-        all_for_it = not is_pca and f"{turn:.1f}" != "0.0" and is_clear
-        assert (answer.word == "Yes") == (answer.kind == "clear") == all_for_it
-        if f"{turn:.1f}" == "0.0":
-            assert answer.kind == "pca"
 
 
 def test_lists_and_counts_in_words():

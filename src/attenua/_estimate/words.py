@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose, isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
@@ -11,7 +11,6 @@ from scipy.stats import t as student
 from attenua._correct.registry import ALL_CORRECTIONS
 from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
-from attenua._select.steps import Step
 
 # The verdict of a paired gain, in a sentence.
 ADVICE = {
@@ -24,8 +23,6 @@ CLEAR = 2.0
 # One column with more of the variance than this, or standard deviations that differ by more than this factor,
 # are a sign of different units.
 _MOST_VARIANCE, _MOST_RATIO = 0.9, 1e4
-# A turn that the page shows as 0.0 degrees.
-NO_TURN = 0.05
 # The shell prints what so many components explain.
 _MOST_NAMED = 10
 
@@ -278,64 +275,3 @@ def described(source: str, estimator: Any) -> str:
     if steps is not None:
         lines += ["", repr(steps), ""]
     return "\n".join([*lines, *facts[:-1]]).rstrip()
-
-
-def outcome_of_step(step: Step) -> str:
-    """Return what came of a step of a search, in a sentence or two."""
-    if not step.strengths:
-        return f"{capitalised(step.why)}."
-    compared = "All held-out rows together prefer strength 0."
-    if step.best:
-        error = f" ± {100 * step.standard_error:.2g}" if isfinite(step.standard_error) else ""
-        compared = f"Strength {step.best:g} removes {100 * step.gain:.2f}%{error} of PCA's held-out risk."
-    return f"{compared} {capitalised(taken_in_part(step))}{': ' if step.why else ''}{step.why}."
-
-
-def taken_in_part(step: Step) -> str:
-    """Return in a few words how far a correction is taken."""
-    if not step.strengths:
-        return "not tried"
-    if not step.weight:
-        return "not taken"
-    return "taken" if step.weight == 1 else f"taken with weight {step.weight:.0%}"
-
-
-class Evidence(NamedTuple):
-    """What a recommendation rests on."""
-
-    verdict: str  # what came out of the fit, in a sentence
-    is_pca: bool  # whether no correction is in the fit
-    turn: float  # largest principal angle between the fit and PCA, in degrees
-    expected: float | None  # part of PCA's risk that new rows are spared; None where nothing tells
-    is_clear: bool  # whether that is larger than its noise
-    chosen_otherwise: bool = False  # whether strengths were given, and held-out rows choose others
-
-
-class Recommendation(NamedTuple):
-    """Whether to use a fit: its kind ("pca", "clear" or "unclear"), a word or two, and sentences."""
-
-    kind: str
-    word: str
-    sentence: str
-
-
-def recommend(seen: Evidence) -> Recommendation:
-    """Return whether to use a fit on its data, from all evidence at once, so that nothing contradicts it."""
-    if seen.chosen_otherwise:
-        sentence = f"Cross-validation on these rows came to this. {seen.verdict}"
-        return Recommendation("unclear", "Held-out rows choose otherwise", sentence)
-    if seen.is_pca:
-        return Recommendation("pca", "No: use ordinary PCA", seen.verdict)
-    if seen.turn < NO_TURN:
-        sentence = (
-            f"{seen.verdict} On all rows the fit turns PCA's subspace by less than {NO_TURN:g} degrees, "
-            "which nobody would notice: ordinary PCA serves as well."
-        )
-        return Recommendation("pca", "It makes no difference", sentence)
-    if seen.expected is None:
-        return Recommendation("unclear", "Perhaps", seen.verdict)
-    if seen.is_clear:
-        return Recommendation("clear", "Yes", seen.verdict)
-    if seen.expected > 0:
-        return Recommendation("unclear", "Perhaps", f"{seen.verdict} {ADVICE['unclear']}")
-    return Recommendation("pca", "No", seen.verdict)

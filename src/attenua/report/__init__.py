@@ -1,5 +1,5 @@
 """One self-contained page about a fit: should I use it on my data, how much does it help, and why."""
 
-from attenua.report.page import Report, report
+from attenua.report.page import report
 
-__all__ = ["Report", "report"]
+__all__ = ["report"]

@@ -1,308 +1,243 @@
-"""What the page shows, computed: the search of a fit, what its corrections did, and PCA next to it."""
+"""What the page says, computed from a fitted estimator and the rows it was fitted to."""
 
+import ast
 import warnings
-from collections.abc import Mapping, Sequence
-from copy import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import polar
+from scipy.linalg import subspace_angles
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
-from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
-from attenua._correct.registry import SEARCH_ORDER
-from attenua._data.missing import PartialSplits, has_missing, partial_rows
-from attenua._data.moments import Moments, in_data_units
-from attenua._data.opening import checked_matrix
-from attenua._data.rows import HostRows
-from attenua._data.sums import divided
-from attenua._estimate.words import Evidence, Recommendation, recommend, strengths_in_words
-from attenua.report.choice import Search, Strengths, search_of, shared_parameters, strengths_of
-from attenua.report.missing import MissingCells, find_missing
-from attenua.report.spectra import Spectra, find_spectra
+from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
+from attenua._correct.registry import CORRECTIONS
+from attenua._estimate.words import CLEAR, clear_over_splits, counted, is_clear, strengths_in_words
+from attenua.monitoring import ControlLimits, refitted
 
 Array = NDArray[np.float64]
-
-# Held-out rows that are shown.
-_EXAMPLES = 6
-
-
-@dataclass(frozen=True)
-class Move:
-    """What one correction did to the subspace of all rows."""
-
-    correction: str
-    strength: float
-    angle: float  # largest principal angle, in degrees, to the subspace before it
-    changes: Array  # how far the weights of each column moved, after rotating to match those before
-
-    def most_moved(self, names: Sequence[str], count: int = 4) -> list[str]:
-        """Return the names of the columns that moved most."""
-        return [names[i] for i in np.argsort(-self.changes, kind="stable")[:count]]
+# A turn that the page shows as 0.0 degrees.
+_NO_TURN = 0.05
+# One column with more of the squared loading of component 1 than this is said to be component 1.
+_ALMOST_ALL = 0.9
+# Of the variance of the components, a mean Q below this is rounding.
+_ROUNDING = 1e-12
+_MOST_LISTED = 30
 
 
-@dataclass(frozen=True)
-class Examples:
-    """Held-out rows and their reconstructions by fits that did not see them: PCA, and another."""
+class Answer(NamedTuple):
+    """Whether to use a fit: its kind ("yes", "perhaps", "no", "given"), a word or two, and what to do."""
+
+    kind: str
+    word: str
+    advice: str
+
+
+class HeldOut(NamedTuple):
+    """Held-out rows and their reconstructions by fits that did not see them."""
 
     rows: NDArray[np.intp]
     original: Array  # NaN where a cell is missing
     pca: Array
-    other: Array
-    pca_error: Array
-    other_error: Array
-    n_held_out: int
-    n_better: int
+    fit: Array
+    # Squared errors of the seen cells, of columns as the fit scales them.
+    pca_errors: Array
+    fit_errors: Array
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything the page shows.
+    """What the page says and draws."""
 
-    ``strengths`` are those of the fit: given, or chosen by all held-out rows together. ``compared`` are the
-    strengths that the page sets next to PCA: these or, where they are 0, those of the largest weight in the
-    fit or, where it is PCA, those of the best other candidate. ``pca`` and ``other`` are the loadings
-    of both, a row for each component, in the signs of the fit's; ``other`` is None where there is nothing to
-    compare. ``spectra`` are there for attenuation alone.
-    """
-
-    kind: str
-    search: Search
-    strengths: dict[str, float]
-    compared: dict[str, float]
-    chosen_by_cv: bool
-    is_pca: bool
-    names: list[str]
-    n_rows: int
-    n_components: int
-    grouped: bool
-    pca: Array
-    pca_ratio: Array
-    other: Array | None
-    angles: Array
-    moves: list[Move]
-    variances: Array
-    missing: MissingCells | None
-    examples: Examples | None
-    spectra: Spectra | None
-
-    @property
-    def label(self) -> str:
-        """What the subspace next to PCA's is called."""
-        return strengths_in_words(self.compared) if self.is_pca else self.kind
-
-    @property
-    def corrections(self) -> list[str]:
-        """Corrections in the fit."""
-        averaged = _averaged(self.strengths, self.search, self.chosen_by_cv)
-        return [name for name in self.strengths if any(choice[name] for choice in averaged)]
-
-    @property
-    def choices(self) -> list[tuple[str, float]]:
-        """The choices that are averaged, in words, and the weight of each; the largest first."""
-        words = map(strengths_in_words, self.search.choices)
-        return list(zip(words, self.search.weights, strict=True))
-
-    @property
-    def recommendation(self) -> Recommendation:
-        """Whether to use the fit on these data."""
-        search = self.search
-        return recommend(
-            Evidence(
-                verdict=search.verdict,
-                is_pca=self.is_pca,
-                turn=self.angles[0],
-                expected=search.expected,
-                is_clear=search.is_clear,
-                chosen_otherwise=search.judged != self.strengths,
-            )
-        )
+    answer: Answer
+    turn: float  # largest principal angle between the fit and PCA, in degrees
+    pca_variance: float  # part of the variance that PCA's components explain
+    corrections: list[str]  # those in the fit
+    dominating: str  # a warning if component 1 is nearly one column
+    missing: str
+    limits: ControlLimits | None
+    why_no_limits: str
+    unusual: list[tuple[str, ...]]
+    held_out: HeldOut | None
+    why_not_held_out: str
 
 
-def find(
-    estimator: Any,
-    X: Any,
-    *,
-    feature_names: Any = None,
-    groups: ArrayLike | None = None,
-    random_state: int = 0,
-) -> Findings:
+def find(model: Any, X: Array, columns: Sequence[str], rows: Sequence[str], groups: Any) -> Findings:
     """Compute what the page shows about a fitted estimator and the rows it was fitted to."""
-    if not isinstance(estimator, CorrectedPCA | CorrectedPCACV | AttenuatedPCA | AttenuatedPCACV):
-        raise ValueError(
-            "estimator must be a CorrectedPCACV, CorrectedPCA, AttenuatedPCACV or AttenuatedPCA; got "
-            f"{type(estimator).__name__}."
-        )
-    check_is_fitted(estimator)
-    rows, names = checked_matrix(X)
-    names = column_names(estimator, names, feature_names, rows.shape[1])
-    n, rank = rows.shape[0], int(estimator.n_components_)
     with warnings.catch_warnings():
-        # The fit has warned of ties, and of what missing cells leave open.
+        # The fit has given them.
         warnings.simplefilter("ignore")
-        moments = _moments_of(rows, names)
-        check_rows(estimator, moments, rows.shape)
-        search = search_of(estimator, rows, groups)
-        strengths = strengths_of(estimator)
-        chosen_by_cv = isinstance(estimator, CorrectedPCACV | AttenuatedPCACV)
-        averaged = _averaged(strengths, search, chosen_by_cv)
-        is_pca = not any(strength for choice in averaged for strength in choice.values())
-        compared = _next_to_pca(strengths, averaged, search)
-        stages = _stages(estimator, compared)
-        fitted = [np.asarray(stage.fit(rows).components_, dtype=float) for stage in stages]
-        pca, other = _loadings(estimator, stages, is_pca)
-        end = fitted[-1] if is_pca else np.asarray(estimator.components_, dtype=float)
-        examples, spectra = None, None
-        # Errors are those of columns as the fit scaled them.
-        scale = estimator.scale_
-        scaled = rows if scale is None else divided(rows, scale)
-        if len(stages) > 1:
-            examples = held_out_examples(scaled, groups, [stages[0], stages[-1]], random_state)
-        if isinstance(estimator, AttenuatedPCA | AttenuatedPCACV):
-            own = moments if scale is None else moments.divided(scale)
-            spectra = find_spectra(estimator, scaled, own, compared["attenuation"])
+        pca = _pca_like(model).fit(X)
+        limits, why_no_limits = _limits(model, X, groups)
+        held_out, why_not_held_out = _held_out(model, X, groups)
+    strengths = strengths_of(model)
+    turn = float(np.degrees(subspace_angles(model.components_.T, pca.components_.T)).max())
     return Findings(
-        kind="attenuated" if spectra else "corrected",
-        search=search,
-        strengths=strengths,
-        compared=compared,
-        chosen_by_cv=chosen_by_cv,
-        is_pca=is_pca,
-        names=names,
-        n_rows=n,
-        n_components=rank,
-        grouped=groups is not None,
-        pca=pca,
-        pca_ratio=stages[0].explained_variance_ratio_,
-        other=other,
-        angles=angles_between(fitted[0], end),
-        moves=_moves(compared, fitted),
-        variances=in_data_units(moments.variances * n / (n - 1), moments.unit),
-        missing=find_missing(rows),
-        examples=examples,
-        spectra=spectra,
+        answer=answer(model, turn),
+        turn=turn,
+        pca_variance=float(pca.explained_variance_ratio_.sum()),
+        corrections=[name for name in strengths[0] if any(choice[name] for choice in strengths)],
+        dominating=_dominating(model, columns),
+        missing=_missing(X, rows),
+        limits=limits,
+        why_no_limits=why_no_limits,
+        unusual=[] if limits is None else _unusual(limits, rows),
+        held_out=held_out,
+        why_not_held_out=why_not_held_out,
     )
 
 
-def _moments_of(rows: Any, names: list[str]) -> Moments:
-    """Return the moments of all rows, completed where cells are missing."""
-    if has_missing(rows):
-        return PartialSplits(partial_rows(rows, None, names), []).total
-    return HostRows(rows, feature_names=names).moments()
-
-
-def column_names(estimator: Any, from_data: list[str] | None, given: Any, p: int) -> list[str]:
-    """Return the names of the columns: those given, else of the estimator, of the data, or numbers."""
-    names = given if given is not None else getattr(estimator, "feature_names_in_", from_data)
-    names = [f"column {number}" for number in range(1, p + 1)] if names is None else [str(n) for n in names]
-    if len(names) != p:
-        raise ValueError(f"feature_names must name each of the {p} columns; got {len(names)} names.")
-    return names
-
-
-def check_rows(estimator: Any, moments: Moments, shape: tuple[int, int]) -> None:
-    """Raise an error where rows cannot be those that the estimator was fitted to."""
-    if shape != (estimator.n_samples_, estimator.n_features_in_):
+def checked_rows(model: Any, X: ArrayLike) -> Array:
+    """Return the rows as numbers, or an error unless they can be those that the estimator was fitted to."""
+    if not isinstance(model, CorrectedPCACV | AttenuatedPCACV | CorrectedPCA):
         raise ValueError(
-            f"X must be the rows the estimator was fitted on, {estimator.n_samples_} x "
-            f"{estimator.n_features_in_}; got {shape[0]} x {shape[1]}."
+            f"model must be a CorrectedPCACV, AttenuatedPCACV or CorrectedPCA; got {type(model).__name__}."
         )
-    mean, spread = moments.mean * moments.unit, np.sqrt(moments.variances.max()) * moments.unit
-    tolerance = 1e-3 if estimator.mean_.dtype == np.float32 else 1e-6
-    if not np.allclose(mean, estimator.mean_, rtol=tolerance, atol=tolerance * spread):
-        raise ValueError("X must be the rows the estimator was fitted on; their mean is not its mean_.")
+    check_is_fitted(model)
+    rows: Array = np.asarray(X, dtype=float)
+    n, p = model.n_samples_, model.n_features_in_
+    if rows.shape != (n, p):
+        raise ValueError(f"X must be the rows the model was fitted to, {n} x {p}; got shape {rows.shape}.")
+    return rows
 
 
-def angles_between(components: Array, others: Array) -> Array:
-    """Return the principal angles between two subspaces in degrees, decreasing."""
-    outside = others - (others @ components.T) @ components
-    return np.degrees(np.arcsin(np.clip(np.linalg.svd(outside, compute_uv=False), 0, 1)))
+def strengths_of(model: Any) -> list[dict[str, float]]:
+    """Return the strengths of each choice that a fit averages, or its only ones."""
+    if isinstance(model, CorrectedPCACV):
+        return model.choices_
+    if isinstance(model, AttenuatedPCACV):
+        return [{"attenuation": model.alpha_}]
+    given = model.get_params(deep=False)
+    return [{name: given[name] for name in CORRECTIONS if name in given}]
 
 
-def held_out_examples(X: Any, groups: Any, pair: Sequence[Any], random_state: int) -> Examples | None:
-    """Reconstruct held-out rows by PCA and another fit, from the most improved to the most worsened.
+def answer(model: Any, turn: float) -> Answer:
+    """Return whether to use a fit that turns PCA's subspace by so many degrees."""
+    strengths = strengths_of(model)
+    is_pca = not any(strength for choice in strengths for strength in choice.values())
+    if isinstance(model, CorrectedPCA):
+        given = f"The strengths were given: {strengths_in_words(strengths[0])}"
+        fit = "This is ordinary PCA" if is_pca else given
+        other = "CorrectedPCACV, the default of the shell, compares strengths on held-out rows"
+        return Answer("given", "Nothing was compared", f"{fit}. {other} and says what they gain.")
+    if is_pca:
+        normal = "That is normal: with enough rows there is little noise to weaken."
+        return Answer("no", "No: use ordinary PCA", f"{normal} The components of this page are PCA's.")
+    if turn < _NO_TURN:
+        little = f"The fit turns PCA's subspace by less than {_NO_TURN:g} degrees"
+        return Answer("no", "It makes no difference", f"{little}, so ordinary PCA does as well.")
+    gain, error = model.left_out_gain_, model.left_out_gain_error_
+    if not isfinite(error):
+        is_measured = getattr(model, "nested", True)
+        measure = "Have that measured (in the shell, leave out --quick)"
+        measure = "Compare it with PCA on new rows" if is_measured else measure
+        return Answer("perhaps", "Perhaps", f"{measure} before you decide.")
+    is_attenuated = isinstance(model, AttenuatedPCACV)
+    if is_clear(gain, error, clear_over_splits(len(model.cv_risk_folds_)) if is_attenuated else CLEAR):
+        return Answer("yes", "Yes", "Use this fit in place of PCA.")
+    if gain > 0:
+        noise = "The gain is not larger than its noise: ordinary PCA may do as well."
+        return Answer("perhaps", "Perhaps", noise)
+    return Answer("no", "No", "Use ordinary PCA on these data.")
 
-    The two estimators of ``pair`` are fitted to four fifths of the rows, of whole groups where rows have
-    groups. The rows shown are spread evenly over the order of improvement. Errors are those of the seen
-    cells. The result is None where a column has no cells in the rows that are fitted.
-    """
-    splitter = (ShuffleSplit if groups is None else GroupShuffleSplit)(
-        1, test_size=0.2, random_state=random_state
+
+def code_of(model: Any, groups: Any) -> str:
+    """Return code that repeats a fit; what is no short text of numbers and words is a variable."""
+    name, defaults = type(model).__name__, type(model)().get_params(deep=False)
+    given = model.get_params(deep=False).items()
+    changed = (f"{key}={_literal(key, value)}" for key, value in given if repr(value) != repr(defaults[key]))
+    fitted = "X" if groups is None or isinstance(model, CorrectedPCA) else "X, groups=groups"
+    return f"from attenua import {name}\n\nmodel = {name}({', '.join(changed)}).fit({fitted})\nprint(model)"
+
+
+def _literal(name: str, value: Any) -> str:
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    try:
+        ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return name
+    return text if len(text) <= 200 else name
+
+
+def _pca_like(model: Any) -> CorrectedPCA:
+    """Return ordinary PCA with as many components, of columns scaled as the estimator scales them."""
+    return CorrectedPCA(model.n_components_, scale=model.scale_ is not None)
+
+
+def _dominating(model: Any, columns: Sequence[str]) -> str:
+    """Return a warning if component 1 is nearly one column, as with counters, codes and other units."""
+    shares = np.asarray(model.components_[0], dtype=float) ** 2
+    largest = int(np.argmax(shares))
+    if shares[largest] <= _ALMOST_ALL or len(shares) == 1:
+        return ""
+    unit = (
+        "If it only has another unit than the others, divide the columns by their standard deviations "
+        "(scale=True, in the shell --scale). "
     )
-    train, held = next(splitter.split(np.empty(X.shape[0]), groups=groups))
-    rows = X[held].toarray() if sp.issparse(X) else np.asarray(X[held], dtype=float)
-    missing = find_missing(X[train])
-    if missing is not None and missing.by_column.max() == 1:
-        return None
-    rebuilt = []
-    for estimator in pair:
-        rank = min(estimator.n_components, len(train))
-        model = copy(estimator).set_params(n_components=rank).fit(X[train])
-        rebuilt.append(model.inverse_transform(model.transform(rows)))
-    errors = [np.nansum((rows - image) ** 2, axis=1) for image in rebuilt]
-    change = errors[1] - errors[0]
-    places = np.linspace(0, len(held) - 1, min(_EXAMPLES, len(held))).round().astype(int)
-    picked = np.argsort(change, kind="stable")[places]
-    return Examples(
-        rows=held[picked] + 1,
-        original=rows[picked],
-        pca=rebuilt[0][picked],
-        other=rebuilt[1][picked],
-        pca_error=errors[0][picked],
-        other_error=errors[1][picked],
-        n_held_out=len(held),
-        n_better=int((change < 0).sum()),
+    return (
+        f"Component 1 is nearly the column {columns[largest]} alone (over "
+        f"{np.floor(100 * min(shares[largest], 0.999)):.0f}% of its squared loading). "
+        f"{unit if model.scale_ is None else ''}"
+        "If it measures nothing, as counters and codes do, leave it out (in the shell, --drop)."
     )
 
 
-def _averaged(strengths: Strengths, search: Search, chosen_by_cv: bool) -> list[Strengths]:
-    """Return the choices that the fit averages; its own strengths, where it has one choice."""
-    return search.choices if chosen_by_cv and search.choices else [strengths]
+def _missing(X: Array, rows: Sequence[str]) -> str:
+    """Return how many cells are missing, where, and in which row most."""
+    missing = np.isnan(X)
+    if not missing.any():
+        return ""
+    (n, p), count, by_row = X.shape, int(missing.sum()), missing.mean(axis=1)
+    n_rows, n_columns = (np.count_nonzero(missing.any(axis=axis)) for axis in (1, 0))
+    are, most = "is" if count == 1 else "are", int(np.argmax(by_row))
+    return (
+        f"{count:,} of {counted(n * p, 'cell')} {are} missing ({100 * missing.mean():.2g}%), in {n_rows:,} "
+        f"of {counted(n, 'row')} and {n_columns:,} of {counted(p, 'column')}. "
+        f"The row {rows[most]} has most ({by_row[most]:.0%} of its cells)."
+    )
 
 
-def _next_to_pca(strengths: Strengths, averaged: Sequence[Strengths], search: Search) -> Strengths:
-    """Return the strengths that the page compares with PCA."""
-    found = [each for each in (strengths, *averaged, search.best_but_pca or {}) if any(each.values())]
-    return found[0] if found else strengths
+def _limits(model: Any, X: Array, groups: Any) -> tuple[ControlLimits | None, str]:
+    """Return T2 and Q of the rows with their limits, or None and why there are none."""
+    try:
+        limits = model.control_limits(X, groups=groups)
+    except ValueError as error:
+        return None, str(error)
+    if not limits.q_mean > _ROUNDING * model.explained_variance_.sum():
+        return None, "The components reconstruct every row exactly, so Q is zero."
+    return limits, ""
 
 
-def _stages(estimator: Any, strengths: Mapping[str, float]) -> list[CorrectedPCA]:
-    """Return PCA, and what it becomes by one correction after another."""
-    stages = [CorrectedPCA(int(estimator.n_components_), **shared_parameters(estimator))]
-    for name in _taken(strengths):
-        stage = copy(stages[-1])
-        setattr(stage, name, strengths[name])
-        stages.append(stage)
-    return stages
+def _unusual(limits: ControlLimits, rows: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the rows beyond a limit of 99%, the furthest first: name, T2, Q, and which is too large."""
+    t2, q = limits.t2_rows, limits.q_rows
+    t2_times, q_times = t2 / limits.t2(0.99), q / limits.q(0.99)
+    beyond = limits.beyond(0.99)
+    order = beyond[np.argsort(-np.fmax(t2_times, q_times)[beyond], kind="stable")]
+    which = {(True, False): "T2", (False, True): "Q", (True, True): "T2 and Q"}
+    return [
+        (rows[i], _short(t2[i]), _short(q[i]), which[bool(t2_times[i] > 1), bool(q_times[i] > 1)])
+        for i in order[:_MOST_LISTED]
+    ]
 
 
-def _taken(strengths: Mapping[str, float]) -> list[str]:
-    return [name for name in SEARCH_ORDER if strengths.get(name)]
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if 1000 <= number < 1e9 else f"{number:.3g}"
 
 
-def _loadings(estimator: Any, stages: list[CorrectedPCA], is_pca: bool) -> tuple[Array, Array | None]:
-    """Return the loadings of PCA and of what is compared with it, in the signs of the fit."""
-    fit = np.asarray(estimator.loadings_, dtype=float).T
-    if not is_pca:
-        return _turned_towards(fit, stages[0].loadings_.T), fit
-    return fit, _turned_towards(fit, stages[-1].loadings_.T) if len(stages) > 1 else None
-
-
-def _turned_towards(components: Array, others: Array) -> Array:
-    """Return the other components with the signs that make them comparable."""
-    signs = np.where(np.einsum("ij,ij->i", components, others) < 0, -1.0, 1.0)
-    return others * signs[:, None]
-
-
-def _moves(strengths: Mapping[str, float], fitted: list[Array]) -> list[Move]:
-    moves = []
-    for name, before, after in zip(_taken(strengths), fitted[:-1], fitted[1:], strict=True):
-        turn, _ = polar(after @ before.T)
-        angle = float(angles_between(before, after)[0])
-        changes = np.linalg.norm(turn.T @ after - before, axis=0)
-        moves.append(Move(name, strengths[name], angle, changes))
-    return moves
+def _held_out(model: Any, X: Array, groups: Any) -> tuple[HeldOut | None, str]:
+    """Reconstruct a fifth of the rows, or of the groups, by PCA and by the estimator fitted to the others."""
+    split = (ShuffleSplit if groups is None else GroupShuffleSplit)(1, test_size=0.2, random_state=0)
+    try:
+        train, held = next(split.split(X, groups=groups))
+        fit = refitted(model, X[train], None if groups is None else groups[train])
+        pca = _pca_like(model).fit(X[train])
+    except ValueError as error:
+        return None, str(error)
+    unit = 1.0 if model.scale_ is None else model.scale_
+    by_pca, by_fit = (each.inverse_transform(each.transform(X[held])) for each in (pca, fit))
+    errors = (np.nansum(((X[held] - rebuilt) / unit) ** 2, axis=1) for rebuilt in (by_pca, by_fit))
+    return HeldOut(held, X[held], by_pca, by_fit, *errors), ""

@@ -1,297 +1,249 @@
-"""The page itself: findings and charts in a template that loads nothing and runs only its own script."""
+"""The page itself: a template filled with findings and pictures, which loads nothing and runs nothing."""
 
-import base64
-import hashlib
-import html
-import json
+import io
 import platform
+import re
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from importlib.resources import files
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy
 import sklearn
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 import attenua
+from attenua import AttenuatedPCACV, CorrectedPCA, pictures
 from attenua._correct.registry import CORRECTIONS
-from attenua._data.checks import checked_count
-from attenua._estimate.words import (
-    capitalised,
-    counted,
-    outcome_of_step,
-    spoken,
-    strengths_in_words,
-    taken_in_part,
-)
+from attenua._estimate.words import counted, spoken, strengths_in_words
 from attenua._extras import how_to_install
-from attenua._files import write_all_whole
-from attenua.monitoring import ControlLimits
-from attenua.report.axis import Axis, axis_of
-from attenua.report.charts import all_charts, percent, short
-from attenua.report.findings import Findings, find
-from attenua.report.images import image_shape_of, missing_image, pictures_of
-from attenua.report.overview import (
-    Overview,
-    colour_of,
-    find_overview,
-    loadings_table,
-    scores_chart,
-    scores_table,
-    variance_chart,
-)
-from attenua.report.unusual import find_limits, unusual_chart, unusual_table
+from attenua.report.findings import Findings, HeldOut, checked_rows, code_of, find, strengths_of
 
-_SCRIPTS = ("draw.js", "charts.js", "scatter.js", "files.js", "start.js")
+try:
+    from jinja2 import Environment, StrictUndefined
+    from matplotlib import pyplot as plt
+except ModuleNotFoundError as error:
+    raise ImportError(f"The report needs jinja2 and matplotlib: {how_to_install('report')}.") from error
+
+# Matplotlib draws in these colours; the page replaces each by its own, which is light or dark.
+_INK, _SOFT = "#010203", "#040506"
+_COLOURS = {_INK: "ink", _SOFT: "soft"} | {
+    pictures.COLOURS[name]: name for name in ("fit", "pca", "accent", "soft")
+}
+_STYLE: Any = {
+    **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), _INK),
+    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), _SOFT),
+    "font.family": "DejaVu Sans",
+    "font.size": 12,
+    "path.simplify_threshold": 0.3,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "attenua",
+}
+# Of a picture that shares a line with another, in inches.
+_WIDTH, _HEIGHT = 5.2, 4.0
+_MOST_LETTERS, _MOST_ROWS = 80, 3
 
 
-@dataclass(frozen=True)
-class Report:
-    """A finished page.
+class Picture(NamedTuple):
+    """What is inside of an SVG element, and its size in points."""
 
-    Attributes
-    ----------
-    html : str
-        The whole page; it asks for no other file.
-    """
-
-    html: str = field(repr=False)
-
-    def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the page to a file, whole or not at all; `force` replaces one that exists."""
-        write_all_whole({_checked_path(path): self.html.encode()}, force=force)
-
-    def _repr_html_(self) -> str:
-        """Show the page in a notebook, in a frame of its own that shares nothing with it."""
-        return (
-            '<iframe title="attenua report" sandbox="allow-scripts allow-downloads" '
-            'style="width:100%;height:640px;border:0" '
-            f'srcdoc="{html.escape(self.html, quote=True)}"></iframe>'
-        )
+    content: str
+    width: float
+    height: float
 
 
 def report(
-    estimator: Any,
-    X: Any,
-    path: str | Path | None = None,
+    model: Any,
+    X: ArrayLike,
     *,
-    image_shape: tuple[int, int] | None = None,
-    feature_names: Any = None,
+    feature_names: Sequence[Any] | None = None,
+    row_names: Sequence[Any] | None = None,
     groups: ArrayLike | None = None,
     colour_by: ArrayLike | None = None,
     colour_name: str | None = None,
-    row_names: ArrayLike | None = None,
-    source: str = "X",
-    code: str | None = None,
-    random_state: int = 0,
-    force: bool = False,
-) -> Report:
-    """Make a page about a fit: should I use it on my data, how much does it help, and why.
+    image_shape: tuple[int, int] | None = None,
+    title: str = "X",
+    notes: Sequence[str] = (),
+    call: str | None = None,
+) -> str:
+    """Return a page about a fit: should I use it on my data, how much does it help, and why.
+
+    The page is one HTML file that loads nothing and runs no script. It takes a few fits without some of the
+    rows, but no other search than that of the estimator.
 
     Parameters
     ----------
-    estimator : CorrectedPCACV, CorrectedPCA, AttenuatedPCACV or AttenuatedPCA
-        Fitted.
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        The rows it was fitted to.
-    path : path, optional
-        Where to write the page, ending in .html: one file that opens without a network.
-    image_shape : (int, int), optional
-        Show rows and loadings as images of this many rows and columns of pixels. By default where the
-        columns are called like pixels, such as ``pixel_0_0``, or their neighbours are a grid.
-    feature_names : sequence of str, optional
-        Names of the columns; by default those of the estimator or of X.
+    model : CorrectedPCACV, AttenuatedPCACV or CorrectedPCA
+        Fitted. Only with ``nested=True`` can it say what to expect of new rows.
+    X : array-like of shape (n_samples, n_features)
+        The rows it was fitted to, with NaN for missing cells.
+    feature_names : sequence of shape (n_features,), optional
+        Names of the columns; by default those of the estimator.
+    row_names : sequence of shape (n_samples,), optional
+        Names of the rows; by default they are counted from 1.
     groups : array-like of shape (n_samples,), optional
         Labels of rows that belong together, as given to ``fit``.
     colour_by : array-like of shape (n_samples,), optional
-        What colours the scores: texts and a few whole numbers as labels, other numbers on a scale. By
-        default the groups.
+        What colours the scores: labels or numbers. By default the groups.
     colour_name : str, optional
-        What to call the colours; by default the name of `colour_by`, where it has one.
-    row_names : array-like of shape (n_samples,), optional
-        Names of the rows; by default they are counted.
-    source : str
+        What to call the colours.
+    image_shape : (int, int), optional
+        Height and width of rows as images; by default the grid of the estimator's ``neighbours``.
+    title : str
         What to call the data.
-    code : str, optional
-        Code that reproduces the fit; by default made from the estimator.
-    random_state : int
-        Draws the example rows, and the points where there are many.
-    force : bool, default=False
-        Replace a file that exists.
+    notes : sequence of str
+        What was assumed about the data, such as how a file was read.
+    call : str, optional
+        The command or code that repeats the fit; by default code made from the estimator's parameters.
 
     Returns
     -------
-    Report
-        The page, which a notebook shows.
+    str
+        The page, to be written to a file that ends in .html.
     """
-    # Errors come before the work.
-    environment = _environment()
-    checked_count(random_state, "random_state", least=0)
-    if path is not None:
-        _checked_path(path)
-    found = find(estimator, X, feature_names=feature_names, groups=groups, random_state=random_state)
-    overview = find_overview(
-        estimator,
-        X,
-        found.pca_ratio,
-        row_names=row_names,
-        colour=colour_of(colour_by, colour_name, groups, found.n_rows),
-        random_state=random_state,
-    )
-    limits, why_no_limits = find_limits(estimator, X, groups, float(found.variances.sum()))
-    about_rows = ("groups", groups), ("colour_by", colour_by), ("colour_name", colour_name)
-    given = [name for name, value in (*about_rows, ("row_names", row_names)) if value is not None]
-    neighbours = getattr(estimator, "neighbours", None)
-    page = environment.get_template("page.html").render(
-        found=found,
-        search=found.search,
-        answer=found.recommendation,
-        overview=overview,
-        missing_words="" if found.missing is None else found.missing.in_words(overview.row_names),
-        missing_image=None if found.missing is None else missing_image(found.missing),
-        corrections=CORRECTIONS,
-        pictures=pictures_of(found, image_shape_of(image_shape, found.names, neighbours), overview.row_names),
-        limits=limits,
-        why_no_limits=why_no_limits,
-        source=source,
-        about=_about(estimator, found),
-        settings=_settings(estimator, found),
-        versions=_versions(),
-        code=_code(estimator, found, given) if code is None else code,
-        **_drawn(found, overview, limits, axis_of(found.names, neighbours)),
-        **_script_and_style(),
-    )
-    # File names that are not UTF-8 contain halves of surrogate pairs, which UTF-8 cannot encode.
-    result = Report(page.encode(errors="replace").decode())
-    if path is not None:
-        result.save(path, force=force)
-    return result
-
-
-def _drawn(
-    found: Findings, overview: Overview, limits: ControlLimits | None, axis: Axis | None
-) -> dict[str, Any]:
-    """Return the charts, and what the script needs to draw them and to save tables."""
-    names = overview.row_names
-    charts = all_charts(found, axis, names) | {"variance": variance_chart(overview, found.kind)}
-    views = {key: chart.views for key, chart in charts.items()}
-    # Scores, and T2 and Q, are drawn from their tables.
-    charts["scores"] = scores_chart(overview)
-    tables = {"scores": scores_table(overview, found.names)}
-    if limits is not None:
-        charts["unusual"] = unusual_chart(limits, names)
-        tables["unusual"] = unusual_table(limits, overview)
-    if overview.loadings_fit:
-        tables["loadings"] = loadings_table(overview, found.names)
-    return {"charts": charts, "data": script_safe_json({"charts": views, "tables": tables})}
-
-
-def _script_and_style() -> dict[str, str]:
-    script = '"use strict";\n(() => {\n' + "\n".join(map(_asset, _SCRIPTS)) + "})();\n"
-    # Only this script may run, whatever a name in the data looks like.
-    script_hash = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return {"style": _asset("page.css"), "script": script, "script_hash": script_hash}
-
-
-def _environment() -> Any:
-    """Return what fills the templates."""
-    try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined
-    except ModuleNotFoundError:
-        raise ImportError(f"The report needs jinja2: {how_to_install('report')}.") from None
+    rows = checked_rows(model, X)
+    n, p = rows.shape
+    names = getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
+    columns = _names(_one_each(names, p, "feature_names"), p, "column")
+    row_texts = _names(_one_each(row_names, n, "row_names"), n, "row")
+    labels, colours = _one_each(groups, n, "groups"), _one_each(colour_by, n, "colour_by")
+    neighbours = getattr(model, "neighbours", None)
+    if image_shape is None and isinstance(neighbours, tuple | list) and len(neighbours) == 2:
+        image_shape = (neighbours[0], neighbours[1])
+    if image_shape is not None and np.prod(image_shape) != p:
+        raise ValueError(f"image_shape must have {p} pixels, one for each column; got {image_shape!r}.")
+    found = find(model, rows, columns, row_texts, labels)
+    with plt.rc_context(_STYLE), plt.ioff(), warnings.catch_warnings():
+        # Of letters that the font of the drawing does not have; browsers have them.
+        warnings.simplefilter("ignore")
+        drawn = _pictures(
+            model, rows, found, columns, row_texts, labels if colours is None else colours, image_shape
+        )
+    is_coloured = labels is not None or colours is not None
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, loader=FunctionLoader(_asset)
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    filters = {some.__name__: some for some in (short, percent, counted, spoken, capitalised, taken_in_part)}
-    environment.filters |= filters | {"in_words": strengths_in_words, "outcome": outcome_of_step}
-    return environment
-
-
-def _checked_path(path: str | Path) -> Path:
-    """Return where the page goes, or an error that says why it cannot go there."""
-    path = Path(path)
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"path must end in .html, since the report is a web page; got {str(path)!r}.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"path must be in a folder that exists; there is no {str(path.parent)!r}.")
-    return path
-
-
-def script_safe_json(value: Any) -> str:
-    """Return JSON in which no text can end the element that holds it or start another."""
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
-
-
-def _asset(name: str) -> str:
-    return (files("attenua.report") / "assets" / name).read_text(encoding="utf-8")
-
-
-def _about(estimator: Any, found: Findings) -> list[str]:
-    """Return what the corrections have to say about the strengths of this fit."""
-    given = estimator.get_params(deep=False)
-    used = [(CORRECTIONS[name], strength) for name, strength in found.strengths.items() if strength]
-    sentences = [each.about(strength, given.get(each.parameter)) for each, strength in used]
-    return [sentence for sentence in sentences if sentence]
-
-
-def _settings(estimator: Any, found: Findings) -> list[tuple[str, str]]:
-    texts = {key: repr(value) for key, value in _parameters(estimator).items()}
-    return [
-        ("estimator", type(estimator).__name__),
-        *((key, text if len(text) <= 200 else text[:200] + " ...") for key, text in texts.items()),
-        ("rows", f"{found.n_rows:,}" + (", in groups" if found.grouped else "")),
-        ("columns", f"{len(found.names):,}"),
-        ("held-out parts", str(found.search.n_splits)),
-    ]
-
-
-def _versions() -> list[tuple[str, str]]:
-    libraries = {"attenua": attenua, "numpy": np, "scipy": scipy, "scikit-learn": sklearn}
-    return [
-        *((name, library.__version__) for name, library in libraries.items()),
-        ("Python", platform.python_version()),
-        ("system", f"{platform.system()} {platform.machine()}"),
-    ]
-
-
-def _code(estimator: Any, found: Findings, given: Sequence[str]) -> str:
-    groups = ", groups=groups" if found.grouped and found.chosen_by_cv else ""
-    arguments = "".join(f", {argument}={argument}" for argument in given)
-    name = type(estimator).__name__
-    return (
-        f"from attenua import {name}\n"
-        "from attenua.report import report\n\n"
-        f"model = {name}({_arguments(estimator)})\n"
-        f"model.fit(X{groups})\n"
-        f'report(model, X, "report.html"{arguments})\n'
-    )
-
-
-def _arguments(estimator: Any) -> str:
-    """Return the parameters that are not the defaults, in full: a shortened text would not run."""
-    defaults = type(estimator)().get_params(deep=False)
-    given = _parameters(estimator)
-    return ", ".join(f"{key}={value!r}" for key, value in given.items() if repr(value) != repr(defaults[key]))
-
-
-def _parameters(estimator: Any) -> dict[str, Any]:
-    given = estimator.get_params(deep=False)
-    if given.get("reference") is not None:
-        given["reference"] = _Reference()
-    return {
-        key: value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-        for key, value in given.items()
+    environment.filters |= {
+        "counted": counted,
+        "spoken": spoken,
+        "in_words": strengths_in_words,
+        "percent": _percent,
     }
+    libraries = f"attenua {attenua.__version__}, numpy {np.__version__}, scikit-learn {sklearn.__version__}"
+    page = environment.from_string((files("attenua.report") / "template.html").read_text("utf-8")).render(
+        model=model,
+        is_attenuated=isinstance(model, AttenuatedPCACV),
+        is_given=isinstance(model, CorrectedPCA),
+        is_grouped=labels is not None,
+        image_shape=image_shape,
+        given=strengths_of(model)[0],
+        found=found,
+        pictures=drawn,
+        weakens={name: correction.weakens for name, correction in CORRECTIONS.items()},
+        title=title,
+        notes=list(notes),
+        colours=_plain(colour_name or ("group" if colours is None else "label")) if is_coloured else "",
+        call=code_of(model, groups) if call is None else call,
+        versions=f"{libraries}, Python {platform.python_version()}",
+    )
+    # File names that are not UTF-8 hold halves of surrogate pairs, which UTF-8 cannot encode.
+    return page.encode(errors="replace").decode()
 
 
-class _Reference:
-    """Stands for a reference, which may have many rows: in code it is a variable, as X is."""
+def _pictures(
+    model: Any,
+    X: NDArray[np.float64],
+    found: Findings,
+    columns: list[str],
+    rows: list[str],
+    colours: Any,
+    shape: tuple[int, int] | None,
+) -> dict[str, Picture]:
+    """Draw what there is to draw."""
+    if colours is not None and colours.dtype.kind not in "iufb":
+        colours = np.array([_plain(colour) for colour in colours], dtype=object)
+    drawn = {
+        "scores": pictures.scores(model, X, colour_by=colours, row_names=rows, ax=_axes()),
+        "scree": pictures.scree(model, X, ax=_axes()),
+        "loadings": pictures.loadings(model, feature_names=columns, image_shape=shape),
+    }
+    compared = [step for step in getattr(model, "steps_", ()) if step.strengths]
+    if found.limits is not None:
+        drawn["limits"] = pictures.control_limits(found.limits, row_names=rows, ax=_axes())
+    if isinstance(model, AttenuatedPCACV):
+        drawn["steps"] = pictures.strengths(model, ax=_axes())
+    elif any(step.best for step in compared):
+        drawn["steps"] = pictures.steps(model.steps_, ax=_axes(1.4 + 0.36 * len(compared)))
+    if found.held_out is not None:
+        drawn["reconstructions"] = _reconstructions(model, found.held_out, columns, rows, shape)
+    if found.missing:
+        drawn["missing"] = pictures.missing_cells(X, ax=_axes())
+    return {key: _picture(key, axes) for key, axes in drawn.items()}
 
-    def __repr__(self) -> str:
-        return "reference"
+
+def _reconstructions(
+    model: Any, held_out: HeldOut, columns: list[str], rows: list[str], shape: tuple[int, int] | None
+) -> Any:
+    """Draw the held-out rows that the fit improves most, in the middle, and least."""
+    order = np.argsort(held_out.fit_errors - held_out.pca_errors, kind="stable")
+    shown = order[np.linspace(0, len(order) - 1, min(_MOST_ROWS, len(order))).round().astype(int)]
+    centre, unit = (0.0, 1.0) if model.scale_ is None else (model.mean_, model.scale_)
+    return pictures.reconstructions(
+        *((values[shown] - centre) / unit for values in (held_out.original, held_out.pca, held_out.fit)),
+        row_names=[rows[row] for row in held_out.rows[shown]],
+        feature_names=columns,
+        image_shape=shape,
+    )
+
+
+def _axes(height: float = _HEIGHT) -> Any:
+    return plt.subplots(figsize=(_WIDTH, height), layout="constrained")[1]
+
+
+def _picture(key: str, axes: Any) -> Picture:
+    """Return what was drawn as SVG that follows the colours of the page and shares no id with another."""
+    figure = np.ravel(axes)[0].figure
+    file = io.StringIO()
+    figure.savefig(file, format="svg", transparent=True)
+    plt.close(figure)
+    width, height = 72 * figure.get_size_inches()
+    drawn = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", file.getvalue(), flags=re.DOTALL)
+    inside = drawn[drawn.index(">", drawn.index("<svg")) + 1 : drawn.rindex("</svg>")]
+    content = re.sub(r"<[^>]+>", lambda tag: _tag(tag[0], key), inside)
+    return Picture(content, width, height)
+
+
+def _tag(tag: str, key: str) -> str:
+    """Return a tag of SVG with ids and colours of its own, and numbers with two decimals."""
+    tag = re.sub(r'( id="|href="#|url\(#)', rf"\g<1>{key}-", tag)
+    if "base64" in tag:
+        return tag
+    for drawn, name in _COLOURS.items():
+        tag = tag.replace(drawn, f"var(--{name})")
+    return re.sub(r"(\.\d\d)\d+", r"\1", tag)
+
+
+def _one_each(values: Any, count: int, argument: str) -> NDArray[Any] | None:
+    """Return an array with one value for each row or column; None stays None."""
+    if values is None:
+        return None
+    array = np.asarray(values)
+    if array.shape != (count,):
+        raise ValueError(f"{argument} must hold {count} values; got shape {array.shape}.")
+    return array
+
+
+def _names(names: NDArray[Any] | None, count: int, what: str) -> list[str]:
+    """Return names as texts of one line; by default they are counted."""
+    return [f"{what} {i + 1}" if names is None else _plain(names[i]) for i in range(count)]
+
+
+def _plain(name: Any) -> str:
+    """Return a name in one line, without what is not printed, such as signs that turn the text around."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in str(name)).split())
+    return text if len(text) <= _MOST_LETTERS else f"{text[: _MOST_LETTERS - 1]}…"
+
+
+def _percent(part: float, decimals: int = 1) -> str:
+    """Return a part of one in percent, with a minus sign that is one."""
+    return f"{part + 0.0:.{decimals}%}".replace("-", "−")
