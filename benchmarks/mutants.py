@@ -38,11 +38,11 @@ from typing import NamedTuple
 import coverage
 import pytest
 
-# The rooms, the doors, what the shell reads, and the report.
-PLACES = ("_data", "_correct", "_solve", "_select", "_estimate", ".", "cli/readers", "report")
+# The rooms, the doors, the shell, and the report.
+PLACES = ("_data", "_correct", "_solve", "_select", "_estimate", ".", "cli", "report")
 # Tests of whole programs, in browsers and of pages see little of these for their time.
 LEFT_OUT = [
-    *("report/test_browser.py", "report/test_browser_hostile.py", "test_concurrency.py"),
+    *("test_report.py", "test_concurrency.py"),
     *("test_docs.py", "test_examples.py", "test_rooms.py", "test_security.py", "test_sklearns_own_tests.py"),
 ]
 SECONDS = 10  # of the processor, for the tests of one mutant

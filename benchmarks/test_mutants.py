@@ -18,7 +18,7 @@ def test_rooms_doors_readers_and_report_have_mutants():
         "_solve/leading",
         "corrected",
         "model_files",
-        "cli/readers/form",
+        "cli/layout",
         "report/page",
     ):
         assert f"src/attenua/{path}.py" in paths

@@ -1,6 +1,7 @@
 """Numbers whose squares doubles cannot hold: the right answer, or one sentence that says what to do."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -225,24 +226,21 @@ def shell(*words):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "method", "size"), [("fit", "attenuated", 1e150), ("report", "corrected", 1e300)]
-)
-def test_the_shell(command, method, size, tmp_path):
-    pytest.importorskip("typer", reason="the command line needs it")
-    pytest.importorskip("jinja2", reason="the report needs it")
-    options = ["-k", "2", "--method", method, "--json"]
-    file, out = tmp_path / "rows.csv", tmp_path / "out.html"
+@pytest.mark.parametrize(("method", "size"), [("attenuated", 1e150), ("corrected", 1e300)])
+def test_the_shell(method, size, tmp_path):
+    pytest.importorskip("click", reason="the command line needs it")
+    file, out = tmp_path / "rows.csv", tmp_path / "out"
     np.savetxt(file, X * size, delimiter=",", header="a,b,c,d,e,f", comments="")
-    done = shell(command, file, *options, "--out", out)
+    done = shell("fit", file, "-k", "2", "--method", method, "--out", out)
     assert "Traceback" not in done.stderr
     if size == 1e150:
         assert done.returncode == 0, done.stderr
-        record = json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+        text = (out / "result.json").read_text()
+        record = json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
         assert len(record["explained_variance_ratio"]) == 2
     else:
         assert done.returncode == 1
-        assert done.stderr.startswith(f"Error: {file} holds numbers too ")
+        assert re.match(rf"Error: {re.escape(str(file))}: .* too large", done.stderr.splitlines()[-1])
         assert not out.exists()
 
 

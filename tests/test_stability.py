@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, stability
 from attenua._select.resampling import Block
-from attenua.stability import held
+from attenua.bootstrap import held
 from tests.helpers import spiked_rows, uneven_rows
 
 

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from attenua.cli.demo import save_demo_figure
-from attenua.cli.demo_runs import demo_data, run_demo
+from attenua.cli.demo import draw, run
 
 if __name__ == "__main__":
-    results = run_demo(demo_data(), 32, 40, seed=0)
+    results = run(32, 40)
     for name in ("demo", "demo-narrow"):
-        save_demo_figure(results, 32, Path(__file__).with_name(f"{name}.png"), narrow=name == "demo-narrow")
+        Path(__file__).with_name(f"{name}.png").write_bytes(draw(results, 32, narrow=name == "demo-narrow"))

@@ -8,10 +8,9 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-import typer
 from tests.helpers import each
 
-from attenua.cli import app
+from attenua.cli.app import app
 from attenua_paper.cli import app as paper_app
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +54,7 @@ def is_command(command):
     program, name, *options = shlex.split(command)
     if program == "make":
         return re.search(rf"^{re.escape(name)}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    found = typer.main.get_command(APPS[program]).commands[name]
+    found = APPS[program].commands[name]
     return set(options) <= {option for parameter in found.params for option in parameter.opts}
 
 

@@ -1,16 +1,20 @@
 """PCA with finite-sample corrections, with scikit-learn's interface."""
 
-from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
-from attenua.corrected import CorrectedPCA, CorrectedPCACV
-from attenua.covariance import CorrectedCovariance
-from attenua.learning import LearningCurve, learning_curve
-from attenua.masks import alpha_from_mask_rate, mask_rate_from_alpha
-from attenua.model_files import load_model, save_model
-from attenua.monitoring import ControlLimits
-from attenua.paired import PairedGain, paired_gain
-from attenua.path import AttenuationPath, attenuation_path
-from attenua.rank import RankChoice, choose_rank
-from attenua.stability import Stability, stability
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
+    from attenua.bootstrap import Stability, stability
+    from attenua.corrected import CorrectedPCA, CorrectedPCACV
+    from attenua.covariance import CorrectedCovariance
+    from attenua.learning import LearningCurve, learning_curve
+    from attenua.masks import alpha_from_mask_rate, mask_rate_from_alpha
+    from attenua.model_files import load_model, save_model
+    from attenua.monitoring import ControlLimits
+    from attenua.paired import PairedGain, paired_gain
+    from attenua.path import AttenuationPath, attenuation_path
+    from attenua.rank import RankChoice, choose_rank
 
 __version__ = "0.1.0"
 
@@ -36,3 +40,29 @@ __all__ = [
     "save_model",
     "stability",
 ]
+
+# Loaded when they are first used: scikit-learn takes a second, and `attenua --help` does without it.
+_MODULES = {
+    "attenuation": ["AttenuatedPCA", "AttenuatedPCACV"],
+    "bootstrap": ["Stability", "stability"],
+    "corrected": ["CorrectedPCA", "CorrectedPCACV"],
+    "covariance": ["CorrectedCovariance"],
+    "learning": ["LearningCurve", "learning_curve"],
+    "masks": ["alpha_from_mask_rate", "mask_rate_from_alpha"],
+    "model_files": ["load_model", "save_model"],
+    "monitoring": ["ControlLimits"],
+    "paired": ["PairedGain", "paired_gain"],
+    "path": ["AttenuationPath", "attenuation_path"],
+    "rank": ["RankChoice", "choose_rank"],
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"attenua.{module}"), name)
+    raise AttributeError(f"module 'attenua' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -14,9 +14,9 @@ from attenua._estimate.html import result_html
 from attenua._estimate.parameter_types import HasFit, RandomState
 from attenua._estimate.transformer import SubspaceTransformer
 from attenua._estimate.words import is_clear, percent_of
+from attenua.bootstrap import fitted_once
 from attenua.corrected import CorrectedPCA
 from attenua.monitoring import refitted
-from attenua.stability import fitted_once
 
 Array = NDArray[np.float64]
 

@@ -23,11 +23,11 @@ from attenua._estimate.words import counted, spoken
 from attenua._extras import how_to_install
 from attenua._select.resampling import LARGEST_ANGLE
 from attenua._select.steps import Steps
+from attenua.bootstrap import Stability
 from attenua.corrected import CorrectedPCA
 from attenua.learning import LearningCurve
 from attenua.monitoring import ControlLimits
 from attenua.rank import RankChoice
-from attenua.stability import Stability
 
 try:
     from matplotlib import pyplot as plt

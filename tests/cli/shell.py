@@ -1,12 +1,16 @@
 """The command line, called as a user does."""
 
-from typer.testing import CliRunner
+from types import SimpleNamespace
 
-from attenua.cli import app
+from click.testing import CliRunner
+
+from attenua.cli import output
+from attenua.cli.app import app
 
 
-def run(*arguments, stdin=None):
+def run(*arguments, stdin=None, commands=app, name="attenua"):
     """Run a command; a traceback is a failure of the test."""
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
+    whole = SimpleNamespace(name=name, main=lambda args, **_: output.run(commands, name, args))
+    result = CliRunner().invoke(whole, [str(argument) for argument in arguments], input=stdin)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result

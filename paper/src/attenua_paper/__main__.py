@@ -1,19 +1,12 @@
 """The command ``attenua-paper``, also as ``python -m attenua_paper``."""
 
-from typing import Any
-
-from attenua.__main__ import run_command
+from attenua.cli.output import run
+from attenua_paper.cli import app
 
 
 def main() -> None:
     """Run the command line."""
-    run_command(_app, "attenua-paper")
-
-
-def _app() -> Any:
-    from attenua_paper.cli import app
-
-    return app
+    run(app, "attenua-paper")
 
 
 if __name__ == "__main__":

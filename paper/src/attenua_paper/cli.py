@@ -1,32 +1,36 @@
 """The commands of ``attenua-paper``: the study, the simulations, and the data they need."""
 
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 from joblib import cpu_count
-from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
-from attenua.cli.base import INTERRUPTED, command, fail, new_app, print_plain, progress_bar, working
-from attenua.cli.options import LARGEST_SEED
-from attenua.cli.writing import refuse_file, refuse_without_permission, writing
+from attenua.cli.output import (
+    EXIT_CODES,
+    INTERRUPTED,
+    check_folder,
+    check_parent,
+    fail,
+    print_plain,
+    progress,
+    working,
+    writing,
+)
 
-DataHome = Annotated[
-    str | None, typer.Option(help="Folder of the data sets; else ATTENUA_DATA or the usual cache.")
-]
+_LARGEST_SEED = 2**32 - 1  # of numpy's legacy generator
 
 
 def _check_folder(folder: Path) -> None:
     """Create an output folder, or fail with a sentence if files cannot be written there."""
-    refuse_file(folder)
+    check_folder(folder, force=True)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    refuse_without_permission(folder, folder)
+    check_parent(folder, folder)
 
 
-def _parse_jobs(text: str) -> int:
+def _parse_jobs(context: Any, parameter: Any, text: str) -> int:
     """Return how many processes or threads to use; -1 is one per core."""
     cores = cpu_count()
     most = 8 * cores
@@ -35,39 +39,51 @@ def _parse_jobs(text: str) -> int:
     except ValueError:
         jobs = 0
     if not 1 <= jobs <= most:
-        raise typer.BadParameter(f"{text} is neither -1, one per core, nor a number from 1 to {most}.")
+        raise click.BadParameter(f"{text} is neither -1, one per core, nor a number from 1 to {most}.")
     return jobs
 
 
-Jobs = Annotated[
-    Any,
-    typer.Option(
-        parser=_parse_jobs,
-        metavar="N",
-        help="How many to compute at a time; -1 is one per core. Results do not depend on it.",
-    ),
-]
-
-DataName = StrEnum("DataName", ["OPTDIGITS", "PHONEME", "HAR"])
-
-app = new_app("The numbers, tables and figures of the paper on diagonal attenuation.")
+_OUT = "Folder of results, tables and figures; an interrupted study goes on there."
+_QUICK = click.option("--quick", is_flag=True, help="A minute at most, with far fewer samples.")
+_JOBS_HELP = "How many to compute at a time; -1 is one per core. Results do not depend on it."
+_JOBS = click.option("--jobs", default="-1", metavar="N", callback=_parse_jobs, help=_JOBS_HELP)
+_HOME = click.option("--data-home", help="Folder of the data sets; else ATTENUA_DATA or the usual cache.")
 
 
-@command(app)
+def _out(default: str) -> Any:
+    return click.option(
+        "--out", type=click.Path(path_type=Path), default=default, show_default=True, help=_OUT
+    )
+
+
+def _seed(default: int) -> Any:
+    kind = click.IntRange(0, _LARGEST_SEED)
+    return click.option("--seed", type=kind, default=default, show_default=True, help="Draws everything.")
+
+
+@click.group(epilog=EXIT_CODES)
+def app() -> None:
+    """Compute the numbers, tables and figures of the paper on diagonal attenuation."""
+
+
+@app.command()
+@_out("attenua-study")
+@_seed(2026)
+@_JOBS
+@_QUICK
+@click.option("--paper-only", is_flag=True, help="Only the paper's methods.")
+@click.option(
+    "--data", type=click.Choice(["optdigits", "phoneme", "har"]), multiple=True, help="Only these data sets."
+)
+@_HOME
 def study(
-    out: Annotated[
-        Path, typer.Option(help="Folder of results, tables and figure; an interrupted run goes on there.")
-    ] = Path("attenua-study"),
-    seed: Annotated[
-        int, typer.Option(min=0, max=LARGEST_SEED, help="Draws patch locations and subsamples.")
-    ] = 2026,
-    jobs: Jobs = "-1",
-    quick: Annotated[bool, typer.Option("--quick", help="About a minute, with few subsamples.")] = False,
-    paper_only: Annotated[bool, typer.Option("--paper-only", help="Only the paper's methods.")] = False,
-    data: Annotated[
-        list[DataName] | None, typer.Option(help="Only this data set; may be given again.")
-    ] = None,
-    data_home: DataHome = None,
+    out: Path,
+    seed: int,
+    jobs: int,
+    quick: bool,
+    paper_only: bool,
+    data: tuple[str, ...],
+    data_home: str | None,
 ) -> None:
     """Run the paper's fixed-budget study on three real data sets; tables show the published values too.
 
@@ -86,24 +102,22 @@ def study(
         settings = replace(
             settings, n_versions={name: settings.n_versions[name] for name in dict.fromkeys(data)}
         )
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
-    refuse_file(out)
+    check_folder(out, force=True)
     try:
-        with progress_bar(*columns) as progress:
-            task = progress.add_task("Subsamples", total=None)
+        with progress("Subsamples", total=1) as bar:
+
+            def begin(done: int, total: int) -> None:
+                bar.length = total
+                bar.update(done)
+
             run_study(
-                settings,
-                out,
-                data_home=data_home,
-                n_jobs=jobs,
-                begin=lambda done, total: progress.update(task, completed=done, total=total),
-                advance=lambda: progress.advance(task),
+                settings, out, data_home=data_home, n_jobs=jobs, begin=begin, advance=lambda: bar.update(1)
             )
     except (DatasetNotAvailable, StoreError, WorkerLost) as error:
         fail(str(error))
     except KeyboardInterrupt:
-        typer.echo(f"Interrupted; the same command goes on from what is stored in {out}.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        click.echo(f"Interrupted; the same command goes on from what is stored in {out}.", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
     # Before anything is printed: a reader that stops early must not cost the files.
     with writing(out):
         tables, files = write_study(out)
@@ -119,15 +133,12 @@ def study(
     _print_written(seed, out, files)
 
 
-@command(app)
-def simulate(
-    out: Annotated[
-        Path, typer.Option(help="Folder for tables and figures; those of an earlier run are replaced.")
-    ] = Path("attenua-simulations"),
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Draws everything.")] = 0,
-    jobs: Jobs = "-1",
-    quick: Annotated[bool, typer.Option("--quick", help="A few seconds, with far fewer samples.")] = False,
-) -> None:
+@app.command()
+@_out("attenua-simulations")
+@_seed(0)
+@_JOBS
+@_QUICK
+def simulate(out: Path, seed: int, jobs: int, quick: bool) -> None:
     """Run the paper's simulations; tables show the published values too."""
     from attenua_paper.studies.simulations import FULL, QUICK, run_simulations
     from attenua_paper.studies.simulations.simulation_tables import simulation_tables
@@ -135,9 +146,8 @@ def simulate(
 
     _check_folder(out)
     settings = QUICK if quick else FULL
-    with progress_bar() as progress:
-        task = progress.add_task("Drawing samples", total=settings.total)
-        results = run_simulations(settings, seed=seed, jobs=jobs, advance=lambda n: progress.advance(task, n))
+    with progress("Drawing samples", total=settings.total) as bar:
+        results = run_simulations(settings, seed=seed, jobs=jobs, advance=bar.update)
     # Before anything is printed: a reader that stops early must not cost the files.
     with writing(out):
         files = write_simulations(results, out)
@@ -153,11 +163,10 @@ def _print_written(seed: int, folder: Path, files: list[Path]) -> None:
     print_plain("\n".join(f"  {path.name}" for path in files))
 
 
-@command(app)
-def data(
-    download: Annotated[bool, typer.Option("--download", help="Fetch what is missing.")] = False,
-    data_home: DataHome = None,
-) -> None:
+@app.command()
+@click.option("--download", is_flag=True, help="Fetch what is missing.")
+@_HOME
+def data(download: bool, data_home: str | None) -> None:
     """List which of the paper's data sets are here, or fetch them."""
     from attenua_paper import datasets
 

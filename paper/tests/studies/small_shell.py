@@ -1,7 +1,10 @@
 """The shell with settings that take seconds: ``python small_shell.py study --quick ...``."""
 
-from typer.testing import CliRunner
+from types import SimpleNamespace
 
+from click.testing import CliRunner
+
+from attenua.cli import output
 from attenua_paper.__main__ import main
 from attenua_paper.cli import app
 from attenua_paper.studies import budget, simulations
@@ -14,7 +17,10 @@ TINY = simulations.Settings(replicates=40, audit_replicates=40, audit_sizes=(64,
 
 def run(*arguments):
     """Run a command; a traceback is a failure of the test."""
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    whole = SimpleNamespace(
+        name="attenua-paper", main=lambda args, **_: output.run(app, "attenua-paper", args)
+    )
+    result = CliRunner().invoke(whole, [str(argument) for argument in arguments])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result
 

@@ -23,7 +23,7 @@ try:
     from jinja2 import Environment, StrictUndefined
     from matplotlib import pyplot as plt
 except ModuleNotFoundError as error:
-    raise ImportError(f"The report needs jinja2 and matplotlib: {how_to_install('report')}.") from error
+    raise ImportError(f"The report needs jinja2 and matplotlib: {how_to_install('cli')}.") from error
 
 # Matplotlib draws in these colours; the page replaces each by its own, which is light or dark.
 _INK, _SOFT = "#010203", "#040506"

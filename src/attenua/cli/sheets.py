@@ -1,0 +1,361 @@
+"""From a file to a sheet: its cells, the names of its columns, and what was assumed about it."""
+
+import bz2
+import gzip
+import io
+import lzma
+import re
+import sys
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from attenua.cli.cells import decimal_sign, has_thousands, is_blank, is_text, to_number
+from attenua.cli.header import counts_rows, is_header
+from attenua.cli.layout import (
+    Cells,
+    Record,
+    TableError,
+    delimiter_of,
+    is_units_row,
+    n_summaries,
+    quoted,
+    records_of,
+    shortened,
+    table_of,
+)
+
+TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat")
+_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_FALLBACK = "cp1252"
+# A small file can unpack to any size. Few rows are not larger than this.
+_MOST_BYTES = 4_000_000_000
+_JUDGED_ROWS = 200
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the user wants a file to be read; None is guessed. The fields are options of the shell."""
+
+    columns: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    id_column: str | None = None
+    group_column: str | None = None
+    colour_by: str | None = None
+    header: bool | None = None
+    sep: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    na: Sequence[str] = ()
+    sheet: str | None = None
+    names: Sequence[str] | None = None  # of the columns that a model was fitted to
+
+
+@dataclass
+class Sheet:
+    """The rows of a table as a file has them: texts, or numbers where the file has types."""
+
+    source: str
+    frame: pd.DataFrame  # its columns are counted from 0
+    names: list[str] | None
+    notes: list[str] = field(default_factory=list)
+    decimal: str = "."
+    index: pd.Index | None = None  # of a data frame, if it names the rows
+    image_shape: tuple[int, ...] = ()
+    # What it takes to write a text or a book again.
+    records: list[Record] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    delimiter: str = ""
+    encoding: str = "utf-8"
+    book: tuple[bytes, str] | None = None  # an Excel file, and the name of the sheet
+
+    @property
+    def headings(self) -> list[str]:
+        """The names of the columns, or column_1, column_2, ... where they have none."""
+        names = self.names or [""] * self.frame.shape[1]
+        return [name or f"column_{position + 1}" for position, name in enumerate(names)]
+
+    def called(self, position: int) -> str:
+        """Return what to call a column in a sentence."""
+        name = self.names[position] if self.names else ""
+        return f"column {shortened(name)}" if name else f"column {position + 1}"
+
+    def place(self, row: int) -> str:
+        """Return where a row is, counted from 1."""
+        return f"row {row + 1}" + (f" (line {self.records[row].first + 1})" if self.records else "")
+
+
+def open_sheet(path: str | Path, how: Reading) -> Sheet:
+    """Open a file, or standard input for ``-``."""
+    path, source = Path(path), "standard input" if str(path) == "-" else str(path)
+    notes: list[str] = []
+    with refusing(source, notes):
+        if str(path) == "-":
+            content = sys.stdin.buffer.read(_MOST_BYTES) if sys.stdin is not None else b""
+            return _text_sheet(content, source, how, notes)
+        if path.is_dir():
+            raise TableError("it is a folder; give the name of a file.")
+        endings = [each.lower() for each in path.suffixes[-2:]] or [""]
+        is_packed = endings[-1] in (".gz", ".bz2", ".xz", ".zst")
+        if endings[0 if is_packed else -1] in TEXTS:
+            with path.open("rb") as file:
+                return _text_sheet(file.read(_MOST_BYTES), source, how, notes)
+        if endings[-1] in _OPENERS:
+            return _OPENERS[endings[-1]](path, source, how, notes)
+        known = ", ".join([*TEXTS, *_OPENERS])
+        raise TableError(f"its ending is none of {known}, or of a text packed as .gz, .bz2, .xz or .zst.")
+
+
+@contextmanager
+def refusing(source: str, notes: Sequence[str]) -> Iterator[None]:
+    """Turn whatever goes wrong into a sentence that begins with the file, with the notes that may be why.
+
+    Libraries raise nearly every error on damaged files.
+    """
+    try:
+        yield
+    except Exception as error:
+        text = str(error) if isinstance(error, TableError) else f"it cannot be read: {_first_line(error)}."
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            text = "it does not exist."
+        refused = TableError(f"{source}: {text}")
+        for note in notes:
+            refused.add_note(f"{source}: {note}")
+        raise refused from None
+
+
+def _first_line(error: Exception) -> str:
+    """Return the first line of a library's message, which may quote the file."""
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return "".join(sign if sign.isprintable() else "?" for sign in text.splitlines()[0][:300].rstrip("."))
+
+
+# --- text ---------------------------------------------------------------------------------------------------
+
+
+def _text_sheet(content: bytes, source: str, how: Reading, notes: list[str]) -> Sheet:
+    """Return the table of a text, which may be packed."""
+    _refuse_given(how, "a text", "sheet")
+    text, encoding = _decoded(_unpacked(content), how.encoding, notes)
+    if not text.strip():
+        raise TableError("it is empty.")
+    if re.match(r"\s*<(!doctype )?html", text, re.IGNORECASE):
+        raise TableError("it is a web page (HTML), not a table.")
+    lines = io.StringIO(text, newline="").readlines()
+    told = re.match(r'"?sep=(.)', lines[0], re.IGNORECASE)
+    delimiter = delimiter_of(lines, how.sep or (told[1] if told else None))
+    records, comment = table_of(records_of(lines, delimiter), notes)
+    sheet = _sheet_of(records, comment, delimiter, source, how, notes)
+    sheet.lines, sheet.delimiter, sheet.encoding = lines, delimiter, encoding
+    return sheet
+
+
+def _unpacked(content: bytes) -> bytes:
+    """Return bytes as they are, or unpacked if they begin as a packed file does."""
+    for signature, unpack in _UNPACKERS.items():
+        if content.startswith(signature):
+            try:
+                with unpack(io.BytesIO(content)) as stream:
+                    content = stream.read(_MOST_BYTES)
+            except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+                raise TableError(f"it is damaged or cut short: {_first_line(error)}.") from None
+    if len(content) == _MOST_BYTES:
+        raise TableError(f"it holds more than {_MOST_BYTES / 1e9:g} GB, which is no table of few rows.")
+    return content
+
+
+def _open_zst(packed: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.input_stream(packed, compression="zstd")
+
+
+_UNPACKERS: dict[bytes, Callable[[Any], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"\x28\xb5\x2f\xfd": _open_zst,
+}
+
+
+def _decoded(content: bytes, given: str | None, notes: list[str]) -> tuple[str, str]:
+    """Return a text and its encoding."""
+    mark = next((mark for mark in _MARKS if content.startswith(mark)), b"")
+    encoding = _MARKS.get(mark, given or "utf-8")
+    try:
+        text = content.decode(encoding)
+    except LookupError:
+        raise TableError(f"--encoding {shortened(encoding)} is not known; cp1252 and latin-1 are.") from None
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        if given or mark or b"\0" in content:
+            raise TableError(f"line {line} is not {encoding} text; --encoding names another.") from None
+        encoding, text = _FALLBACK, content.decode(_FALLBACK, errors="replace")
+        word = content[max(0, error.start - 10) : error.start + 10].decode(_FALLBACK, errors="replace")
+        notes.append(
+            f"line {line} is not UTF-8, so the text is read as {_FALLBACK} (Western Windows), such as "
+            f"{shortened(word.strip())}; --encoding names another."
+        )
+    if "\0" in text:
+        raise TableError("it holds zero bytes and is no text; UTF-16 without a mark needs --encoding utf-16.")
+    return text, encoding
+
+
+def _sheet_of(
+    records: list[Record], comment: Cells | None, delimiter: str, source: str, how: Reading, notes: list[str]
+) -> Sheet:
+    """Return the rows that are data, with what the others say."""
+    words = {word.strip() for word in how.na}
+    # What the user calls missing is no text.
+    rows = [["NA" if str(cell).strip() in words else cell for cell in each.cells] for each in records]
+    width, below = len(rows[-1]), rows[1:]
+    first: Cells = rows[0]
+    decimal = how.decimal or _guessed_decimal(below or rows, delimiter, notes)
+    header = how.header
+    if len(first) < width:
+        first, header = _whole_header(first, below, how), True
+    elif comment is not None and header is not False and not any(is_text(cell, decimal) for cell in first):
+        notes.append(f"the header is the comment above the rows, {quoted(comment)}.")
+        first, header = comment, True
+        rows, records = [[*comment], *rows], [records[0], *records]
+    elif header is None:
+        known = how.names is not None and set(how.names) <= set(_as_names(first))
+        header = known or is_header(first, below[:_JUDGED_ROWS], decimal, notes)
+    start = int(header)
+    if header and is_units_row(rows[1:], decimal):
+        notes.append(f"the row under the header, {quoted(rows[1])}, holds units and is left out.")
+        start = 2
+    stop = len(rows) - n_summaries(rows[start:], decimal)
+    if stop < len(rows):
+        sums = "; ".join(map(quoted, rows[stop:]))
+        notes.append(f"the end of the table sums up the rows above and is left out: {sums}.")
+    data = records[start:stop]
+    frame = pd.DataFrame([each.cells for each in data], columns=range(width), dtype=object)
+    return Sheet(source, frame, _as_names(first) if header else None, notes, decimal, records=data)
+
+
+def _as_names(cells: Cells) -> list[str]:
+    return ["" if is_blank(cell) else " ".join(str(cell).split()) for cell in cells]
+
+
+def _guessed_decimal(rows: Sequence[Cells], delimiter: str, notes: list[str]) -> str:
+    cells = [cell for row in rows for cell in row if isinstance(cell, str)]
+    sign, example = decimal_sign(cells, delimiter)
+    if sign is None:
+        why = "may have a decimal sign or one between thousands, and no other number tells"
+        raise TableError(f"{shortened(example)} {why}; --decimal . or --decimal , names the decimal sign.")
+    if to_number(example, ".,".replace(sign, "")) is not None:
+        notes.append(f"points are decimal ({example} is {to_number(example, sign)}); --decimal , overrules.")
+    if sign == ",":
+        notes.append(f"commas are decimal ({example} is {to_number(example, sign)}); --decimal . overrules.")
+    grouped = next((cell for cell in cells if has_thousands(cell, sign)), None)
+    if grouped is not None:
+        notes.append(f"signs stand between thousands ({grouped} is {to_number(grouped, sign)}).")
+    return sign
+
+
+def _whole_header(first: Cells, below: Sequence[Cells], how: Reading) -> Cells:
+    """Return a header with one cell more: of the row names, or at the end, where all rows are empty."""
+    if all(is_blank(row[-1]) for row in below):
+        return [*first, ""]
+    labels = [str(row[0]).strip() for row in below]
+    names_rows = all(map(is_text, labels)) and len(set(labels)) == len(labels)
+    if names_rows or counts_rows(labels) or how.id_column == "1":
+        return ["", *first]
+    raise TableError(
+        f"the header has {len(first)} cells ({quoted(first)}), but the rows have {len(below[0])} "
+        f"({quoted(below[0])}). If the first holds names of rows, give --id-column 1; if commas or blanks "
+        "inside numbers cut them, write the file with another sign between cells."
+    )
+
+
+# --- files with types ---------------------------------------------------------------------------------------
+
+
+def _excel_sheet(path: Path, source: str, how: Reading, notes: list[str]) -> Sheet:
+    """Return the table of a sheet of an Excel file, by default the first that is not hidden."""
+    import openpyxl
+
+    _refuse_given(how, "an Excel file", "encoding", "sep")
+    content = path.read_bytes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # openpyxl warns of styles, pictures and menus, which it leaves out
+        formulas = openpyxl.load_workbook(io.BytesIO(content))
+        values = openpyxl.load_workbook(io.BytesIO(content), data_only=True)
+    titles = {each.title: each.sheet_state == "visible" for each in values.worksheets}
+    if how.sheet is not None and how.sheet not in titles:
+        raise TableError(f"it has no sheet {how.sheet!r}; --sheet takes {', '.join(map(repr, titles))}.")
+    title = how.sheet or next((each for each, visible in titles.items() if visible), next(iter(titles)))
+    if len(titles) > 1 and how.sheet is None:
+        others = [repr(each) + " (hidden)" * (not titles[each]) for each in titles if each != title]
+        notes.append(f"the sheet {title!r} is read; --sheet reads another: {', '.join(others)}.")
+    records: list[Record] = []
+    gap, hidden = False, []
+    for row, cells in enumerate(values[title].iter_rows()):
+        for cell in cells:
+            if cell.value is None and formulas[title][cell.coordinate].data_type == "f":
+                raise TableError(
+                    f"cell {cell.coordinate} holds a formula without a value; open the file in Excel or "
+                    "LibreOffice and save it again."
+                )
+        record = Record(row, row, [_excel_value(cell.value) for cell in cells], after_gap=gap)
+        gap = not record.n_filled
+        records += [] if gap else [record]
+        if not gap and values[title].row_dimensions[row + 1].hidden:
+            hidden.append(str(row + 1))
+    if not records:
+        raise TableError(f"its sheet {title!r} is empty.")
+    if hidden:
+        notes.append(f"hidden rows are read too: {', '.join(hidden[:8])}{', ...' * (len(hidden) > 8)}.")
+    sheet = _sheet_of(table_of(records, notes)[0], None, ";", source, how, notes)
+    sheet.book = content, title
+    return sheet
+
+
+def _excel_value(value: Any) -> Any:
+    """Return a number as it is and anything else as a text of one line."""
+    return value if value is None or isinstance(value, int | float) else " ".join(str(value).split())
+
+
+def _frame_sheet(path: Path, source: str, how: Reading, notes: list[str]) -> Sheet:
+    """Return a parquet or feather file."""
+    _refuse_given(how, "a file with types", "encoding", "sep", "decimal", "sheet", "header")
+    frame = (pd.read_parquet if path.suffix.lower() == ".parquet" else pd.read_feather)(path)
+    index = None if isinstance(frame.index, pd.RangeIndex) else frame.index
+    names = [str(name) for name in frame.columns]
+    frame = frame.reset_index(drop=True).set_axis(range(len(names)), axis=1)
+    return Sheet(source, frame, names, notes, index=index)
+
+
+def _npy_sheet(path: Path, source: str, how: Reading, notes: list[str]) -> Sheet:
+    """Return a matrix, or a stack of images as a row for each image."""
+    _refuse_given(how, "a matrix", "encoding", "sep", "decimal", "sheet", "header")
+    X = np.load(path, allow_pickle=False)
+    if X.ndim < 2 or X.dtype.kind not in "fiub":
+        raise TableError(f"it must hold a matrix of real numbers; it has shape {X.shape} and type {X.dtype}.")
+    shape: tuple[int, ...] = X.shape[1:] if X.ndim > 2 else ()
+    if shape:
+        sides = " x ".join(map(str, shape))
+        notes.append(f"a stack of {len(X):,} images of {sides} is read as a row for each image.")
+    return Sheet(source, pd.DataFrame(X.reshape(len(X), -1)), None, notes, image_shape=shape)
+
+
+def _refuse_given(how: Reading, what: str, *options: str) -> None:
+    for option in options:
+        if getattr(how, option) is not None:
+            raise TableError(f"--{option} does not apply to {what}.")
+
+
+_OPENERS: dict[str, Callable[[Path, str, Reading, list[str]], Sheet]] = {
+    ".xlsx": _excel_sheet,
+    ".parquet": _frame_sheet,
+    ".feather": _frame_sheet,
+    ".npy": _npy_sheet,
+}
