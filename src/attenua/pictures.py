@@ -465,13 +465,16 @@ def reconstructions(
         below = {"alpha": 0.45, "zorder": 1} if is_curve else {}
         ink = {"color": plt.rcParams["text.color"], "mfc": "none"} | below
         panel.plot(places, row, line or "o", ms=9, lw=0.8, label=f"{hidden}as it is", **ink)
-        if (missing := np.isnan(row)).any():
+        if np.isnan(rows).any():
             mark = {"color": COLOURS["accent"], "ms": 3 if is_curve else 10, "mfc": "none", "mew": 1.4}
-            panel.plot(places[missing], other[missing], "s", label="missing", **mark)
+            holes = np.isnan(row)
+            panel.plot(places[holes], other[holes], "s", label=f"{hidden}missing", **mark)
         panel.set_title(titles[k], fontsize="medium")
         if is_named := columns is not None and axis is None and not is_curve:
             panel.set_xticks(places, map(_plain, columns), rotation=90, fontsize="small")
-        _finished(panel, "" if is_named else label, "")
+        # Above the titles, since points are everywhere below.
+        above = {"loc": "lower left", "bbox_to_anchor": (0, 1.08), "ncols": 2}
+        _finished(panel, "" if is_named else label, "", **above)
     return axes
 
 
