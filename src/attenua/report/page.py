@@ -35,6 +35,7 @@ _STYLE: Any = {
     **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), _SOFT),
     "font.family": "DejaVu Sans",
     "font.size": 12,
+    "figure.constrained_layout.w_pad": 0.1,  # letters of a browser are wider
     "path.simplify_threshold": 0.3,
     "svg.fonttype": "none",
     "svg.hashsalt": "attenua",
