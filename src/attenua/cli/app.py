@@ -285,7 +285,7 @@ def rank(file: str, scale: bool, **reading: Any) -> None:
     \b
     attenua rank data.csv --scale
     """
-    from attenua.cli.tables import neighbours_by_name
+    from attenua.cli.tables import are_points
 
     table = load(file, reading)
     choices = rank_choices(table, scale)
@@ -294,7 +294,7 @@ def rank(file: str, scale: bool, **reading: Any) -> None:
     for method, choice in choices.items():
         print_plain(f"{method:<10} {choice.rank:<11} {_QUESTIONS[method]}")
     print_plain(f"\nRecommended, by bcv: {choices['bcv']}{_disagreement(choices)}")
-    if neighbours_by_name(table.names):
+    if are_points(table.names):
         print_plain("The columns are in order: noise that neighbours share counts as components here.")
 
 
@@ -488,7 +488,7 @@ def in_options(sentence: str) -> str:
 
 def print_outcome(model: Any, table: Any) -> None:
     """Print the answer, the size of what was read, and the steps."""
-    from attenua.cli.tables import neighbours_by_name
+    from attenua.cli.tables import are_points
 
     print_plain(in_options(getattr(model, "verdict_", "The fit is ordinary PCA, as asked.")))
     size = f"{table.source}: {len(table.X):,} rows, {len(table.names):,} columns"
@@ -499,6 +499,5 @@ def print_outcome(model: Any, table: Any) -> None:
     print_plain(size)
     if hasattr(model, "steps_"):
         print_plain(f"\n{model.steps_!r}\n")
-    order = neighbours_by_name(table.names)
-    if order and getattr(model, "neighbours", "") is None:
-        print_plain(f"The columns are called like points in order; --neighbours {order} takes them so.")
+    if are_points(table.names) and getattr(model, "neighbours", "") is None:
+        print_plain("The columns are called like points in order; --neighbours line takes them so.")

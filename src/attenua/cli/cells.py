@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+Array = NDArray[np.float64]
+
 # Words and signs for a missing cell in pandas, Excel, R and SAS, and by hand.
 MISSING = {
     *("", "NA", "N/A", "n/a", "na", "N.A.", "n.a.", "NaN", "nan", "null", "NULL", "None", "none", "<NA>"),
@@ -67,9 +69,18 @@ def looks_like_number(cell: Any) -> bool:
     return isinstance(cell, str) and re.match(r"\s*[<>~=+-]*\s*\d[\d.,' ]*[^\d:/-]*$", cell) is not None
 
 
-def to_numbers(
-    cells: Sequence[Any], decimal: str, words: Collection[str] = ()
-) -> tuple[NDArray[np.float64], list[int]]:
+def shortened(text: str) -> str:
+    """Return a text in quotes for a sentence, cut if it is long."""
+    return repr(text if len(text) <= 60 else f"{text[:60]}...")
+
+
+def quoted(cells: Iterable[Any], most: int = 4) -> str:
+    """Return the first cells that are not empty, in quotes for a sentence."""
+    texts = [str(cell).strip() for cell in cells if not is_blank(cell)]
+    return shortened(", ".join(texts[:most]) + ", ..." * (len(texts) > most))
+
+
+def to_numbers(cells: Sequence[Any], decimal: str, words: Collection[str] = ()) -> tuple[Array, list[int]]:
     """Return a column as numbers, NaN where a cell is missing, and the places of cells that are neither."""
     if decimal == "." and not any(isinstance(cell, str) and "_" in cell for cell in cells):
         try:  # the usual column, which Python reads at once; it would take 1_0 for a number
@@ -78,7 +89,7 @@ def to_numbers(
             pass
     found = [np.nan if is_missing(cell, words) else to_number(cell, decimal) for cell in cells]
     bad = [place for place, number in enumerate(found) if number is None]
-    return np.array([np.nan if number is None else number for number in found]), bad
+    return np.array(found, dtype=float), bad
 
 
 def decimal_sign(cells: Iterable[str], delimiter: str) -> tuple[str | None, str]:
@@ -107,7 +118,7 @@ def shown(number: float, decimal: str) -> str:
     return text.replace(".", decimal)
 
 
-def rounded(numbers: NDArray[np.float64], cells: Iterable[Any], decimal: str) -> NDArray[np.float64]:
+def rounded(numbers: Array, cells: Iterable[Any], decimal: str) -> Array:
     """Return numbers with no more digits than the numbers in some cells have."""
     texts = [(cell if isinstance(cell, str) else shown(cell, decimal)).strip().lower() for cell in cells]
     mantissas = [text.partition("e")[0] for text in texts]

@@ -8,14 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from attenua.cli.cells import is_missing, rounded, shown
+from attenua.cli.cells import Array, is_missing, rounded, shown
 from attenua.cli.layout import TableError, records_of
-from attenua.cli.sheets import TEXTS
+from attenua.cli.sheets import TEXTS, Sheet
 from attenua.cli.tables import Table
-
-Array = NDArray[np.float64]
 
 ENDINGS = (*TEXTS, ".xlsx", ".parquet", ".feather", ".npy")
 
@@ -26,8 +23,6 @@ def filled_file(table: Table, filled: Array, path: str | Path) -> bytes:
     Filled cells have the digits of their column. A file of the same form is written by changing these cells
     only, and read again: it must have all other cells as they were.
     """
-    if filled.shape != table.X.shape:
-        raise ValueError(f"filled must have the shape of table.X, {table.X.shape}; got {filled.shape}.")
     values, sheet = table.X.copy(), table.sheet
     for place, position in enumerate(table.positions):
         holes = np.isnan(values[:, place])
@@ -101,18 +96,16 @@ def _check_same(expected: Sequence[Any], found: Sequence[Any]) -> None:
 
 def _as_text(table: Table, values: Array, delimiter: str) -> bytes:
     """Return all columns as a text, with the decimal sign of the file."""
-    sheet, columns = table.sheet, {}
-    for position, name in enumerate(sheet.names or sheet.headings):
-        cells = sheet.frame[position].tolist()
-        columns[position] = [name, *("" if is_missing(cell) else cell for cell in cells)]
+    sheet = table.sheet
+    frame = sheet.frame.astype(object)
     for row, place in np.argwhere(np.isnan(table.X)):
-        columns[table.positions[place]][row + 1] = values[row, place]
-    index = [] if sheet.index is None else [[sheet.index.name or "", *sheet.index]]
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
-    for row in zip(*index, *columns.values(), strict=True):
-        writer.writerow([shown(cell, sheet.decimal) if isinstance(cell, float) else cell for cell in row])
-    return stream.getvalue().encode()
+        frame.iat[row, table.positions[place]] = float(values[row, place])
+
+    def text(cell: Any) -> Any:
+        return "" if is_missing(cell) else shown(cell, sheet.decimal) if isinstance(cell, float) else cell
+
+    written: str = _named(sheet, frame.map(text)).to_csv(sep=delimiter, index=sheet.index is not None)
+    return written.encode()
 
 
 def _filled_frame(table: Table, values: Array) -> pd.DataFrame:
@@ -125,5 +118,10 @@ def _filled_frame(table: Table, values: Array) -> pd.DataFrame:
         elif holes.any():
             column[holes] = values[holes, place].astype(getattr(column.dtype, "numpy_dtype", column.dtype))
         frame[position] = column
-    frame.columns = pd.Index(table.sheet.names or table.sheet.headings)
-    return frame if table.sheet.index is None else frame.set_index(table.sheet.index)
+    return _named(table.sheet, frame)
+
+
+def _named(sheet: Sheet, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a data frame with the names of a sheet."""
+    frame.columns = pd.Index(sheet.names or sheet.headings)
+    return frame if sheet.index is None else frame.set_index(sheet.index)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attenua.cli.cells import is_blank, is_missing, is_text, to_number, to_numbers
+from attenua.cli.cells import is_blank, is_missing, is_text, quoted, to_number
 
 Cells = Sequence[Any]
 
@@ -18,9 +18,9 @@ _DELIMITERS = {"tab": "\t", "\\t": "\t", "space": BLANK, "blank": BLANK}
 _JUDGED_LINES = 200
 _NO_ROW = re.compile(r'#|"?sep=', re.IGNORECASE)  # a comment, or what Excel writes above a table
 _SUMMARY = re.compile(
-    r"(?P<sure>(arithm\w*\s)?mean|average|avg|mittel(wert)?|durchschnitt|moyenne|promedio|summe|totals?|gesamt|"
-    r"somme|std\.? ?dev\.?|stdev|stabw|standard ?deviation|standardabweichung)|media|sums?|median|sd|std|"
-    r"min(imum)?|max(imum)?|n|count|anzahl",
+    r"(arithm\w*\s)?mean|average|avg|mittel(wert)?|durchschnitt|moyenne|promedio|median|sums?|summe|somme|totals?|"
+    r"gesamt|std\.? ?dev\.?|stdev|std|stabw|standard ?deviation|standardabweichung|"
+    r"(?P<perhaps>media|sd|min(imum)?|max(imum)?|n|count|anzahl)",
     re.IGNORECASE,
 )
 
@@ -48,16 +48,10 @@ class Record(NamedTuple):
         """How many cells hold a number with either decimal sign."""
         return sum(any(to_number(cell, sign) is not None for sign in ".,") for cell in self.cells)
 
-
-def shortened(text: str) -> str:
-    """Return a text in quotes for a sentence, cut if it is long."""
-    return repr(text if len(text) <= 60 else f"{text[:60]}...")
-
-
-def quoted(cells: Cells, most: int = 4) -> str:
-    """Return the first cells that are not empty, in quotes for a sentence."""
-    texts = [str(cell).strip() for cell in cells if not is_blank(cell)]
-    return shortened(", ".join(texts[:most]) + ", ..." * (len(texts) > most))
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds one text and nothing else."""
+        return self.n_filled == 1 and self.n_numbers == 0
 
 
 def records_of(lines: Sequence[str], delimiter: str) -> list[Record]:
@@ -102,14 +96,14 @@ def delimiter_of(lines: Sequence[str], given: str | None) -> str:
         except TableError:
             return 0.0, False, 0
         width = usual_width(rows)
-        even = [len(record.cells) == width for record in rows[1:] or rows]
-        if width < 2 or (delimiter == BLANK and np.mean(even) < 0.8):
-            return 0.0, False, 0
         of_width = [record for record in rows if len(record.cells) == width]
+        even = float(np.mean([len(record.cells) == width for record in rows[1:] or rows] or [0]))
+        if width < 2 or (delimiter == BLANK and even < 0.8):
+            return 0.0, False, 0
         cells = [cell for record in of_width[1:] or of_width for cell in record.cells if not is_missing(cell)]
         # A blank may stand between thousands, and between the cells of another delimiter.
         whole = Record(0, 0, [cell for cell in cells if BLANK not in cell.strip()])
-        return (whole.n_numbers + 0.1) / (len(cells) + 0.1) * float(np.mean(even)), delimiter != BLANK, width
+        return (whole.n_numbers + 0.1) / (len(cells) + 0.1) * even, delimiter != BLANK, width
 
     return max(",;\t|" + BLANK, key=merit)
 
@@ -140,28 +134,25 @@ def table_of(records: Sequence[Record], notes: list[str]) -> tuple[list[Record],
     while stop > start + 2 and _is_below(rows[stop - 1], width, usual):
         stop -= 1
     for where, texts in (("above", rows[:start]), ("below", rows[stop:])):
-        if any(each.n_filled for each in texts):
-            found = [" ".join(str(cell) for cell in each.cells if not is_blank(cell)) for each in texts]
+        found = [" ".join(str(cell) for cell in each.cells if not is_blank(cell)) for each in texts]
+        if any(found):
             notes.append(f"text {where} the table is left out: {quoted(found)}.")
-    rows = [
-        each
-        if any(not is_blank(cell) for cell in each.cells[width:])
-        else each._replace(cells=each.cells[:width])
-        for each in rows[start:stop]
-    ]
-    for before, record in pairwise(rows):
-        if len(record.cells) != width:
-            _refuse_width(record, width)
+    table: list[Record] = []
+    for before, record in pairwise([rows[start], *rows[start:stop]]):
         if record.after_gap and record.n_filled > 1 and before.n_numbers > 0 == record.n_numbers:
             line = f"line {record.first + 1} ({quoted(record.cells)})"
-            raise TableError(f"{line} begins a second table; it belongs into a file of its own.")
-    return rows, comment
+            raise TableError(f"{line} begins a second table; it belongs in a file of its own.")
+        # A header may be one cell short.
+        if not all(map(is_blank, record.cells[width:])) or (table and len(record.cells) < width):
+            _refuse_width(record, width)
+        table.append(record._replace(cells=record.cells[:width]))
+    return table, comment
 
 
 def _is_above(record: Record, below: Record, width: int, usual: float) -> bool:
     """Return whether a row is a title: one text, or of another length and no header one cell short."""
     if len(record.cells) == width:
-        return record.n_filled == 0 or (usual > 2 and record.n_filled == 1 and record.n_numbers == 0)
+        return record.n_filled == 0 or (usual > 2 and record.is_text)
     is_short_header = len(record.cells) == record.n_filled == width - 1 == len(below.cells) - 1
     return not (is_short_header and below.n_numbers > 0)
 
@@ -169,14 +160,13 @@ def _is_above(record: Record, below: Record, width: int, usual: float) -> bool:
 def _is_below(record: Record, width: int, usual: float) -> bool:
     """Return whether a row at the end is empty, or one text that stands apart."""
     apart = len(record.cells) != width or (record.after_gap and usual > 2)
-    return record.n_filled == 0 or (apart and record.n_filled == 1 and record.n_numbers == 0)
+    return record.n_filled == 0 or (apart and record.is_text)
 
 
 def _refuse_width(record: Record, width: int) -> None:
-    second = " A second table belongs into a file of its own." if record.after_gap else ""
     raise TableError(
         f"line {record.first + 1} has {len(record.cells)} cells ({quoted(record.cells)}), but most rows have "
-        f"{width}.{second} If the rows are cut wrongly, --sep names the sign between cells."
+        f"{width}. If the rows are cut wrongly, --sep names the sign between cells."
     )
 
 
@@ -197,38 +187,16 @@ def is_units_row(rows: Sequence[Cells], decimal: str) -> bool:
     return bool(texts) and all(is_missing(cell) or is_text(cell, decimal) for cell in cells)
 
 
-def n_summaries(rows: Sequence[Cells], decimal: str) -> int:
-    """Return how many rows at the end are means, sums or the like of the rows above them.
+def n_summaries(rows: Sequence[Cells]) -> int:
+    """Return how many rows at the end are called mean, sum or the like, and no other row is.
 
-    Max may be the name of a row, so names that may be something else are confirmed by the numbers.
+    Max alone may be the name of a row, and SD a state.
     """
-    names = [next((str(cell) for cell in row if not is_missing(cell)), "").strip(" :.") for row in rows[-6:]]
-    found = [_SUMMARY.fullmatch(name) for name in names]
-    n_left = 0
-    while n_left < min(len(found), len(rows) - 3) and found[-1 - n_left]:
-        n_left += 1
-    for number in range(n_left, 0, -1):
-        match, row = found[-number], rows[len(rows) - number]
-        if match and (match["sure"] or _is_statistic(row, rows[: len(rows) - n_left], decimal)):
-            return number
-    return 0
-
-
-def _is_statistic(row: Cells, rows: Sequence[Cells], decimal: str) -> bool:
-    """Return whether every number of a row is a statistic of its column, as far as it was rounded."""
-    agree = []
-    for column in columns_of_numbers(rows, decimal):
-        number = to_number(row[column], decimal)
-        if number is not None:
-            cells = to_numbers([cells[column] for cells in rows], decimal)[0]
-            seen = cells[np.isfinite(cells)]
-            moments = [
-                seen.mean(),
-                seen.sum(),
-                np.median(seen),
-                seen.std(),
-                seen.std() * (len(seen) / max(len(seen) - 1, 1)) ** 0.5,
-            ]
-            statistics = np.array([*moments, seen.min(), seen.max(), len(seen)])
-            agree.append(bool((np.abs(statistics - number) <= 0.006 * max(abs(number), 1)).any()))
-    return bool(agree) and all(agree)
+    names = [next((str(cell) for cell in row if not is_missing(cell)), "").strip(" :.") for row in rows]
+    found = []
+    for name in reversed(names[3:]):
+        match = _SUMMARY.fullmatch(name)
+        if match is None or names.count(name) > 1:
+            break
+        found.append(match["perhaps"])
+    return len(found) if len(found) > 1 or None in found else 0

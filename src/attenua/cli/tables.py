@@ -12,12 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from attenua._estimate.words import counted
-from attenua.cli.cells import is_missing, looks_like_number, to_number, to_numbers
+from attenua.cli.cells import Array, is_missing, looks_like_number, quoted, shortened, to_number, to_numbers
 from attenua.cli.header import counts_rows
-from attenua.cli.layout import TableError, quoted, shortened
-from attenua.cli.sheets import Reading, Sheet, open_sheet, refusing
-
-Array = NDArray[np.float64]
+from attenua.cli.layout import TableError
+from attenua.cli.sheets import Reading, Sheet, fill_sheet, first_line
 
 # Numbers that programs and people write for a missing cell. They are suspected and never changed.
 _CODES = np.array([-1, *(sign * (10**n - 1) for n in range(1, 7) for sign in (-1, 1))], dtype=float)
@@ -54,22 +52,28 @@ def read_table(path: str | Path, **options: Any) -> Table:
     question.
     """
     how = Reading(**options)
-    sheet = open_sheet(path, how)
-    with refusing(sheet.source, sheet.notes):
+    sheet = Sheet("standard input" if str(path) == "-" else str(path))
+    try:
+        fill_sheet(sheet, Path(path), how)
         return _table(sheet, how)
+    except Exception as error:  # libraries raise nearly every error on damaged files
+        text = str(error) if isinstance(error, TableError) else f"it cannot be read: {first_line(error)}."
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            text = "it does not exist."
+        refused = TableError(f"{sheet.source}: {text}")
+        for note in sheet.notes:  # they may say why
+            refused.add_note(f"{sheet.source}: {note}")
+        raise refused from None
 
 
 def _table(sheet: Sheet, how: Reading) -> Table:
-    notes, everything = sheet.notes, [*range(sheet.frame.shape[1])]
-    ids, groups, colours = (
-        None if name is None else _column(sheet, name, option)
-        for name, option in (
-            (how.id_column, "--id-column"),
-            (how.group_column, "--group-column"),
-            (how.colour_by, "--colour-by"),
-        )
-    )
-    dropped = _columns(sheet, how.drop, "--drop")
+    def role(name: str | None, option: str) -> int | None:
+        return None if name is None else _column(sheet, name, option)
+
+    ids = role(how.id_column, "--id-column")
+    groups = role(how.group_column, "--group-column")
+    colours = role(how.colour_by, "--colour-by")
+    notes, dropped = sheet.notes, _columns(sheet, how.drop, "--drop")
     chosen = _columns(sheet, how.columns, "--columns")
     if how.names is not None and sheet.names is not None and not chosen:
         chosen = [_column(sheet, name, "the model") for name in how.names]
@@ -77,17 +81,13 @@ def _table(sheet: Sheet, how: Reading) -> Table:
         raise TableError("it has a header and no rows.")
     for position, option in ((ids, "--id-column"), (groups, "--group-column")):
         if position in chosen:
-            raise TableError(
-                f"{sheet.called(position)} is in --columns and in {option}; leave it out of one."
-            )
-    left_out = {
-        *dropped,
-        *(position for position in (ids, groups, colours) if not chosen and position is not None),
-    }
+            raise TableError(f"{sheet.called(position)} is in --columns and in {option}; name it in one.")
+    left_out = {*dropped} if chosen else {*dropped, ids, groups, colours}
     if not how.columns and ids is None and sheet.index is None and 0 not in left_out.union(chosen):
         ids, first = _first_columns(sheet, notes)
         left_out |= {*first}
-    positions = [position for position in chosen or everything if position not in left_out]
+    all_of_them = chosen or range(sheet.frame.shape[1])
+    positions = [position for position in all_of_them if position not in left_out]
     X, positions = _numbers(sheet, positions, how.na, bool(chosen))
     if how.names is not None and len(positions) != len(how.names):
         raise TableError(
@@ -101,20 +101,22 @@ def _table(sheet: Sheet, how: Reading) -> Table:
     notes += [*_missing(X), *_suspected_codes(sheet, X, positions)]
     if groups is None and how.names is None:
         notes += _copies(X)
-    row_names = None if sheet.index is None else [str(label) for label in sheet.index]
-    id_name = "id" if sheet.index is None else str(sheet.index.name or "id")
-    return Table(
-        X,
-        [sheet.headings[position] for position in positions],
-        sheet.source,
-        notes,
-        sheet,
-        positions,
-        row_names if ids is None else _texts(sheet, ids),
-        id_name if ids is None else (sheet.names[ids] if sheet.names else "") or "id",
-        None if groups is None else _groups(sheet, groups),
-        None if colours is None else _colours(sheet, colours),
-    )
+    names = [sheet.headings[position] for position in positions]
+    table = Table(X, names, sheet.source, notes, sheet, positions)
+    if ids is not None:
+        table.row_names = _texts(sheet, ids)
+        table.id_name = sheet.names[ids] if sheet.names and sheet.names[ids] else "id"
+    elif sheet.index is not None:
+        table.row_names, table.id_name = [*map(str, sheet.index)], str(sheet.index.name or "id")
+    if groups is not None:
+        labels = _texts(sheet, groups)
+        if "" in labels:
+            raise TableError(f"{sheet.place(labels.index(''))}, {sheet.called(groups)} has no group label.")
+        table.groups = np.array(labels)
+    if colours is not None:
+        numbers, bad = _column_of_numbers(sheet, colours, set())
+        table.colours = np.array(_texts(sheet, colours)) if bad else numbers
+    return table
 
 
 # --- which columns ------------------------------------------------------------------------------------------
@@ -179,9 +181,7 @@ def _first_columns(sheet: Sheet, notes: list[str]) -> tuple[int | None, list[int
             notes.append(f"{which}, so it holds row names ({quoted(cells, 2)}); --columns keeps it.")
     cells = _cells(sheet, 0)
     if not found and len(set(cells)) == len(cells) > 1 and sheet.frame.shape[1] > 1 and _is_label(sheet, 0):
-        notes.append(
-            f"{sheet.called(0)} holds texts that all differ: they are row names ({quoted(cells, 2)})."
-        )
+        notes.append(f"{sheet.called(0)} holds texts that all differ: row names ({quoted(cells, 2)}).")
         return 0, [0]
     return ids, found
 
@@ -336,45 +336,20 @@ def _copies(X: Array) -> Iterator[str]:
         )
 
 
-# --- labels of the rows -------------------------------------------------------------------------------------
-
-
-def _groups(sheet: Sheet, position: int) -> NDArray[Any]:
-    texts = _texts(sheet, position)
-    if "" in texts:
-        raise TableError(f"{sheet.place(texts.index(''))}, {sheet.called(position)} has no group label.")
-    return np.array(texts)
-
-
-def _colours(sheet: Sheet, position: int) -> NDArray[Any]:
-    numbers, bad = _column_of_numbers(sheet, position, set())
-    return np.array(_texts(sheet, position)) if bad else numbers
-
-
-# --- an order of the columns --------------------------------------------------------------------------------
-
-_PIXEL = re.compile(r"(?:(?:pixel|px|p)[_\- ]?)?(\d+)[_\-x ](\d+)", re.IGNORECASE)
 # A number, with a unit or without. R writes an X before names that are numbers.
 _POINT = re.compile(r"X?([+-]?\d+(?:[.,]\d+)?)([^\d.,].*)?")
 
 
-def neighbours_by_name(names: Sequence[str]) -> str | None:
-    """Return how --neighbours is given for columns called like an axis or like pixels, in order, or None.
+def are_points(names: Sequence[str]) -> bool:
+    """Return whether columns are called like the points of an axis, in order.
 
-    >>> neighbours_by_name(["400 nm", "402 nm", "404 nm", "406 nm", "408 nm"])
-    'line'
+    >>> are_points(["400 nm", "402 nm", "404 nm", "406 nm", "408 nm"])
+    True
     """
-    pixels = [found.groups() for name in names if (found := _PIXEL.fullmatch(name))]
     points = [found.groups() for name in names if (found := _POINT.fullmatch(name.strip()))]
-    if len(names) >= _LEAST_ROWS and len(pixels) == len(names):
-        places = np.array(pixels, dtype=int)
-        places -= places.min(axis=0)
-        height, width = places.max(axis=0) + 1
-        in_order = height * width == len(names) and (places @ [width, 1] == np.arange(len(names))).all()
-        return f"{height}x{width}" if in_order else None
     if len(names) < _LEAST_ROWS or len(points) < len(names) or len({unit for _, unit in points}) > 1:
-        return None
+        return False
     values = np.array([float(number.replace(",", ".")) for number, _ in points])
     steps = np.diff(values)
     only_counts = values[0] in (0, 1) and bool((steps == 1).all()) and points[0][1] is None
-    return "line" if abs(np.sign(steps).sum()) == len(steps) and not only_counts else None
+    return bool(abs(np.sign(steps).sum()) == len(steps)) and not only_counts
