@@ -473,8 +473,8 @@ def reconstructions(
         if is_named := columns is not None and axis is None and not is_curve:
             panel.set_xticks(places, map(_plain, columns), rotation=90, fontsize="small")
         # Above the titles, since points are everywhere below.
-        above = {"loc": "lower left", "bbox_to_anchor": (0, 1.08), "ncols": 2}
-        _finished(panel, "" if is_named else label, "", **above)
+        legend: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.08), "ncols": 2}
+        _finished(panel, "" if is_named else label, "", **legend)
     return axes
 
 

@@ -176,6 +176,8 @@ def test_a_column_called_like_an_axis_suggests_neighbours():
         (["impute", "rows.csv", "-o", "no/x.csv"], 1, "no folder"),
         (["impute", "rows.csv", "-o", "rows.csv"], 1, "--force"),
         (["impute", "rows.csv", "-o", "x.csv", "--std", "y.txt"], 2, "--std"),
+        (["impute", "rows.csv", "-o", "x.csv", "--std", "x.csv"], 2, "--std"),
+        (["fit", "rows.csv", "--sep", ",,"], 2, "--sep"),
         (["impute", "rows.csv", "-o", "x.csv", "--model", "m.npz", "--scale"], 2, "--scale"),
         (["covariance", "rows.csv", "-o", "x.npz"], 2, ".csv"),
         (["demo", "--out", "x.pdf"], 2, ".png"),

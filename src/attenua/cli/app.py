@@ -48,6 +48,13 @@ def parse_neighbours(context: Any, parameter: Any, text: str | None) -> str | tu
     raise click.BadParameter(f"{text!r} is neither line nor the shape of a grid such as 28x28.")
 
 
+def parse_sign(context: Any, parameter: Any, text: str | None) -> str | None:
+    """Return one sign, or the name of one that cannot be seen."""
+    if text is None or len(text) == 1 or text in ("tab", "\\t", "blank", "space"):
+        return text
+    raise click.BadParameter(f"{text!r} is neither one sign nor tab or blank.")
+
+
 _option = click.option
 _file = partial(click.option, type=click.Path(path_type=Path), metavar="FILE")
 _LIST = "names, positions from 1, and ranges such as a:c, separated by commas."
@@ -56,7 +63,12 @@ READING = [
     _option("--drop", multiple=True, metavar="LIST", help="Columns to leave out, written as for --columns."),
     _option("--id-column", metavar="COLUMN", help="Column of row names."),
     _option("--header/--no-header", help="Whether the first row is a header.", default=None),
-    _option("--sep", metavar="SIGN", help="Sign between the cells of a text: , ; | tab or blank."),
+    _option(
+        "--sep",
+        metavar="SIGN",
+        callback=parse_sign,
+        help="Sign between cells: , ; | tab or blank.",
+    ),
     _option("--decimal", type=click.Choice([".", ","]), help="Decimal sign of a text."),
     _option("--encoding", metavar="NAME", help="Encoding of a text, such as latin-1."),
     _option("--na", multiple=True, metavar="CELL", help="Number or text that means missing; repeatable."),
@@ -210,6 +222,8 @@ def impute(file: str, out: Path, force: bool, **options: Any) -> None:
     for path, ending, option in ((std, ".csv", "--std"), (keep, ".npz", "--save-model")):
         if path is not None:
             output.check_file(path, force=force, endings=[ending], option=option)
+        if path is not None and path.resolve() == out.resolve():
+            raise click.BadParameter("it must be another file than --out.", param_hint=option)
     if model is None:
         table = load(file, reading)
         fitted = covariance_of(table, search, reading)
@@ -314,8 +328,8 @@ def _refuse(options: dict[str, Any], names: Iterable[str], why: str) -> None:
             raise click.BadParameter(why, param_hint=f"--{name}")
 
 
-def load(file: str, reading: dict[str, Any], names: Any = None) -> Any:
-    """Read a file, and print what was assumed about it, or fail with a sentence."""
+def load(file: str, reading: dict[str, Any], names: Any = None, *, option: str = "") -> Any:
+    """Read a file, and print what was assumed about it, or fail with a sentence that names its option."""
     from attenua.cli.layout import TableError
     from attenua.cli.tables import read_table
 
@@ -324,7 +338,7 @@ def load(file: str, reading: dict[str, Any], names: Any = None) -> Any:
     except TableError as error:
         for each in getattr(error, "__notes__", ()):
             note(each)
-        fail(str(error))
+        fail(f"{option}{error}")
     for each in table.notes:
         note(f"{table.source}: {each}")
     return table
@@ -359,7 +373,8 @@ def parameters(table: Any, search: dict[str, Any], reading: dict[str, Any]) -> d
         by_name = table.sheet.names is not None
         roles = {"columns": (), "drop": (), "id_column": None} if by_name else {}
         without = {"group_column": None, "colour_by": None}
-        reference = load(search["reference"], reading | roles | without, table.names if by_name else None).X
+        names, reading = table.names if by_name else None, reading | roles | without
+        reference = load(search["reference"], reading, names, option="--reference ").X
     neighbours = search["neighbours"] or table.sheet.image_shape or None
     nested, scale = not search["quick"], search["scale"]
     return {"neighbours": neighbours, "reference": reference, "nested": nested, "scale": scale}
@@ -367,6 +382,8 @@ def parameters(table: Any, search: dict[str, Any], reading: dict[str, Any]) -> d
 
 def fit_rows(model: Any, table: Any, *, use_groups: bool = True) -> Any:
     """Fit the rows, or fail with a sentence."""
+    if hasattr(model, "cv") and len(table.X) < model.cv:
+        fail(f"{table.source}: a fit holds rows out and needs at least {model.cv}; there are {len(table.X)}.")
     with working("Fitting"), explaining(table.source):
         return model.fit(rows_of(table), **({"groups": table.groups} if use_groups else {}))
 
@@ -441,6 +458,8 @@ def explaining(source: str) -> Iterator[None]:
     """Print warnings of the library as notes, and turn its errors into sentences with options."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        # Columns without names are taken in the order of the model, as the guide says.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
         try:
             yield
         except (ValueError, ImportError) as error:
@@ -466,14 +485,15 @@ def in_options(sentence: str) -> str:
 
 def print_outcome(model: Any, table: Any) -> None:
     """Print the answer, the size of what was read, and the steps."""
+    from attenua._estimate.words import counted
     from attenua.cli.tables import are_points
 
     print_plain(in_options(getattr(model, "verdict_", "The fit is ordinary PCA, as asked.")))
-    size = f"{table.source}: {len(table.X):,} rows, {len(table.names):,} columns"
+    size = f"{table.source}: {counted(len(table.X), 'row')}, {counted(len(table.names), 'column')}"
     if hasattr(model, "components_"):
         ratios = model.explained_variance_ratio_
         each = ", ".join(f"{ratio:.1%}" for ratio in ratios[:10]) + ", ..." * (len(ratios) > 10)
-        size += f", {len(ratios)} components with {ratios.sum():.1%} of the variance: {each}"
+        size += f", {counted(len(ratios), 'component')} with {ratios.sum():.1%} of the variance: {each}"
     print_plain(size)
     if hasattr(model, "steps_"):
         print_plain(f"\n{model.steps_!r}\n")

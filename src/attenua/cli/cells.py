@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ Array = NDArray[np.float64]
 # Words and signs for a missing cell in pandas, Excel, R and SAS, and by hand.
 MISSING = {
     *("", "NA", "N/A", "n/a", "na", "N.A.", "n.a.", "NaN", "nan", "null", "NULL", "None", "none", "<NA>"),
-    *("-", "--", ".", "?", "#N/A", "#NA", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"),
+    *("-", "--", ".", "?", "\\N", "(null)", "#N/A", "#NA", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?"),
+    *("#NULL!", "#NV", "#WERT!", "#BEZUG!", "#ZAHL!", "#NOMBRE?", "#NOM?", "#VALEUR!", "#NOMBRE!"),
 }
 _TRUTH = {"true": 1.0, "false": 0.0}
 
@@ -34,9 +36,9 @@ def to_number(cell: Any, decimal: str = ".") -> float | None:
     >>> to_number("7.261,22", ","), to_number("7,261.22"), to_number("1.5", ",")
     (7261.22, 7261.22, None)
     """
-    if not isinstance(cell, str):  # Excel has numbers of its own
-        return float(cell) if isinstance(cell, int | float) else None
-    text = cell.strip().replace("\N{MINUS SIGN}", "-")
+    if not isinstance(cell, str):  # files with types have numbers of their own
+        return float(cell) if isinstance(cell, int | float | Decimal) else None
+    text = cell.strip().replace("\N{MINUS SIGN}", "-").replace("\N{EN DASH}", "-")
     found = _NUMBERS[decimal].fullmatch(text)
     if found is None:
         return _TRUTH.get(text.lower())
@@ -65,8 +67,10 @@ def is_text(cell: Any, decimal: str = ".") -> bool:
 
 
 def looks_like_number(cell: Any) -> bool:
-    """Return whether a text is written like a number, as 1.5, <0,3, 12 mg and 4* are; dates are not."""
-    return isinstance(cell, str) and re.match(r"\s*[<>~=+-]*\s*\d[\d.,' ]*[^\d:/-]*$", cell) is not None
+    """Return whether a text is written like a number, as 1.5, <0,3, $ 5, 12 mg and 4* are; dates are not."""
+    if not isinstance(cell, str) or re.match(r"\s*\d+[./-]\d+[./-]\d+", cell):
+        return False
+    return re.match(r"\s*[^\w\s#]*\s*\d[\d.,' ]*[^\d:/-]*$", cell) is not None
 
 
 def shortened(text: str) -> str:

@@ -54,6 +54,8 @@ def is_header(first: Sequence[Any], below: Sequence[Sequence[Any]], decimal: str
         raise TableError(f"the first row, {shown}, is unlike all others and may be a header: {settles}.")
     # Two to four numbers may increase by chance, and still be years.
     increases = len(row) > 1 and bool((np.diff(row) > 0).all())
+    if texts and increases and bool((row % 1 == 0).all()) and _name_rows([first[0], *labels], decimal):
+        raise TableError(f"the first row, {shown}, may be a header of years or data: {settles}.")
     if texts or counts or axis or outlier or (alone if len(row) >= _LEAST_EVEN else increases):
         notes.append(f"the first row, {shown}, is read as data; --header reads it as the header.")
     return False

@@ -16,7 +16,16 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from attenua.cli.cells import decimal_sign, has_thousands, is_blank, is_text, quoted, shortened, to_number
+from attenua.cli.cells import (
+    decimal_sign,
+    has_thousands,
+    is_blank,
+    is_text,
+    quoted,
+    shortened,
+    shown,
+    to_number,
+)
 from attenua.cli.header import counts_rows, is_header
 from attenua.cli.layout import (
     Cells,
@@ -79,6 +88,11 @@ class Sheet:
     encoding: str = "utf-8"
     book: tuple[bytes, str] | None = None  # an Excel file, and the name of the sheet
 
+    def cells(self, position: int) -> list[Any]:
+        """Return the cells of a column, None for those without a value."""
+        column = self.frame[position]
+        return [None if blank else cell for cell, blank in zip(column.tolist(), column.isna(), strict=True)]
+
     @property
     def headings(self) -> list[str]:
         """The names of the columns, or column_1, column_2, ... where they have none."""
@@ -103,7 +117,8 @@ def fill_sheet(sheet: Sheet, path: Path, how: Reading) -> None:
     if path.is_dir():
         raise TableError("it is a folder; give the name of a file.")
     ending = path.suffix.lower()
-    if Path(re.sub(r"\.(gz|bz2|xz|zst)$", "", path.name.lower())).suffix in TEXTS:
+    # What a shell puts in place of a command's output has no ending.
+    if Path(re.sub(r"\.(gz|bz2|xz|zst)$", "", path.name.lower())).suffix in (*TEXTS, ""):
         with path.open("rb") as file:
             return _read_text(sheet, file.read(_MOST_BYTES), how)
     if ending == ".xlsx":
@@ -165,10 +180,14 @@ def _decoded(content: bytes, given: str | None, notes: list[str]) -> tuple[str, 
         if given or mark or b"\0" in content:
             raise TableError(f"line {line} is not {encoding} text; --encoding names another.") from None
         encoding, text = _FALLBACK, content.decode(_FALLBACK, errors="replace")
-        word = content[max(0, error.start - 10) : error.start + 10].decode(_FALLBACK, errors="replace")
+        if "\ufffd" in text:
+            raise TableError(
+                f"line {line} is neither UTF-8 nor {_FALLBACK}; --encoding names its encoding."
+            ) from None
+        found = re.search(r"\w*[^\x00-\x7f]\w*", text)
+        word = shortened(found[0] if found else "")
         notes.append(
-            f"line {line} is not UTF-8, so the text is read as {_FALLBACK} (Western Windows), such as "
-            f"{shortened(word.strip())}; --encoding names another."
+            f"it is not UTF-8 but {_FALLBACK} (Western Windows), such as {word}; --encoding overrules."
         )
     if "\0" in text:
         raise TableError("it holds zero bytes and is no text; UTF-16 without a mark needs --encoding utf-16.")
@@ -185,8 +204,12 @@ def _take_rows(sheet: Sheet, records: list[Record], comment: Cells | None, how: 
     decimal = sheet.decimal = how.decimal or _guessed_decimal(sheet, below or rows)
     header = how.header
     if len(first) < width:
-        first, header = _whole_header(first, below, how), True
-    elif comment is not None and header is not False and not any(is_text(cell, decimal) for cell in first):
+        first, header = _whole_header(sheet, first, below, how), True
+    elif (
+        comment is not None
+        and header is not False
+        and any(to_number(each, decimal) is not None for each in first)
+    ):
         sheet.notes.append(f"the header is the comment above the rows, {quoted(comment)}.")
         first, header = comment, True
         rows, records = [[*comment], *rows], [records[0], *records]
@@ -197,7 +220,7 @@ def _take_rows(sheet: Sheet, records: list[Record], comment: Cells | None, how: 
     if header and is_units_row(rows[1:], decimal):
         sheet.notes.append(f"the row under the header, {quoted(rows[1])}, holds units and is left out.")
         start = 2
-    stop = len(rows) - n_summaries(rows[start:])
+    stop = len(rows) - n_summaries(rows[start:], decimal, sheet.notes)
     if stop < len(rows):
         sums = "; ".join(map(quoted, rows[stop:]))
         sheet.notes.append(f"the end of the table sums up the rows above and is left out: {sums}.")
@@ -221,22 +244,25 @@ def _guessed_decimal(sheet: Sheet, rows: Sequence[Cells]) -> str:
         sheet.notes.append(f"{called} are decimal ({example} is {number}); --decimal {other} overrules.")
     grouped = next((cell for cell in cells if has_thousands(cell, sign)), None)
     if grouped is not None:
-        sheet.notes.append(f"signs stand between thousands ({grouped} is {to_number(grouped, sign)}).")
+        sheet.notes.append(
+            f"signs stand between thousands ({grouped} is {shown(to_number(grouped, sign) or 0, '.')})."
+        )
     return sign
 
 
-def _whole_header(first: Cells, below: Sequence[Cells], how: Reading) -> Cells:
+def _whole_header(sheet: Sheet, first: Cells, below: Sequence[Cells], how: Reading) -> Cells:
     """Return a header with one cell more: of the row names, or at the end, where all rows are empty."""
     if all(is_blank(row[-1]) for row in below):
         return [*first, ""]
     labels = [str(row[0]).strip() for row in below]
     names_rows = all(map(is_text, labels)) and len(set(labels)) == len(labels)
     if names_rows or counts_rows(labels) or how.id_column == "1":
+        sheet.notes.append("the header is one cell short, so its names begin with the second column.")
         return ["", *first]
     raise TableError(
         f"the header has {len(first)} cells ({quoted(first)}), but the rows have {len(below[0])} "
         f"({quoted(below[0])}). If the first holds names of rows, give --id-column 1; if commas or blanks "
-        "inside numbers cut them, write the file with another sign between cells."
+        "inside numbers cut them, --sep names the sign between cells, such as ';'."
     )
 
 
@@ -269,11 +295,13 @@ def _read_excel(sheet: Sheet, content: bytes, how: Reading) -> None:
         gap = not record.n_filled
         records += [] if gap else [record]
         if not gap and values[title].row_dimensions[row + 1].hidden:
-            hidden.append(str(row + 1))
+            hidden.append(f"row {row + 1}")
     if not records:
         raise TableError(f"its sheet {title!r} is empty.")
+    hidden += [f"column {name}" for name, each in values[title].column_dimensions.items() if each.hidden]
     if hidden:
-        sheet.notes.append(f"hidden rows are read too: {', '.join(hidden[:8])}{', ...' * (len(hidden) > 8)}.")
+        which = ", ".join(hidden[:8]) + ", ..." * (len(hidden) > 8)
+        sheet.notes.append(f"what Excel hides is read too (hidden: {which}).")
     sheet.book, sheet.delimiter = (content, title), ";"  # no commas separate the cells
     _take_rows(sheet, table_of(records, sheet.notes)[0], None, how)
 

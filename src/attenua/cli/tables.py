@@ -2,6 +2,7 @@
 
 import csv
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from attenua._estimate.words import counted
-from attenua.cli.cells import Array, is_missing, looks_like_number, quoted, shortened, to_number, to_numbers
+from attenua.cli.cells import (
+    Array,
+    is_blank,
+    is_missing,
+    looks_like_number,
+    quoted,
+    shortened,
+    to_number,
+    to_numbers,
+)
 from attenua.cli.header import counts_rows
 from attenua.cli.layout import TableError
 from attenua.cli.sheets import Reading, Sheet, fill_sheet, first_line
@@ -75,6 +85,8 @@ def _table(sheet: Sheet, how: Reading) -> Table:
     colours = role(how.colour_by, "--colour-by")
     notes, dropped = sheet.notes, _columns(sheet, how.drop, "--drop")
     chosen = _columns(sheet, how.columns, "--columns")
+    if how.columns and not chosen:
+        raise TableError("--columns names no column.")
     if how.names is not None and sheet.names is not None and not chosen:
         chosen = [_column(sheet, name, "the model") for name in how.names]
     if not len(sheet.frame):
@@ -169,8 +181,10 @@ def _first_columns(sheet: Sheet, notes: list[str]) -> tuple[int | None, list[int
     """
     ids, found = None, []
     for position in range(sheet.frame.shape[1] - 1):
-        name, cells = sheet.names[position] if sheet.names else "-", _cells(sheet, position)
-        if not re.fullmatch(r"(Unnamed: 0(\.\d+)*)?", name) or all(map(is_missing, cells)):
+        name, cells = sheet.names[position] if sheet.names else "-", sheet.cells(position)
+        if all(map(is_missing, cells)):
+            continue
+        if not re.fullmatch(r"(Unnamed: 0(\.\d+)*)?", name):
             break
         which = f"{sheet.called(position)} {'is a saved index' if name else 'has no name'}"
         found.append(position)
@@ -179,26 +193,22 @@ def _first_columns(sheet: Sheet, notes: list[str]) -> tuple[int | None, list[int
         else:
             ids = position if ids is None else ids
             notes.append(f"{which}, so it holds row names ({quoted(cells, 2)}); --columns keeps it.")
-    cells = _cells(sheet, 0)
-    if not found and len(set(cells)) == len(cells) > 1 and sheet.frame.shape[1] > 1 and _is_label(sheet, 0):
-        notes.append(f"{sheet.called(0)} holds texts that all differ: row names ({quoted(cells, 2)}).")
-        return 0, [0]
+    if not found and sheet.frame.shape[1] > 1:
+        cells = sheet.cells(position)
+        if len(set(cells)) == len(cells) > 1 and _is_label(sheet, position):
+            which = sheet.called(position)
+            notes.append(f"{which} holds texts that all differ: row names ({quoted(cells, 2)}).")
+            return position, [position]
     return ids, found
 
 
-def _cells(sheet: Sheet, position: int) -> list[Any]:
-    """Return the cells of a column, None for those without a value."""
-    column = sheet.frame[position]
-    return [None if blank else cell for cell, blank in zip(column.tolist(), column.isna(), strict=True)]
-
-
 def _texts(sheet: Sheet, position: int) -> list[str]:
-    return ["" if is_missing(cell) else str(cell).strip() for cell in _cells(sheet, position)]
+    return ["" if is_blank(cell) else str(cell).strip() for cell in sheet.cells(position)]
 
 
 def _is_label(sheet: Sheet, position: int) -> bool:
     """Return whether a column holds texts, and none of them is a number or written like one."""
-    cells = [cell for cell in _cells(sheet, position) if not is_missing(cell)]
+    cells = [cell for cell in sheet.cells(position) if not is_missing(cell)]
     return bool(cells) and not any(
         to_number(cell, sheet.decimal) is not None or looks_like_number(cell) for cell in cells
     )
@@ -222,16 +232,18 @@ def _numbers(sheet: Sheet, positions: list[int], na: Sequence[str], chosen: bool
             empty.append(sheet.called(position))
         else:
             arrays[position] = column
-    for what, columns in (("texts and no numbers", texts), ("nothing", empty)):
+    for what, columns in (("of texts", texts), ("without a cell", empty)):
         if columns:
             more = f" and {len(columns) - 8} more" * (len(columns) > 8)
-            sheet.notes.append(f"what holds {what} is left out: {', '.join(columns[:8])}{more}.")
+            which = f"columns {what} are" if len(columns) > 1 else f"a column {what} is"
+            sheet.notes.append(f"{which} left out: {', '.join(columns[:8])}{more}.")
     if not arrays:
         raise TableError("it has no column of numbers; --sep and --decimal say how numbers are written.")
     X = np.column_stack(list(arrays.values()))
     X[np.isin(X, [number for word in words if (number := to_number(word)) is not None])] = np.nan
     for row, place in np.argwhere(np.isinf(X)):
-        raise TableError(f"{sheet.place(row)}, {sheet.called([*arrays][place])} is not a finite number.")
+        which = f"{sheet.place(row)}, {sheet.called([*arrays][place])}"
+        raise TableError(f"{which} is infinite; give --na inf if that stands for missing.")
     return X, list(arrays)
 
 
@@ -239,12 +251,12 @@ def _column_of_numbers(sheet: Sheet, position: int, words: set[str]) -> tuple[Ar
     column = sheet.frame[position]
     if pd.api.types.is_numeric_dtype(column.dtype):
         return column.to_numpy(float, na_value=np.nan), []
-    return to_numbers(_cells(sheet, position), sheet.decimal, words)
+    return to_numbers(sheet.cells(position), sheet.decimal, words)
 
 
 def _refuse_texts(sheet: Sheet, position: int, bad: list[int]) -> None:
     """Refuse a column with cells that are no numbers."""
-    cell = str(_cells(sheet, position)[bad[0]]).strip()
+    cell = str(sheet.cells(position)[bad[0]]).strip()
     more = f" (and {counted(len(bad) - 1, 'more cell')})" if len(bad) > 1 else ""
     name = sheet.headings[position]
     drop = name if sheet.names and sheet.headings.count(name) == 1 else str(position + 1)
@@ -256,7 +268,7 @@ def _refuse_texts(sheet: Sheet, position: int, bad: list[int]) -> None:
 
 
 def _word(text: str) -> str:
-    return text if re.fullmatch(r"[\w.%+-]+", text) else shortened(text)
+    return shlex.quote(text) if text.isprintable() else shortened(text)
 
 
 def _refuse_same_names(sheet: Sheet, positions: list[int]) -> None:
@@ -277,7 +289,7 @@ def _without_counters(sheet: Sheet, X: Array, positions: list[int]) -> tuple[Arr
     if counts.all():
         return X, positions
     for place in np.flatnonzero(counts):
-        numbers = f"{X[0, place]:g}, {X[1, place]:g}, ..."
+        numbers = f"{X[0, place]:.15g}, {X[1, place]:.15g}, ..."
         which = f"{sheet.called(positions[place])} only counts ({numbers})"
         sheet.notes.append(f"{which}, so it is left out; --columns keeps it.")
     return X[:, ~counts], [position for position, count in zip(positions, counts, strict=True) if not count]
@@ -293,7 +305,8 @@ def _suspected_labels(sheet: Sheet, X: Array, positions: list[int]) -> Iterator[
         n_digits = {len(f"{abs(number):.0f}") for number in column}
         are_codes = len(n_digits) == 1 and min(n_digits) > 3 and not ((column > 1800) & (column < 2100)).any()
         are_first = position == 0 and not (np.round(X) == X).all()
-        if all_differ and (are_codes or are_first or _IDS.fullmatch(name)):
+        has_zeros = any(re.fullmatch(r"0\d+", str(cell).strip()) for cell in sheet.cells(position))
+        if has_zeros or (all_differ and (are_codes or are_first or _IDS.fullmatch(name))):
             yield f"{which} looks like codes of rows; --id-column makes it their names, --drop leaves it out."
         elif not all_differ and _GROUPS.fullmatch(name):
             how = "--group-column holds them out together, --drop leaves it out"
