@@ -352,12 +352,11 @@ def control_limits(limits: ControlLimits, *, row_names: Names = None, ax: Any = 
     is_far = np.isin(np.arange(len(points)), far)
     ax.scatter(*points.T, c=np.where(is_far, COLOURS["accent"], COLOURS["fit"]), **_DOTS)
     most = np.array([limits.t2(0.99), limits.q(0.99)])
-    for axis, values, limit in zip("xy", points.T, most, strict=True):
-        # A row that is far out would press all others into a corner.
-        is_far_out = np.nanmin(values) > 0 and np.nanmax(values) > 10 * limit
-        # Q of many columns differs little.
-        start = None if np.nanmin(values) > 0.4 * np.nanmax(values) else 0
-        ax.set(**({f"{axis}scale": "log"} if is_far_out else {f"{axis}lim": (start, None)}))
+    for axis, low, high, limit in zip("xy", np.nanmin(points, 0), np.nanmax(points, 0), most, strict=True):
+        if low > 0 and high > 10 * limit:  # a row that is far out would press all others into a corner
+            ax.set(**{f"{axis}scale": "log"})
+        elif low <= 0.4 * high:  # Q of many columns differs little
+            ax.set(**{f"{axis}lim": (0, None)})
     times = np.max(points[far] / np.maximum(most, _TINY), axis=1)
     _name_rows(ax, points, far[np.argsort(-times, kind="stable")], names)
     return _finished(ax, "T2, distance within the components", "Q, squared distance from them")
@@ -469,12 +468,12 @@ def reconstructions(
             holes = np.isnan(row)
             panel.plot(places[holes], other[holes], "s", label="missing", **mark)
         panel.set_title(title, fontsize="medium")
-        panel.set_xlabel(label)
-        if columns is not None and axis is None and not is_curve:
+        if columns is None or axis is not None or is_curve:
+            panel.set_xlabel(label)
+        else:
             panel.set_xticks(places, map(_plain, columns), rotation=90, fontsize="small")
-            panel.set_xlabel("")
-    # One is enough. It stands above the titles, since points are everywhere below.
-    _finished(axes[0], axes[0].get_xlabel(), "", loc="lower left", bbox_to_anchor=(0, 1.08), ncols=2)
+    # One legend is enough. It stands above the titles, since points are everywhere below.
+    axes[0].legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0, 1.08), ncols=2)
     return axes
 
 

@@ -98,8 +98,8 @@ def _table(sheet: Sheet, how: Reading) -> Table:
     if not how.columns and ids is None and sheet.index is None and 0 not in left_out.union(chosen):
         ids, first = _first_columns(sheet, notes)
         left_out |= {*first}
-    all_of_them = chosen or range(sheet.frame.shape[1])
-    positions = [position for position in all_of_them if position not in left_out]
+    considered = chosen or range(sheet.frame.shape[1])
+    positions = [position for position in considered if position not in left_out]
     X, positions = _numbers(sheet, positions, how.na, bool(chosen))
     if how.names is not None and len(positions) != len(how.names):
         raise TableError(
@@ -115,6 +115,13 @@ def _table(sheet: Sheet, how: Reading) -> Table:
         notes += _copies(X)
     names = [sheet.headings[position] for position in positions]
     table = Table(X, names, sheet.source, notes, sheet, positions)
+    _name_rows(table, ids, groups, colours)
+    return table
+
+
+def _name_rows(table: Table, ids: int | None, groups: int | None, colours: int | None) -> None:
+    """Take names, groups and colours of the rows from their columns, or names from the index."""
+    sheet = table.sheet
     if ids is not None:
         table.row_names = _texts(sheet, ids)
         table.id_name = sheet.names[ids] if sheet.names and sheet.names[ids] else "id"
@@ -128,7 +135,6 @@ def _table(sheet: Sheet, how: Reading) -> Table:
     if colours is not None:
         numbers, bad = _column_of_numbers(sheet, colours, set())
         table.colours = np.array(_texts(sheet, colours)) if bad else numbers
-    return table
 
 
 # --- which columns ------------------------------------------------------------------------------------------
@@ -136,13 +142,8 @@ def _table(sheet: Sheet, how: Reading) -> Table:
 
 def _columns(sheet: Sheet, wanted: Sequence[str], option: str) -> list[int]:
     """Return the positions of columns in comma-separated lists of names, positions from 1, and ranges."""
-    found: list[int] = []
-    for item in (item for text in wanted for item in next(csv.reader([text], skipinitialspace=True), [])):
-        for position in _range(sheet, item, option):
-            if position in found:
-                raise TableError(f"{option} names {sheet.called(position)} twice.")
-            found.append(position)
-    return found
+    items = [item for text in wanted for item in next(csv.reader([text], skipinitialspace=True), [])]
+    return list(dict.fromkeys(position for item in items for position in _range(sheet, item, option)))
 
 
 def _range(sheet: Sheet, item: str, option: str) -> Sequence[int]:
