@@ -282,7 +282,7 @@ READ += [
     read("a title above two columns", "My study,\na,b\n1.5,2\n2.5,3\n4.5,7\n", "My study", ABX),
     read("two rows of names", BLOODS, "Blood", FOURS),
     read("sections", SECTIONS, f"Men, Women; {ROWS}", ABX, XYZ),
-    read("an empty row inside", "a,b\n1.5,2\n,\n2.5,3\n4.5,7\n", "without any cell", ABX),
+    read("an empty row inside", "a,b\n1.5,2\n,\n2.5,3\n4.5,7\n", "empty", ABX),
     read("four summaries", f"{SUMS}Min,1.5,2\nMax,4.5,7\nMean,2.83,4\nCV %,54,66", f"Min; {ROWS}", ABX, XYZ),
     read("a mean of three", f"{SUMS}Mean (n=3),2.83,4\n", f"Mean; {ROWS}", ABX, XYZ),
     read("a sum without a name", f"{SUMS},8.5,12\n", f"8.5; {ROWS}", ABX, XYZ),

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attenua._estimate.words import counted
 from attenua.cli.cells import (
     is_blank,
     is_missing,
@@ -168,12 +169,14 @@ def table_of(records: Sequence[Record], notes: list[str]) -> tuple[list[Record],
             without.append(record)
         else:
             table.append(record)
+    n_empty = 0
     for where, texts in (("above", rows[:start]), ("below", rows[stop:]), ("between the rows of", without)):
         found = [" ".join(str(cell) for cell in each.cells if not is_blank(cell)) for each in texts]
+        n_empty += found.count("")
         if any(found):
             notes.append(f"text {where} the table is left out: {quoted([*filter(None, found)])}.")
-    if without and not any(each.n_filled for each in without):
-        notes.append(f"rows without any cell are left out: {len(without)}.")
+    if n_empty:
+        notes.append(f"left out: {counted(n_empty, 'empty row')}.")
     return table, comment
 
 
