@@ -193,20 +193,11 @@ def fitted(*keys, value):
     return set_in("fitted", *keys, value=value)
 
 
-def reverse(name):
-    return lambda header, arrays: arrays.update({name: arrays[name][::-1].copy()})
-
-
-def swap(one, other):
-    return lambda header, arrays: arrays.update({one: arrays[other], other: arrays[one]})
-
-
 PCA_FAULTS = [
     (set_in("version", value=5), "it has version 5 of the format, not 6; fit the model again"),
     (set_in("version", value=[]), r"it has version \[\] of the format"),
     (set_in("class", value="os.system"), "attenua saves no 'os.system'"),
     (set_in("class", value=1), "its JSON must hold version, class"),
-    (set_in("more", value=1), "its JSON must hold version, class"),
     (set_in("class", value="AttenuatedPCACV"), "it must hold the arrays alphas_"),
     (set_in("names", value=["a"]), "names must name each of the 6 columns"),
     (set_in("parameters", "more", value=1), "CorrectedPCACV has no parameter 'more'"),
@@ -220,16 +211,14 @@ PCA_FAULTS = [
     (array("components_", np.eye(6)[:2].astype(int)), "floats of 32 or 64 bits, not int64"),
     (array("components_", np.eye(6)[0]), r"components_ has shape \(6,\)"),
     (array("components_", np.ones((2, 6))), "components_ must be orthonormal"),
-    (array("components_", np.full((2, 6), np.inf)), "components_ must hold finite numbers"),
     (array("mean_", np.zeros(5)), r"(mean_|components_) has shape .* does not fit the other arrays"),
     (array("mean_", np.zeros(6, np.float32)), "mean_ must be of type float64, not float32"),
     (array("mean_", np.full(6, np.nan)), "mean_ must hold finite numbers"),
     (array("scale_", np.zeros(6)), "scale_ must be positive"),
     (array("noise_variance_", -1.0), "noise_variance_ must not be negative"),
     (array("explained_variance_", [-1.0, -1.0]), "singular_values_ must decrease and agree"),
-    (reverse("explained_variance_"), "singular_values_ must decrease and agree"),
-    (swap("explained_variance_ratio_", "singular_values_"), "singular_values_ must decrease and agree"),
-    (reverse("cv_risk_folds_"), None),  # nothing says which split was first
+    (array("explained_variance_", [1.0, 2.0]), "singular_values_ must decrease and agree"),
+    (array("singular_values_", [2.0, 2.0]), "singular_values_ must decrease and agree"),
     (fitted("n_components_", value=3), "n_components_ must count components_"),
     (fitted("n_samples_", value=0), "n_samples_ must be at least 1"),
     (fitted("n_samples_", value=True), "n_samples_ must be a int"),
@@ -241,7 +230,6 @@ PCA_FAULTS = [
     (fitted("candidates_", value=[{}]), "candidates_ must have a risk each"),
     (fitted("choice_weights_", 0, value=0.01), "choice_weights_ must hold a weight for each of choices_"),
     (fitted("steps_", 0, "why", value=None), "steps_ must be a table of the steps of a search"),
-    (fitted("steps_", 0, value={}), "steps_ must be a table of the steps of a search"),
 ]
 COVARIANCE_FAULTS = [
     (
@@ -275,11 +263,7 @@ def test_a_file_with_one_fault_is_refused(path, valid):
     for content, change, problem in cases:
         header, arrays = unpacked(content)
         change(header, arrays)
-        if problem is None:
-            path.write_bytes(packed(header, arrays))
-            load_model(path)
-        else:
-            refused(path, packed(header, arrays), problem)
+        refused(path, packed(header, arrays), problem)
 
 
 def test_a_law_with_a_fault_is_refused(path, monkeypatch):
@@ -305,21 +289,12 @@ def test_every_changed_bit_is_noticed(path, valid):
             refused(path, content[:end], "it is damaged, or not in the format safetensors")
 
 
-def test_exchanged_arrays_that_would_fit_are_refused_by_the_checksum(path, valid):
-    header, arrays = unpacked(valid[1])
-    covariance, precision = arrays["covariance_"], arrays["precision_"]
-    inverted = packed(header, arrays | {"covariance_": precision, "precision_": covariance})
-    path.write_bytes(inverted)
-    load_model(path)
-    refused(path, inverted.replace(str(header["crc32"]).encode(), b"1"), "damaged")
-
-
 def test_files_of_another_kind(path):
     refused(path, b"", "it is damaged, or not in the format safetensors")
     refused(path, b"\x80\x04K\x01.", "it is damaged, or not in the format safetensors")  # a pickle
     refused(path, safetensors.numpy.save({"weights": X}), "attenua did not write it")
     for text, problem in (("{", "Expecting"), ("[" * 100_000, "recursion"), ("[]", "it has version None")):
-        refused(path, safetensors.numpy.save({}, {"attenua-model": text}), problem)
+        refused(path, safetensors.numpy.save({"a": X}, {"attenua-model": text}), problem)
 
 
 def test_paths_that_hold_no_file(path, tmp_path):
@@ -348,8 +323,8 @@ def test_hostile_files_load_to_a_model_that_works_or_are_refused(path):
     assert {outcome(content, path) for content in valid_files()} == {"loaded"}
     seen = {"loaded": set(), "refused": set()}
     for number in range(300):
-        kind, content = example(1, number)
+        kind, content = example(number)
         seen[outcome(content, path)].add(kind)
     assert {"settings", "value"} <= seen["loaded"]
-    assert len(seen["refused"]) == 9
-    assert example(3, 5) == example(3, 5) != example(3, 6)
+    assert len(seen["refused"]) == 8
+    assert example(3) == example(3) != example(4)

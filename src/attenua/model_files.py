@@ -32,8 +32,8 @@ from attenua.imputing import Filling, ImputesByCovariance
 Arrays = dict[str, NDArray[Any]]
 
 _FORMAT, _VERSION = "attenua-model", 6
-_SAVED = (AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, CorrectedCovariance)
-_CLASSES: dict[str, Any] = {cls.__name__: cls for cls in _SAVED}
+_SAVED: tuple[Any, ...] = (AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, CorrectedCovariance)
+_CLASSES = {cls.__name__: cls for cls in _SAVED}
 _VARIANCES = ("explained_variance_", "explained_variance_ratio_", "singular_values_")
 _HEADER: dict[str, Any] = {
     "version": int, "class": str, "parameters": dict, "sparse": [str], "fitted": dict, "names": [str],
@@ -159,7 +159,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     package = _safetensors(path)
     try:
         return _model(*_read(path, package))
-    except (ValueError, RecursionError) as error:
+    except (ValueError, OverflowError, RecursionError) as error:
         first, _, _ = str(error).partition("\n")  # scikit-learn's go on with the array and with advice
         why = first.rstrip(".:")
         raise ModelFileError(f"{path} is not a model file that this attenua reads: {why}.") from None
@@ -219,7 +219,7 @@ def _stored(estimator: Any) -> tuple[dict[str, Any], Arrays]:
         "names": list(map(str, getattr(estimator, "feature_names_in_", ()))),
     }
     arrays = {key: to_host(value) for key, value in arrays.items() if value is not None}
-    return header, {key: np.array(array, order="C") for key, array in arrays.items()}
+    return json.loads(json.dumps(header)), {key: np.array(array, order="C") for key, array in arrays.items()}
 
 
 def _plain(value: Any) -> Any:
