@@ -95,6 +95,13 @@ def test_a_loaded_covariance_is_the_saved_one(path, model, n, dtype):
     same_attributes(loaded.fit(rows), model)
 
 
+def test_the_order_in_memory_changes_no_bit(path):
+    """Products of one row and components may depend on whether these lie by rows or by columns."""
+    rows = np.random.default_rng(0).standard_normal((50, 300))
+    model = CorrectedPCA(10).fit(rows)
+    np.testing.assert_array_equal(kept(model, path).transform(rows[:1]), model.transform(rows[:1]))
+
+
 @pytest.mark.parametrize("most_columns", [4000, 5])
 @pytest.mark.parametrize("model", [AttenuatedPCA(2), CorrectedPCACV(2, scale=True)])
 def test_cells_are_filled_if_they_were_before(path, model, most_columns, monkeypatch):

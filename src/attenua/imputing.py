@@ -117,11 +117,8 @@ class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         if "_filling" not in vars(self):
-            raise ValueError(
-                _NO_ROWS.format(
-                    why="a model that was saved before its first impute, or fitted by partial_fit, has none"
-                )
-            )
+            why = "a model that was saved before its first impute, or fitted by partial_fit, has none"
+            raise ValueError(_NO_ROWS.format(why=why))
         law = self._filling.law(self)
         if isinstance(law, CorrectedCovariance):
             return law.impute(X, return_std=return_std)
