@@ -34,9 +34,7 @@ try:
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
     from matplotlib.patches import Rectangle
 except ImportError as error:
-    raise ImportError(
-        f"Pictures need matplotlib, which is not installed: {how_to_install('plot')}."
-    ) from error
+    raise ImportError(f"Pictures need matplotlib: {how_to_install('plot')}.") from error
 
 Array = NDArray[np.float64]
 Names = Sequence[Any] | None
@@ -149,8 +147,8 @@ def loadings(
     count = min(checked_count(n_components, "n_components"), model.components_.shape[0])
     values = _host(model.components_[:count, :]) * np.sqrt(_host(model.explained_variance_)[:count, None])
     p, shares = values.shape[1], _host(model.explained_variance_ratio_)
-    names = _one_each(feature_names, p, "feature_names", "columns")
-    names = getattr(model, "feature_names_in_", None) if names is None else names
+    names = getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
+    names = _one_each(names, p, "feature_names", "columns")
     titles = [f"component {k + 1}\n{shares[k]:.0%}" for k in range(len(values))]
     largest = np.maximum(np.abs(values).max(axis=1), _TINY)
     neighbours, axis = getattr(model, "neighbours", None), _axis_of(names)
@@ -158,7 +156,7 @@ def loadings(
         image_shape = (neighbours[0], neighbours[1])
     if image_shape is not None:
         images = _images(values / largest[:, None], image_shape)[None]
-        return _montage(_axes(ax, (2 * len(values), 2.4)), images, titles, cmap=_SIGNED, limits=(-1, 1))
+        return _montage(_axes(ax, (2 * len(values), 2.4)), images, titles, cmap=_SIGNED, vmin=-1, vmax=1)
     is_line = isinstance(neighbours, str) or (p > _MOST_COLUMNS and (names is None or axis is not None))
     if not is_line:
         return _bars(ax, values, largest, titles, names)
@@ -278,25 +276,25 @@ def rank(choice: RankChoice, ax: Any = None) -> Any:
     -------
     matplotlib Axes
     """
-    ax, look = _axes(ax), {"ms": 4, "color": COLOURS["fit"], "zorder": 3}
+    ax, line = _axes(ax), {"ms": 4, "color": COLOURS["fit"], "zorder": 3}
     labels = "component", "variance explained, %"
     if choice.errors is not None:
         errors, mean = 100 * choice.errors, 100 * choice.errors.mean(axis=0)
         ax.plot(choice.ranks, errors.T, color=COLOURS["soft"], lw=0.7)[0].set_label("each partition")
-        ax.plot(choice.ranks, mean, "o-", label="mean", **look)
+        ax.plot(choice.ranks, mean, "o-", label="mean", **line)
         # The errors of large ranks grow without bound and would flatten the rest of the curve.
         ax.set_ylim(0, 1.3 * max(mean[0], mean[choice.rank]))
         labels = "components", "error of held-out entries, % of none"
     elif choice.eigenvalues is not None and choice.thresholds is not None:
         values, least = 100 * choice.eigenvalues, 100 * choice.thresholds
         noise = "95% of shuffled columns" if choice.method == "parallel" else "threshold"
-        ax.plot(choice.ranks, values, "o-", label="these rows", **look)
+        ax.plot(choice.ranks, values, "o-", label="these rows", **line)
         ax.plot(choice.ranks, least, "--", color=COLOURS["pca"], label=noise)
         ax.set_yscale("log", subs=(2, 5))
-        for axis in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
-            axis("{x:g}")
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter("{x:g}")
         # The last eigenvalues may be 0, which a logarithmic axis cannot show.
-        ax.set_ylim(min(value for value in (values[0], least[0]) if value > 0) / 50, None)
+        ax.set_ylim((min(values[0], least[0]) or max(values[0], least[0])) / 50, None)
     ax.axvline(choice.rank, color=COLOURS["accent"], lw=1.4, label=f"chosen: {choice.rank}")
     return _finished(ax, *labels, counts=True)
 
@@ -354,12 +352,11 @@ def control_limits(limits: ControlLimits, *, row_names: Names = None, ax: Any = 
     is_far = np.isin(np.arange(len(points)), far)
     ax.scatter(*points.T, c=np.where(is_far, COLOURS["accent"], COLOURS["fit"]), **_DOTS)
     most = np.array([limits.t2(0.99), limits.q(0.99)])
-    for axis, values, limit in zip("xy", points.T, most, strict=True):
-        # A row that is far out would press all others into a corner.
-        is_far_out = np.nanmin(values) > 0 and np.nanmax(values) > 10 * limit
-        # Q of many columns differs little.
-        start = None if np.nanmin(values) > 0.4 * np.nanmax(values) else 0
-        ax.set(**({f"{axis}scale": "log"} if is_far_out else {f"{axis}lim": (start, None)}))
+    for axis, low, high, limit in zip("xy", np.nanmin(points, 0), np.nanmax(points, 0), most, strict=True):
+        if low > 0 and high > 10 * limit:  # a row that is far out would press all others into a corner
+            ax.set(**{f"{axis}scale": "log"})
+        elif low <= 0.4 * high:  # Q of many columns differs little
+            ax.set(**{f"{axis}lim": (0, None)})
     times = np.max(points[far] / np.maximum(most, _TINY), axis=1)
     _name_rows(ax, points, far[np.argsort(-times, kind="stable")], names)
     return _finished(ax, "T2, distance within the components", "Q, squared distance from them")
@@ -396,9 +393,8 @@ def stability(found: Stability, ax: Any = None) -> Any:
     places, label = _axis_of(names) or (np.arange(1.0, p + 1), "column")
     for k, panel in enumerate(others):
         (block,) = (block for block in found.blocks if block.first <= k + 1 <= block.last)
-        reading = (
-            ("stable" if block.is_single else f"one of {block.span}") if block.is_stable else "not stable"
-        )
+        reading = "stable" if block.is_single else f"one of {block.span}"
+        reading = reading if block.is_stable else "not stable"
         panel.set_title(f"component {k + 1}\n{reading}", fontsize="medium")
         colour, values = COLOURS["fit" if reading == "stable" else "pca"], found.components[k]
         if is_line:
@@ -448,33 +444,36 @@ def reconstructions(
     columns = _one_each(feature_names, p, "feature_names", "columns")
     if image_shape is not None:
         images = np.stack([_images(values, image_shape) for values in (rows, by_pca, by_fit)], axis=1)
-        grey = plt.get_cmap("gray_r").with_extremes(bad=COLOURS["accent"])
-        limits, above = (float(np.nanmin(rows)), float(np.nanmax(rows))), ["as it is", "by PCA", "by the fit"]
-        return _montage(_axes(ax, (5.4, 0.5 + 1.5 * n)), images, above, titles, cmap=grey, limits=limits)
+        greys, heads = plt.get_cmap("gray_r"), ["as it is", "by PCA", "by the fit"]
+        look = {
+            "cmap": greys.with_extremes(bad=COLOURS["accent"]),
+            "vmin": np.nanmin(rows),
+            "vmax": np.nanmax(rows),
+        }
+        return _montage(_axes(ax, (5.4, 0.5 + 1.5 * n)), images, heads, titles, **look)
     is_curve, axis = p > _MOST_COLUMNS, _axis_of(columns)
     line, (places, label) = "-" if is_curve else "", axis or (np.arange(1.0, p + 1), "column")
+    grey, blue, orange = (COLOURS[name] for name in ("pca", "fit", "accent"))
+    # A noisy curve lies below its reconstructions, which it would hide.
+    below = {"alpha": 0.45, "zorder": 1} if is_curve else {}
+    ink = {"color": plt.rcParams["text.color"], "mfc": "none"} | below
     axes = _panels(ax, n, (1.4 + 3.2 * n, 3.4 if is_curve else 4.4))
-    for k, (panel, row, one, other) in enumerate(zip(axes, rows, by_pca, by_fit, strict=True)):
-        hidden = "_" if k else ""  # one legend is enough
+    for panel, row, one, other, title in zip(axes, rows, by_pca, by_fit, titles, strict=True):
         # Where both reconstructions agree, both are seen.
-        panel.plot(places, one, line or "s", ms=6, lw=2.6, color=COLOURS["pca"], label=f"{hidden}by PCA")
-        panel.plot(
-            places, other, line or "o", ms=4, lw=1.4, color=COLOURS["fit"], label=f"{hidden}by the fit"
-        )
-        # A noisy curve lies below its reconstructions, which it would hide.
-        below = {"alpha": 0.45, "zorder": 1} if is_curve else {}
-        ink = {"color": plt.rcParams["text.color"], "mfc": "none"} | below
-        panel.plot(places, row, line or "o", ms=9, lw=0.8, label=f"{hidden}as it is", **ink)
+        panel.plot(places, one, line or "s", ms=6, lw=2.6, color=grey, label="by PCA")
+        panel.plot(places, other, line or "o", ms=4, lw=1.4, color=blue, label="by the fit")
+        panel.plot(places, row, line or "o", ms=9, lw=0.8, label="as it is", **ink)
         if np.isnan(rows).any():
-            mark = {"color": COLOURS["accent"], "ms": 3 if is_curve else 10, "mfc": "none", "mew": 1.4}
+            mark = {"color": orange, "ms": 3 if is_curve else 10, "mfc": "none", "mew": 1.4}
             holes = np.isnan(row)
-            panel.plot(places[holes], other[holes], "s", label=f"{hidden}missing", **mark)
-        panel.set_title(titles[k], fontsize="medium")
-        if is_named := columns is not None and axis is None and not is_curve:
+            panel.plot(places[holes], other[holes], "s", label="missing", **mark)
+        panel.set_title(title, fontsize="medium")
+        if columns is None or axis is not None or is_curve:
+            panel.set_xlabel(label)
+        else:
             panel.set_xticks(places, map(_plain, columns), rotation=90, fontsize="small")
-        # Above the titles, since points are everywhere below.
-        above = {"loc": "lower left", "bbox_to_anchor": (0, 1.08), "ncols": 2}
-        _finished(panel, "" if is_named else label, "", **above)
+    # One legend is enough. It stands above the titles, since points are everywhere below.
+    axes[0].legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0, 1.08), ncols=2)
     return axes
 
 
@@ -532,7 +531,7 @@ def overview(model: Any, X: Any, *, colour_by: ArrayLike | None = None) -> dict[
         "scores", "scree", "loadings" and, where strengths were compared, "steps".
     """
     check_is_fitted(model)
-    compared = [step for step in getattr(model, "steps_", ()) if step.strengths]
+    compared = any(step.strengths for step in getattr(model, "steps_", ()))
     below = "steps" if compared or hasattr(model, "alphas_") else "loadings"
     places: Any = [["scores", "scree"], ["loadings", below]]
     figure, axes = plt.subplot_mosaic(places, figsize=(12.5, 8.5), layout="constrained")
@@ -600,9 +599,7 @@ def _one_each(values: Any, count: int, name: str, what: str) -> Any:
         return None
     array = np.asarray(values)
     if array.shape != (count,):
-        raise ValueError(
-            f"{name} must hold one value for each of the {count} {what}; got shape {array.shape}."
-        )
+        raise ValueError(f"{name} must hold one value for each of the {count} {what}; got {array.shape}.")
     return array
 
 
@@ -684,23 +681,17 @@ def _bars(ax: Any, values: Array, largest: Array, titles: list[str], names: Any)
 def _images(values: Array, shape: tuple[int, int]) -> Array:
     """Return rows as images."""
     if np.prod(shape) != values.shape[1]:
-        raise ValueError(
-            f"image_shape must have {values.shape[1]} pixels, one for each column; got {shape!r}."
-        )
+        raise ValueError(f"image_shape must have {values.shape[1]} pixels, one for each column; got {shape}.")
     return values.reshape(len(values), *shape)
 
 
-def _montage(
-    ax: Any, images: Array, above: Sequence[str], left: Sequence[str] = (), *, cmap: Any,
-    limits: tuple[float, float],
-) -> Any:  # fmt: skip
+def _montage(ax: Any, images: Array, above: Sequence[str], left: Sequence[str] = (), **look: Any) -> Any:
     """Draw images of shape (lines, columns, height, width) in one Axes, with their titles."""
     lines, columns, height, width = images.shape
     across, down = width + 0.1 * max(height, width), height + 0.1 * max(height, width)
-    look = {"cmap": cmap, "vmin": limits[0], "vmax": limits[1], "interpolation": "nearest"}
     for i, j in np.ndindex(lines, columns):
         x, y = j * across, i * down
-        ax.imshow(images[i, j], extent=(x, x + width, y + height, y), **look)
+        ax.imshow(images[i, j], extent=(x, x + width, y + height, y), interpolation="nearest", **look)
         ax.add_patch(Rectangle((x, y), width, height, fill=False, ec=COLOURS["soft"], lw=0.6))
     for j, text in enumerate(above):
         ax.text(j * across + width / 2, -0.03 * down, text, ha="center", va="bottom")

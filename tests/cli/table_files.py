@@ -18,7 +18,7 @@ import pytest
 BLOOD = "age 58 61 47; dose 4.5 5.25 3.75; hb 46.25 40.5 51.75"
 HOLES = "age 58 61 47; dose nan 5.25 3.75; hb 46.25 nan 51.75"
 HEAD, IDS, ABC = "age,dose,hb", ["17", "4", "29"], ["a", "b", "c"]
-ROWS = "row names|names (of )?the rows"
+ROWS = "row names|names (of )?the rows|one cell short"
 
 
 def read(title, content, words="", holds=BLOOD, rows=None, file="x.csv", **options):
@@ -108,9 +108,9 @@ R = [
     read("R: write.csv", csv(f'"",{QUOTED}', '"1"', '"2"', '"3"'), "count"),
     read("R: write.csv of a subset", csv(f'"",{QUOTED}', '"17"', '"4"', '"29"'), ROWS, rows=IDS),
     read("R: write.csv2", german(csv(f'"",{QUOTED}', *Q)), f"{ROWS}; decimal", rows=ABC),
-    read("R: write.table", csv(QUOTED, '"1"', '"2"', '"3"', sep=" "), "count", file="x.txt"),
+    read("R: write.table", csv(QUOTED, '"1"', '"2"', '"3"', sep=" "), "count; ?one cell", file="x.txt"),
     read("R: write.table with names", NAMED, ROWS, HOLES, ABC),
-    read("R: write.table of a subset, --id-column", SUBSET, rows=IDS, id_column="1"),
+    read("R: write.table of a subset, --id-column", SUBSET, "one cell", rows=IDS, id_column="1"),
     read("R: write.table(row.names=FALSE)", csv(QUOTED, sep="\t"), file="x.tsv"),
     read("R: write.table without names", csv(sep=" ")[12:], "", NAMELESS, file="x.dat"),
     read("R: write.table(dec=',')", csv(QUOTED, sep=" ").replace(".", ","), "decimal", file="x.txt"),
@@ -251,4 +251,61 @@ REFUSED = [
     refused("no file", None, "exist"),
     refused("a folder", None, "folder", "."),
     refused("no such column", csv(), "size; dose", columns=["size"]),
+]
+
+# Files of a second hand: each was once read as something else, in silence.
+CITIES = ["Paris", "Lyon", "Nice", "Lille"]
+SUMS = "id,a,b\nx,1.5,2\ny,2.5,3\nz,4.5,7\n"
+ABX, XYZ = "a 1.5 2.5 4.5; b 2 3 7", ["x", "y", "z"]
+POP = "v;pop;x\nA;2 102 650;1,5\nB;1 522 250;2,5\nC;348 000;3,5\n"
+POPS = "pop 2102650 1522250 348000; x 1.5 2.5 3.5"
+BLOODS = "Blood,,Urine,\nhb,wbc,ph,vol\n1,2.5,3,4\n2,3.5,5,7\n5,1.5,9,8\n"
+FOURS = "hb 1 2 5; wbc 2.5 3.5 1.5; ph 3 5 9; vol 4 7 8"
+SECTIONS = "id,a,b\nMen,,\nx,1.5,2\ny,2.5,3\nWomen,,\nz,4.5,7\n"
+MYSQL = "a\tb\n1.5\t\\N\n2.5\t3\n4.5\t7\n"
+DATES = "t;a;b\n01.02.2024;1,5;2\n02.02.2024;2,5;3\n03.02.2024;4,5;7\n"
+DAYS = ["01.02.2024", "02.02.2024", "03.02.2024"]
+LINES = 'id,a,b,c\nx,1.5,2,"see\n#3 below"\ny,2.5,3,u\nz,4.5,7,u\n'
+ZIPS = "a,zip\n1.5,01234\n2.5,00987\n4.5,10115\n2,33333\n7,44444\n"
+ZIP = "a 1.5 2.5 4.5 2 7; zip 1234 987 10115 33333 44444"
+TOTAL = "a 1.5 2.5 4.5 33; b 2 3 7 1"
+ERRORS = "a,b\n1.5,#BEZUG!\n#WERT!,3\n4.5,7\n2,5\n"
+TOWNS = "v;a\nParis;105,4\nLyon;47,87\nNice;71,92\nLille;34,8\n"
+NOTED = "a,b,c\n1.5,2,3\n2.5,3,5\n4.5,7,6\n\n*, p<0.05\n"
+READ += [
+    read("a column behind names", TOWNS, f"decimal; {ROWS}",
+         "a 105.4 47.87 71.92 34.8", CITIES),
+    read("texts and decimal commas", "id;sex;x\nx;f;1,5\ny;m;2,25\nz;f;4,75\n", f"decimal; {ROWS}; sex",
+         "x 1.5 2.25 4.75", XYZ),
+    read("thousands behind names", POP, f"decimal; thousand; {ROWS}", POPS, ["A", "B", "C"]),
+    read("codes with a #", "id,a,b\n#17,1.5,2\n#4,2.5,3\n#29,4.5,7\n", ROWS, ABX, ["#17", "#4", "#29"]),
+    read("a title above two columns", "My study,\na,b\n1.5,2\n2.5,3\n4.5,7\n", "My study", ABX),
+    read("two rows of names", BLOODS, "Blood", FOURS),
+    read("sections", SECTIONS, f"Men, Women; {ROWS}", ABX, XYZ),
+    read("an empty row inside", "a,b\n1.5,2\n,\n2.5,3\n4.5,7\n", "without any cell", ABX),
+    read("four summaries", f"{SUMS}Min,1.5,2\nMax,4.5,7\nMean,2.83,4\nCV %,54,66", f"Min; {ROWS}", ABX, XYZ),
+    read("a mean of three", f"{SUMS}Mean (n=3),2.83,4\n", f"Mean; {ROWS}", ABX, XYZ),
+    read("a sum without a name", f"{SUMS},8.5,12\n", f"8.5; {ROWS}", ABX, XYZ),
+    read("a company called Total", f"{SUMS}Total,33,1\n", f"Total; {ROWS}", TOTAL, [*XYZ, "Total"]),
+    read("a header with a comma more", "a,b,\n1.5,2\n2.5,3\n4.5,7\n", "", ABX),
+    read("a header behind #", "#" + SUMS, f"comment; {ROWS}", ABX, XYZ),
+    read("row names NA and none", "id,a,b\nNA,1.5,2\nnone,2.5,3\nx,4.5,7\n", ROWS, ABX, ["NA", "none", "x"]),
+    read("errors of a German Excel", ERRORS, "", "a 1.5 nan 4.5 2; b nan 3 7 5"),
+    read("MySQL", MYSQL, "", "a 1.5 2.5 4.5; b nan 3 7"),
+    read("a note below the table", NOTED, "p<0.05", f"{ABX}; c 3 5 6"),
+    read("German dates", DATES, f"decimal; {ROWS}", ABX, DAYS),
+    read("a # within a cell", LINES, f"'c'; {ROWS}", ABX, XYZ),
+    read("an en dash", "a,b\n\u20131.5,2\n2.5,3\n4.5,7\n", "", "a -1.5 2.5 4.5; b 2 3 7"),
+    read("leading zeros", ZIPS, "codes", ZIP),
+    read("a file without an ending", csv(), file="x"),
+]  # fmt: skip
+REFUSED += [
+    refused(
+        "below the detection limit", "name,a,b\ns1,<0.5,\ns2,1.2,7.1\ns3,3.4,7.3\n", "<0.5; --na|--header"
+    ),
+    refused(
+        "years like the values", "c,1990,1991,1992\nDE,1985.2,1990.7,2000.1\nFR,1900,1995,2010\n", "--header"
+    ),
+    refused("a currency", "a,b\n$1.50,2\n$2.50,3\n$4.50,7\n", "--na"),
+    refused("infinite", "a,b\n1.5,Inf\n2.5,3\n4.5,7\n", "infinite; --na"),
 ]

@@ -213,3 +213,36 @@ def test_parquet_cannot_hold_two_columns_with_one_name(put):
     table = read_table(put("x.csv", "a,a\n58,4.25\n61,\n47,3.5\n"), drop=["1"])
     with pytest.raises(TableError, match="one name"):
         filled(table, put("y.parquet"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'id,a,b,c\nu,True,1.50,"two\nlines"\nv,False,2.25,u\nw,True,4.75,u\nx,{True},{1.50},"two\nlines"\n',
+        "id,a,b\n#1,2.25,1\n#2,{3.25},2\n#3,4.25,7\n",
+    ],
+)
+def test_filled_cells_are_written_as_their_column_writes_them(put, text):
+    """True stays a word, a line end stays in its cell, and names of rows may begin with #."""
+    table = read_table(put("x.csv", re.sub("{.*?}", "", text)))
+    X = np.where(np.isnan(table.X), [[0.9, 1.5]] if "True" in text else 3.25, table.X)
+    assert filled_file(table, X, put("y.csv")) == re.sub("[{}]", "", text).encode()
+
+
+def test_nullable_columns_of_parquet_become_text(put):
+    frame = pd.DataFrame(
+        {"a": pd.array([1, None, 3], "Int64"), "b": pd.array([True, False, None], "boolean")}
+    )
+    table = read_table(put("x.parquet", saved(frame.to_parquet)))
+    text = filled_file(table, np.where(np.isnan(table.X), [[2, 1]], table.X), put("x.csv")).decode()
+    np.testing.assert_array_equal(read_table(put("x.csv", text)).X, [[1, 1], [2, 0], [3, 1]])
+
+
+def test_a_merged_cell_is_refused_and_not_written(put):
+    book = openpyxl.Workbook()
+    for row in (["a", "b"], [1.5, 2], [2.5, None], [4.5, 7]):
+        book.active.append(row)
+    book.active.merge_cells("A3:B3")
+    table = read_table(put("x.xlsx", saved(book.save)))
+    with pytest.raises(TableError, match="B3"):
+        filled(table, put("y.xlsx"))

@@ -5,8 +5,9 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -47,21 +48,27 @@ def parse_neighbours(context: Any, parameter: Any, text: str | None) -> str | tu
     raise click.BadParameter(f"{text!r} is neither line nor the shape of a grid such as 28x28.")
 
 
-def _option(*names: str, **how: Any) -> Callable[[Any], Any]:
-    return click.option(*names, show_default=isinstance(how.get("default"), str | int), **how)
+def parse_sign(context: Any, parameter: Any, text: str | None) -> str | None:
+    """Return one sign, or the name of one that cannot be seen."""
+    if text is None or len(text) == 1 or text in ("tab", "\\t", "blank", "space"):
+        return text
+    raise click.BadParameter(f"{text!r} is neither one sign nor tab or blank.")
 
 
-def _file(*names: str, **how: Any) -> Callable[[Any], Any]:
-    return _option(*names, type=click.Path(path_type=Path), metavar="FILE", **how)
-
-
+_option = click.option
+_file = partial(click.option, type=click.Path(path_type=Path), metavar="FILE")
 _LIST = "names, positions from 1, and ranges such as a:c, separated by commas."
 READING = [
     _option("--columns", "-c", multiple=True, metavar="LIST", help=f"Columns to use: {_LIST}"),
     _option("--drop", multiple=True, metavar="LIST", help="Columns to leave out, written as for --columns."),
     _option("--id-column", metavar="COLUMN", help="Column of row names."),
     _option("--header/--no-header", help="Whether the first row is a header.", default=None),
-    _option("--sep", metavar="SIGN", help="Sign between the cells of a text: , ; | tab or blank."),
+    _option(
+        "--sep",
+        metavar="SIGN",
+        callback=parse_sign,
+        help="Sign between cells: , ; | tab or blank.",
+    ),
     _option("--decimal", type=click.Choice([".", ","]), help="Decimal sign of a text."),
     _option("--encoding", metavar="NAME", help="Encoding of a text, such as latin-1."),
     _option("--na", multiple=True, metavar="CELL", help="Number or text that means missing; repeatable."),
@@ -81,18 +88,11 @@ FORCE = _option("--force", is_flag=True, help="Replace existing files.")
 
 
 def with_options(*options: Any) -> Callable[[Any], Any]:
-    """Give a command options and lists of options, in their order."""
-    flat = [each for some in options for each in (some if isinstance(some, list) else [some])]
-
-    def decorate(command: Any) -> Any:
-        for option in reversed(flat):
-            command = option(command)
-        return command
-
-    return decorate
+    """Give a command options in their order."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
-@click.group(epilog=output.EXIT_CODES)
+@click.group(epilog=output.EXIT_CODES, context_settings={"show_default": True})
 @click.version_option(__version__, message="attenua %(version)s")
 def app() -> None:
     """PCA for few rows, with corrections chosen by held-out rows.
@@ -106,12 +106,12 @@ def app() -> None:
 @click.argument("file")
 @_option("-k", default="5", metavar="K", callback=parse_rank, help="Components: 5, a share (0.9), or auto.")
 @_option("--method", type=click.Choice(["corrected", "attenuated", "pca"]), default="corrected")
-@with_options(READING, SEARCH)
+@with_options(*READING, *SEARCH)
 @_option("--colour-by", metavar="COLUMN", help="Labels or numbers that colour the rows in the report.")
 @_file("--out", "-o", help="A new folder; by default attenua-fit, attenua-fit-2, ...")
 @FORCE
 def fit(file: str, k: Any, method: str, out: Path | None, force: bool, **options: Any) -> None:
-    r"""Fit PCA with corrections that held-out rows choose; the result may be ordinary PCA.
+    """Fit PCA with corrections that held-out rows choose; the result may be ordinary PCA.
 
     Writes components.csv, scores.csv, explained_variance.csv, model.safetensors, result.json and
     report.html, a page that says whether to use the fit, and why.
@@ -120,17 +120,15 @@ def fit(file: str, k: Any, method: str, out: Path | None, force: bool, **options
     attenua fit data.csv -k auto
     attenua fit spectra.csv -k 10 --neighbours line
     attenua fit patients.xlsx -k 3 --scale --colour-by diagnosis
-    """
+    """  # noqa: D301
     import pandas as pd
 
     from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, save_model
     from attenua.report import report
 
     reading, search = _split(options)
-    without = {"corrected": [], "attenuated": search, "pca": ["neighbours", "reference", "quick"]}
-    for name in without[method]:
-        if search[name]:
-            raise click.BadParameter(f"it does not apply to --method {method}.", param_hint=f"--{name}")
+    without: Any = {"corrected": [], "attenuated": search, "pca": ["neighbours", "reference", "quick"]}
+    _refuse(search, without[method], f"it does not apply to --method {method}.")
     table = load(file, reading)
     folder = out or output.free_folder()
     output.check_folder(folder, force=force)
@@ -155,13 +153,13 @@ def fit(file: str, k: Any, method: str, out: Path | None, force: bool, **options
             call=call,
         )
     numbers = pd.RangeIndex(1, model.n_components_ + 1, name="component")
-    names = ["explained_variance_", "explained_variance_ratio_"]
-    variances = pd.DataFrame({name.rstrip("_"): getattr(model, name) for name in names}, numbers)
-    variances["cumulative_ratio"] = variances["explained_variance_ratio"].cumsum()
+    ratios = model.explained_variance_ratio_
+    variances = {"explained_variance": model.explained_variance_, "explained_variance_ratio": ratios}
+    variances["cumulative_ratio"] = ratios.cumsum()
     with output.whole_folder(folder) as begun:
         save_model(model, begun / "model.safetensors")
         pd.DataFrame(model.components_, numbers, table.names).to_csv(begun / "components.csv")
-        variances.to_csv(begun / "explained_variance.csv")
+        pd.DataFrame(variances, numbers).to_csv(begun / "explained_variance.csv")
         scores.to_csv(begun / "scores.csv", index=table.row_names is not None)
         (begun / "result.json").write_text(json.dumps(record(model, table, call), indent=2))
         (begun / "report.html").write_text(page, encoding="utf-8", errors="replace")
@@ -172,21 +170,21 @@ def fit(file: str, k: Any, method: str, out: Path | None, force: bool, **options
 @app.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("file")
-@with_options(READING)
+@with_options(*READING)
 @_file("--out", "-o", default="scores.csv", help="A .csv file; - is standard output.")
 @FORCE
 def transform(model: Path, file: str, out: Path, force: bool, **reading: Any) -> None:
-    r"""Write the scores of new rows on the components of a MODEL, a model.safetensors of attenua fit.
+    """Write the scores of new rows on the components of a MODEL, a model.safetensors of attenua fit.
 
     Columns are matched by name where both have names, in any order; missing cells are filled by the model.
 
     \b
     attenua transform attenua-fit/model.safetensors new.csv --out new-scores.csv
-    """
+    """  # noqa: D301
     if str(out) != "-":
         output.check_file(out, force=force, endings=[".csv"])
-    fitted = load_fitted(model, "components_", "gives rows no scores")
-    table = load(file, reading, fitted_names(fitted))
+    fitted, names = load_fitted(model, "components_", "gives rows no scores")
+    table = load(file, reading, names)
     with explaining(table.source):
         text = scores_of(fitted, table).to_csv(index=table.row_names is not None)
     if str(out) == "-":
@@ -198,21 +196,21 @@ def transform(model: Path, file: str, out: Path, force: bool, **reading: Any) ->
 
 @app.command()
 @click.argument("file")
-@with_options(READING, SEARCH)
+@with_options(*READING, *SEARCH)
 @_file("--out", "-o", required=True, help="The file to write: a text, .xlsx, .parquet, .feather or .npy.")
 @_file("--std", help="Also write the standard deviation of each filled cell, as CSV.")
 @_file("--model", help="Fill by this model of --save-model instead of one fitted to FILE.")
 @_file("--save-model", "keep", help="Keep the model for other rows, as .safetensors.")
 @FORCE
 def impute(file: str, out: Path, force: bool, **options: Any) -> None:
-    r"""Fill the empty cells of a file, each by its mean given the other cells of its row.
+    """Fill the empty cells of a file, each by its mean given the other cells of its row.
 
     All other cells stay as they are. Filled cells have the digits of their column.
 
     \b
     attenua impute data.csv -o filled.csv
     attenua impute survey.csv --na -999 -o filled.csv --std deviations.csv
-    """
+    """  # noqa: D301
     import numpy as np
 
     from attenua import save_model
@@ -224,15 +222,16 @@ def impute(file: str, out: Path, force: bool, **options: Any) -> None:
     for path, ending, option in ((std, ".csv", "--std"), (keep, ".safetensors", "--save-model")):
         if path is not None:
             output.check_file(path, force=force, endings=[ending], option=option)
+        if path is not None and path.resolve() == out.resolve():
+            raise click.BadParameter("it must be another file than --out.", param_hint=option)
     if model is None:
         table = load(file, reading)
         fitted = covariance_of(table, search, reading)
     else:
-        for name in search:
-            if search[name]:
-                raise click.BadParameter("--model is fitted; leave out one of them.", param_hint=f"--{name}")
-        fitted = load_fitted(model, "covariance_", "fills no cells; take one of attenua impute --save-model")
-        table = load(file, reading, fitted_names(fitted))
+        _refuse(search, search, "--model is fitted; leave out one of them.")
+        why = "fills no cells; take one of attenua impute --save-model"
+        fitted, names = load_fitted(model, "covariance_", why)
+        table = load(file, reading, names)
     with explaining(table.source):
         filled, deviations = map(np.asarray, fitted.impute(rows_of(table), return_std=True))
         contents = {out: filled_file(table, filled, out)}
@@ -249,17 +248,17 @@ def impute(file: str, out: Path, force: bool, **options: Any) -> None:
 
 @app.command()
 @click.argument("file")
-@with_options(READING, SEARCH)
+@with_options(*READING, *SEARCH)
 @_file("--out", "-o", default="covariance.csv", help="The .csv file to write.")
 @FORCE
 def covariance(file: str, out: Path, force: bool, **options: Any) -> None:
-    r"""Write the whole covariance of the columns, with corrections that held-out rows choose.
+    """Write the whole covariance of the columns, with corrections that held-out rows choose.
 
     Says what new rows gain in log-likelihood over the covariance of Ledoit and Wolf.
 
     \b
     attenua covariance data.csv -o cov.csv
-    """
+    """  # noqa: D301
     import pandas as pd
 
     reading, search = _split(options)
@@ -274,9 +273,9 @@ def covariance(file: str, out: Path, force: bool, **options: Any) -> None:
 
 @app.command()
 @click.argument("file")
-@with_options(READING, SCALE)
+@with_options(*READING, SCALE)
 def rank(file: str, scale: bool, **reading: Any) -> None:
-    r"""Say how many components stand out of the noise, by three methods that ask different questions.
+    """Say how many components stand out of the noise, by three methods that ask different questions.
 
     bcv, bi-cross-validation, is recommended; attenua fit -k auto takes its number. All take noise to be
     independent from column to column: where neighbouring columns vary together, they count noise as
@@ -284,8 +283,8 @@ def rank(file: str, scale: bool, **reading: Any) -> None:
 
     \b
     attenua rank data.csv --scale
-    """
-    from attenua.cli.tables import neighbours_by_name
+    """  # noqa: D301
+    from attenua.cli.tables import are_points
 
     table = load(file, reading)
     choices = rank_choices(table, scale)
@@ -293,8 +292,8 @@ def rank(file: str, scale: bool, **reading: Any) -> None:
     print_plain(f"{'method':<10} {'components':<11} question: how many ...")
     for method, choice in choices.items():
         print_plain(f"{method:<10} {choice.rank:<11} {_QUESTIONS[method]}")
-    print_plain(f"\nRecommended, by bcv: {choices['bcv']}{_disagreement(choices)}")
-    if neighbours_by_name(table.names):
+    print_plain(f"\nRecommended, by bcv: {choices['bcv']}")
+    if are_points(table.names):
         print_plain("The columns are in order: noise that neighbours share counts as components here.")
 
 
@@ -323,8 +322,14 @@ def _split(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return reading, {name: options[name] for name in _NOT_READING}
 
 
-def load(file: str, reading: dict[str, Any], names: Any = None) -> Any:
-    """Read a file, and print what was assumed about it, or fail with a sentence."""
+def _refuse(options: dict[str, Any], names: Iterable[str], why: str) -> None:
+    for name in names:
+        if options[name]:
+            raise click.BadParameter(why, param_hint=f"--{name}")
+
+
+def load(file: str, reading: dict[str, Any], names: Any = None, *, option: str = "") -> Any:
+    """Read a file, and print what was assumed about it, or fail with a sentence that names its option."""
     from attenua.cli.layout import TableError
     from attenua.cli.tables import read_table
 
@@ -333,14 +338,14 @@ def load(file: str, reading: dict[str, Any], names: Any = None) -> Any:
     except TableError as error:
         for each in getattr(error, "__notes__", ()):
             note(each)
-        fail(str(error))
+        fail(f"{option}{error}")
     for each in table.notes:
         note(f"{table.source}: {each}")
     return table
 
 
-def load_fitted(path: Path, needed: str, otherwise: str) -> Any:
-    """Load a model that has an attribute, or fail with a sentence."""
+def load_fitted(path: Path, needed: str, otherwise: str) -> tuple[Any, list[str] | None]:
+    """Load a model that has an attribute, with the names of its columns, or fail with a sentence."""
     from attenua import load_model
     from attenua.model_files import ModelFileError
 
@@ -350,13 +355,8 @@ def load_fitted(path: Path, needed: str, otherwise: str) -> Any:
         fail(str(error))
     if not hasattr(model, needed):
         fail(f"{path} holds a {type(model).__name__}, which {otherwise}.")
-    return model
-
-
-def fitted_names(model: Any) -> list[str] | None:
-    """Return the names of the columns that a model was fitted to, where they had names."""
     names = getattr(model, "feature_names_in_", None)
-    return None if names is None else list(names)
+    return model, None if names is None else list(names)
 
 
 def rows_of(table: Any) -> Any:
@@ -368,22 +368,22 @@ def rows_of(table: Any) -> Any:
 
 def parameters(table: Any, search: dict[str, Any], reading: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of a search. The reference is read like the rows, by the names of its columns."""
-    neighbours, reference = search["neighbours"] or table.sheet.image_shape or None, None
+    reference = None
     if search["reference"] is not None:
         by_name = table.sheet.names is not None
         roles = {"columns": (), "drop": (), "id_column": None} if by_name else {}
         without = {"group_column": None, "colour_by": None}
-        reference = load(search["reference"], reading | roles | without, table.names if by_name else None).X
-    return {
-        "neighbours": neighbours,
-        "reference": reference,
-        "nested": not search["quick"],
-        "scale": search["scale"],
-    }
+        names, reading = table.names if by_name else None, reading | roles | without
+        reference = load(search["reference"], reading, names, option="--reference ").X
+    neighbours = search["neighbours"] or table.sheet.image_shape or None
+    nested, scale = not search["quick"], search["scale"]
+    return {"neighbours": neighbours, "reference": reference, "nested": nested, "scale": scale}
 
 
 def fit_rows(model: Any, table: Any, *, use_groups: bool = True) -> Any:
     """Fit the rows, or fail with a sentence."""
+    if hasattr(model, "cv") and len(table.X) < model.cv:
+        fail(f"{table.source}: a fit holds rows out and needs at least {model.cv}; there are {len(table.X)}.")
     with working("Fitting"), explaining(table.source):
         return model.fit(rows_of(table), **({"groups": table.groups} if use_groups else {}))
 
@@ -409,20 +409,16 @@ def rank_choices(table: Any, scale: bool) -> dict[str, Any]:
         return {method: choose_rank(X, method=method, random_state=0) for method in _QUESTIONS}
 
 
-def chosen_rank(table: Any, scale: bool) -> int:
+def chosen_rank(table: Any, scale: bool) -> Any:
     """Return the number of components that is recommended, with a note."""
     choices = rank_choices(table, scale)
-    rank: int = choices["bcv"].rank
-    if not rank:
-        fail(f"{table.source}: -k auto finds {str(choices['bcv']).lower()} -k 1 fits one all the same.")
-    note(f"{table.source}: {choices['bcv']}{_disagreement(choices)}")
-    return rank
-
-
-def _disagreement(choices: dict[str, Any]) -> str:
     ranks = {method: choice.rank for method, choice in choices.items()}
+    if not ranks["bcv"]:
+        fail(f"{table.source}: -k auto finds {str(choices['bcv']).lower()} -k 1 fits one all the same.")
     differ = ", ".join(f"{method} {rank}" for method, rank in ranks.items())
-    return f" The methods disagree: {differ}." if len({*ranks.values()}) > 1 else ""
+    others = f" The methods disagree: {differ}." if len({*ranks.values()}) > 1 else ""
+    note(f"{table.source}: {choices['bcv']}{others}")
+    return ranks["bcv"]
 
 
 def scores_of(model: Any, table: Any) -> Any:
@@ -440,12 +436,11 @@ def deviations_of(table: Any, filled: Any, deviations: Any) -> Any:
     import numpy as np
     import pandas as pd
 
-    rows, columns = np.nonzero(np.isnan(table.X))
-    found = {"row": rows + 1, "column": [table.names[column] for column in columns]}
+    rows, columns = cells = np.nonzero(np.isnan(table.X))
+    found = pd.DataFrame({"row": rows + 1, "column": np.array(table.names)[columns]})
     if table.row_names is not None:
-        found[table.id_name] = [table.row_names[row] for row in rows]
-    found |= {"filled": filled[rows, columns], "standard_deviation": deviations[rows, columns]}
-    return pd.DataFrame(found)
+        found[table.id_name] = np.array(table.row_names)[rows]
+    return found.assign(filled=filled[cells], standard_deviation=deviations[cells])
 
 
 def record(model: Any, table: Any, call: str) -> Any:
@@ -463,6 +458,8 @@ def explaining(source: str) -> Iterator[None]:
     """Print warnings of the library as notes, and turn its errors into sentences with options."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        # Columns without names are taken in the order of the model, as the guide says.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
         try:
             yield
         except (ValueError, ImportError) as error:
@@ -488,17 +485,17 @@ def in_options(sentence: str) -> str:
 
 def print_outcome(model: Any, table: Any) -> None:
     """Print the answer, the size of what was read, and the steps."""
-    from attenua.cli.tables import neighbours_by_name
+    from attenua._estimate.words import counted
+    from attenua.cli.tables import are_points
 
     print_plain(in_options(getattr(model, "verdict_", "The fit is ordinary PCA, as asked.")))
-    size = f"{table.source}: {len(table.X):,} rows, {len(table.names):,} columns"
+    size = f"{table.source}: {counted(len(table.X), 'row')}, {counted(len(table.names), 'column')}"
     if hasattr(model, "components_"):
         ratios = model.explained_variance_ratio_
         each = ", ".join(f"{ratio:.1%}" for ratio in ratios[:10]) + ", ..." * (len(ratios) > 10)
-        size += f", {len(ratios)} components with {ratios.sum():.1%} of the variance: {each}"
+        size += f", {counted(len(ratios), 'component')} with {ratios.sum():.1%} of the variance: {each}"
     print_plain(size)
     if hasattr(model, "steps_"):
         print_plain(f"\n{model.steps_!r}\n")
-    order = neighbours_by_name(table.names)
-    if order and getattr(model, "neighbours", "") is None:
-        print_plain(f"The columns are called like points in order; --neighbours {order} takes them so.")
+    if are_points(table.names) and getattr(model, "neighbours", "") is None:
+        print_plain("The columns are called like points in order; --neighbours line takes them so.")

@@ -2,15 +2,19 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+Array = NDArray[np.float64]
+
 # Words and signs for a missing cell in pandas, Excel, R and SAS, and by hand.
 MISSING = {
     *("", "NA", "N/A", "n/a", "na", "N.A.", "n.a.", "NaN", "nan", "null", "NULL", "None", "none", "<NA>"),
-    *("-", "--", ".", "?", "#N/A", "#NA", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"),
+    *("-", "--", ".", "?", "\\N", "(null)", "#N/A", "#NA", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?"),
+    *("#NULL!", "#NV", "#WERT!", "#BEZUG!", "#ZAHL!", "#NOMBRE?", "#NOM?", "#VALEUR!", "#NOMBRE!"),
 }
 _TRUTH = {"true": 1.0, "false": 0.0}
 
@@ -32,9 +36,9 @@ def to_number(cell: Any, decimal: str = ".") -> float | None:
     >>> to_number("7.261,22", ","), to_number("7,261.22"), to_number("1.5", ",")
     (7261.22, 7261.22, None)
     """
-    if not isinstance(cell, str):  # Excel has numbers of its own
-        return float(cell) if isinstance(cell, int | float) else None
-    text = cell.strip().replace("\N{MINUS SIGN}", "-")
+    if not isinstance(cell, str):  # files with types have numbers of their own
+        return float(cell) if isinstance(cell, int | float | Decimal) else None
+    text = cell.strip().replace("\N{MINUS SIGN}", "-").replace("\N{EN DASH}", "-")
     found = _NUMBERS[decimal].fullmatch(text)
     if found is None:
         return _TRUTH.get(text.lower())
@@ -63,13 +67,24 @@ def is_text(cell: Any, decimal: str = ".") -> bool:
 
 
 def looks_like_number(cell: Any) -> bool:
-    """Return whether a text is written like a number, as 1.5, <0,3, 12 mg and 4* are; dates are not."""
-    return isinstance(cell, str) and re.match(r"\s*[<>~=+-]*\s*\d[\d.,' ]*[^\d:/-]*$", cell) is not None
+    """Return whether a text is written like a number, as 1.5, <0,3, $ 5, 12 mg and 4* are; dates are not."""
+    if not isinstance(cell, str) or re.match(r"\s*\d+[./-]\d+[./-]\d+", cell):
+        return False
+    return re.match(r"\s*[^\w\s#]*\s*\d[\d.,' ]*[^\d:/-]*$", cell) is not None
 
 
-def to_numbers(
-    cells: Sequence[Any], decimal: str, words: Collection[str] = ()
-) -> tuple[NDArray[np.float64], list[int]]:
+def shortened(text: str) -> str:
+    """Return a text in quotes for a sentence, cut if it is long."""
+    return repr(text if len(text) <= 60 else f"{text[:60]}...")
+
+
+def quoted(cells: Iterable[Any], most: int = 4) -> str:
+    """Return the first cells that are not empty, in quotes for a sentence."""
+    texts = [str(cell).strip() for cell in cells if not is_blank(cell)]
+    return shortened(", ".join(texts[:most]) + ", ..." * (len(texts) > most))
+
+
+def to_numbers(cells: Sequence[Any], decimal: str, words: Collection[str] = ()) -> tuple[Array, list[int]]:
     """Return a column as numbers, NaN where a cell is missing, and the places of cells that are neither."""
     if decimal == "." and not any(isinstance(cell, str) and "_" in cell for cell in cells):
         try:  # the usual column, which Python reads at once; it would take 1_0 for a number
@@ -78,7 +93,7 @@ def to_numbers(
             pass
     found = [np.nan if is_missing(cell, words) else to_number(cell, decimal) for cell in cells]
     bad = [place for place, number in enumerate(found) if number is None]
-    return np.array([np.nan if number is None else number for number in found]), bad
+    return np.array(found, dtype=float), bad
 
 
 def decimal_sign(cells: Iterable[str], delimiter: str) -> tuple[str | None, str]:
@@ -107,7 +122,7 @@ def shown(number: float, decimal: str) -> str:
     return text.replace(".", decimal)
 
 
-def rounded(numbers: NDArray[np.float64], cells: Iterable[Any], decimal: str) -> NDArray[np.float64]:
+def rounded(numbers: Array, cells: Iterable[Any], decimal: str) -> Array:
     """Return numbers with no more digits than the numbers in some cells have."""
     texts = [(cell if isinstance(cell, str) else shown(cell, decimal)).strip().lower() for cell in cells]
     mantissas = [text.partition("e")[0] for text in texts]

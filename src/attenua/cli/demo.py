@@ -5,14 +5,14 @@ with as many components as the square root of the number of columns.
 """
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, parallel_config
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from scipy.stats import t
+from scipy.stats import sem, t
 from sklearn import datasets
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
@@ -74,28 +74,23 @@ def demo_data() -> list[Data]:
     ]
 
 
-def run(
-    n_rows: int, n_subsamples: int, advance: Callable[[], Any] = lambda: None, *, seed: int = 0
-) -> list[Result]:
+def run(n_rows: int, n_subsamples: int, advance: Any = lambda: None, *, seed: int = 0) -> list[Result]:
     """Fit both methods to `n_rows` rows of each data set, again and again, and judge them on other rows."""
-    runs = [(one, n_rows, [seed, number]) for one in demo_data() for number in range(n_subsamples)]
-    gains: dict[tuple[str, str], list[float]] = {}
+    results: list[Result] = []
     with parallel_config("loky", inner_max_num_threads=1):
         parallel = Parallel(n_jobs=-1, return_as="generator")
-        for (one, *_), found in zip(
-            runs, parallel(delayed(_one_subsample)(*each) for each in runs), strict=True
-        ):
-            for task in TASKS:
-                gains.setdefault((one.name, task), []).append(found[task])
-            advance()
-    width = t.ppf(0.975, n_subsamples - 1) / np.sqrt(n_subsamples)
-    return [
-        Result(*key, float(np.mean(values)), float(width * np.std(values, ddof=1)))
-        for key, values in gains.items()
-    ]
+        for data in demo_data():
+            gains = []
+            seeds = [[seed, number] for number in range(n_subsamples)]
+            for found in parallel(delayed(_one_subsample)(data, n_rows, each) for each in seeds):
+                gains.append(found)
+                advance()
+            half_widths = t.ppf(0.975, n_subsamples - 1) * sem(gains)
+            results += map(Result, [data.name] * 3, TASKS, np.mean(gains, axis=0), half_widths)
+    return results
 
 
-def _one_subsample(data: Data, n_rows: int, seed: Sequence[int]) -> dict[str, float]:
+def _one_subsample(data: Data, n_rows: int, seed: Sequence[int]) -> list[float]:
     """Fit to the first rows of a random order, and return the gain in each task on the rows after them."""
     rng = np.random.default_rng(seed)
     X = rng.permutation(data.X)
@@ -111,13 +106,10 @@ def _one_subsample(data: Data, n_rows: int, seed: Sequence[int]) -> dict[str, fl
     rank = round(np.sqrt(new.shape[1]))
     pca = PCA(rank, svd_solver="full").fit(rows)
     ours = CorrectedPCACV(rank, neighbours=data.neighbours).fit(rows)
-    answers = {
-        "reconstruct": (_projected(pca, new), _projected(ours, new)),
-        "fill": (filled_by_pca(pca, holes), ours.impute(holes)),
-        "denoise": (_projected(pca, noisy), _projected(ours, noisy)),
-    }
-    errors = {task: [np.sum((found - new) ** 2) for found in both] for task, both in answers.items()}
-    return {task: float(100 * (1 - error / of_pca)) for task, (of_pca, error) in errors.items()}
+    by_pca = _projected(pca, new), filled_by_pca(pca, holes), _projected(pca, noisy)
+    by_ours = _projected(ours, new), ours.impute(holes), _projected(ours, noisy)
+    errors, of_pca = ([np.sum((found - new) ** 2) for found in three] for three in (by_ours, by_pca))
+    return [float(100 * (1 - error / other)) for error, other in zip(errors, of_pca, strict=True)]
 
 
 def _projected(model: Any, X: Array) -> Array:

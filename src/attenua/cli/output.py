@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -126,7 +126,7 @@ def check_parent(target: Path, parent: Path) -> None:
 
 def free_folder() -> Path:
     """Return the first of attenua-fit, attenua-fit-2, ... that is new."""
-    names = (f"attenua-fit-{number}" if number > 1 else "attenua-fit" for number in count(1))
+    names = chain(["attenua-fit"], (f"attenua-fit-{number}" for number in count(2)))
     return next(folder for folder in map(Path, names) if not folder.exists())
 
 
@@ -137,13 +137,14 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         folder.parent.mkdir(parents=True, exist_ok=True)
         begun = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:
-            (begun / "files").mkdir()  # with the permissions of a new folder, which mkdtemp does not give
-            yield begun / "files"
-            if folder.exists():
-                for file in (begun / "files").iterdir():
-                    file.replace(folder / file.name)
+            files = begun / "files"
+            files.mkdir()  # with the permissions of a new folder, which mkdtemp does not give
+            yield files
+            if not folder.exists():
+                files.rename(folder)
             else:
-                (begun / "files").rename(folder)
+                for file in files.iterdir():
+                    file.replace(folder / file.name)
         finally:
             shutil.rmtree(begun, ignore_errors=True)
 

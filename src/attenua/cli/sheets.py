@@ -7,17 +7,25 @@ import lzma
 import re
 import sys
 import warnings
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from attenua.cli.cells import decimal_sign, has_thousands, is_blank, is_text, to_number
+from attenua.cli.cells import (
+    decimal_sign,
+    has_thousands,
+    is_blank,
+    is_text,
+    quoted,
+    shortened,
+    shown,
+    to_number,
+)
 from attenua.cli.header import counts_rows, is_header
 from attenua.cli.layout import (
     Cells,
@@ -26,15 +34,19 @@ from attenua.cli.layout import (
     delimiter_of,
     is_units_row,
     n_summaries,
-    quoted,
     records_of,
-    shortened,
     table_of,
 )
 
 TEXTS = (".csv", ".tsv", ".tab", ".txt", ".dat")
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _FALLBACK = "cp1252"
+_UNPACKERS: dict[bytes, Callable[[Any], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"\x28\xb5\x2f\xfd": lambda packed: pa.input_stream(packed, compression="zstd"),
+}
 # A small file can unpack to any size. Few rows are not larger than this.
 _MOST_BYTES = 4_000_000_000
 _JUDGED_ROWS = 200
@@ -63,9 +75,9 @@ class Sheet:
     """The rows of a table as a file has them: texts, or numbers where the file has types."""
 
     source: str
-    frame: pd.DataFrame  # its columns are counted from 0
-    names: list[str] | None
     notes: list[str] = field(default_factory=list)
+    frame: pd.DataFrame = field(default_factory=pd.DataFrame)  # its columns are counted from 0
+    names: list[str] | None = None
     decimal: str = "."
     index: pd.Index | None = None  # of a data frame, if it names the rows
     image_shape: tuple[int, ...] = ()
@@ -75,6 +87,11 @@ class Sheet:
     delimiter: str = ""
     encoding: str = "utf-8"
     book: tuple[bytes, str] | None = None  # an Excel file, and the name of the sheet
+
+    def cells(self, position: int) -> list[Any]:
+        """Return the cells of a column, None for those without a value."""
+        column = self.frame[position]
+        return [None if blank else cell for cell, blank in zip(column.tolist(), column.isna(), strict=True)]
 
     @property
     def headings(self) -> list[str]:
@@ -92,46 +109,29 @@ class Sheet:
         return f"row {row + 1}" + (f" (line {self.records[row].first + 1})" if self.records else "")
 
 
-def open_sheet(path: str | Path, how: Reading) -> Sheet:
-    """Open a file, or standard input for ``-``."""
-    path, source = Path(path), "standard input" if str(path) == "-" else str(path)
-    notes: list[str] = []
-    with refusing(source, notes):
-        if str(path) == "-":
-            content = sys.stdin.buffer.read(_MOST_BYTES) if sys.stdin is not None else b""
-            return _text_sheet(content, source, how, notes)
-        if path.is_dir():
-            raise TableError("it is a folder; give the name of a file.")
-        endings = [each.lower() for each in path.suffixes[-2:]] or [""]
-        is_packed = endings[-1] in (".gz", ".bz2", ".xz", ".zst")
-        if endings[0 if is_packed else -1] in TEXTS:
-            with path.open("rb") as file:
-                return _text_sheet(file.read(_MOST_BYTES), source, how, notes)
-        if endings[-1] in _OPENERS:
-            return _OPENERS[endings[-1]](path, source, how, notes)
-        known = ", ".join([*TEXTS, *_OPENERS])
-        raise TableError(f"its ending is none of {known}, or of a text packed as .gz, .bz2, .xz or .zst.")
+def fill_sheet(sheet: Sheet, path: Path, how: Reading) -> None:
+    """Read a file, or standard input for ``-``, into a sheet."""
+    if str(path) == "-":
+        content = sys.stdin.buffer.read(_MOST_BYTES) if sys.stdin is not None else b""
+        return _read_text(sheet, content, how)
+    if path.is_dir():
+        raise TableError("it is a folder; give the name of a file.")
+    ending = path.suffix.lower()
+    # What a shell puts in place of a command's output has no ending.
+    if Path(re.sub(r"\.(gz|bz2|xz|zst)$", "", path.name.lower())).suffix in (*TEXTS, ""):
+        with path.open("rb") as file:
+            return _read_text(sheet, file.read(_MOST_BYTES), how)
+    if ending == ".xlsx":
+        return _read_excel(sheet, path.read_bytes(), how)
+    if ending in (".parquet", ".feather"):
+        return _read_frame(sheet, pd.read_parquet(path) if ending == ".parquet" else pd.read_feather(path))
+    if ending == ".npy":
+        return _read_matrix(sheet, np.load(path, allow_pickle=False))
+    known = ", ".join([*TEXTS, ".xlsx", ".parquet", ".feather", ".npy"])
+    raise TableError(f"its ending is none of {known}, or of a text packed as .gz, .bz2, .xz or .zst.")
 
 
-@contextmanager
-def refusing(source: str, notes: Sequence[str]) -> Iterator[None]:
-    """Turn whatever goes wrong into a sentence that begins with the file, with the notes that may be why.
-
-    Libraries raise nearly every error on damaged files.
-    """
-    try:
-        yield
-    except Exception as error:
-        text = str(error) if isinstance(error, TableError) else f"it cannot be read: {_first_line(error)}."
-        if isinstance(error, FileNotFoundError | NotADirectoryError):
-            text = "it does not exist."
-        refused = TableError(f"{source}: {text}")
-        for note in notes:
-            refused.add_note(f"{source}: {note}")
-        raise refused from None
-
-
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """Return the first line of a library's message, which may quote the file."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return "".join(sign if sign.isprintable() else "?" for sign in text.splitlines()[0][:300].rstrip("."))
@@ -140,49 +140,31 @@ def _first_line(error: Exception) -> str:
 # --- text ---------------------------------------------------------------------------------------------------
 
 
-def _text_sheet(content: bytes, source: str, how: Reading, notes: list[str]) -> Sheet:
-    """Return the table of a text, which may be packed."""
-    _refuse_given(how, "a text", "sheet")
-    text, encoding = _decoded(_unpacked(content), how.encoding, notes)
+def _read_text(sheet: Sheet, content: bytes, how: Reading) -> None:
+    """Read the table of a text, which may be packed."""
+    text, sheet.encoding = _decoded(_unpacked(content), how.encoding, sheet.notes)
     if not text.strip():
         raise TableError("it is empty.")
     if re.match(r"\s*<(!doctype )?html", text, re.IGNORECASE):
         raise TableError("it is a web page (HTML), not a table.")
-    lines = io.StringIO(text, newline="").readlines()
-    told = re.match(r'"?sep=(.)', lines[0], re.IGNORECASE)
-    delimiter = delimiter_of(lines, how.sep or (told[1] if told else None))
-    records, comment = table_of(records_of(lines, delimiter), notes)
-    sheet = _sheet_of(records, comment, delimiter, source, how, notes)
-    sheet.lines, sheet.delimiter, sheet.encoding = lines, delimiter, encoding
-    return sheet
+    sheet.lines = io.StringIO(text, newline="").readlines()
+    told = re.match(r'"?sep=(.)', sheet.lines[0], re.IGNORECASE)
+    sheet.delimiter = delimiter_of(sheet.lines, how.sep or (told[1] if told else None))
+    _take_rows(sheet, *table_of(records_of(sheet.lines, sheet.delimiter), sheet.notes), how)
 
 
 def _unpacked(content: bytes) -> bytes:
     """Return bytes as they are, or unpacked if they begin as a packed file does."""
-    for signature, unpack in _UNPACKERS.items():
-        if content.startswith(signature):
-            try:
-                with unpack(io.BytesIO(content)) as stream:
-                    content = stream.read(_MOST_BYTES)
-            except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-                raise TableError(f"it is damaged or cut short: {_first_line(error)}.") from None
+    unpack = next((_UNPACKERS[mark] for mark in _UNPACKERS if content.startswith(mark)), None)
+    if unpack is not None:
+        try:
+            with unpack(io.BytesIO(content)) as stream:
+                content = stream.read(_MOST_BYTES)
+        except Exception as error:
+            raise TableError(f"it is damaged or cut short: {first_line(error)}.") from None
     if len(content) == _MOST_BYTES:
         raise TableError(f"it holds more than {_MOST_BYTES / 1e9:g} GB, which is no table of few rows.")
     return content
-
-
-def _open_zst(packed: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.input_stream(packed, compression="zstd")
-
-
-_UNPACKERS: dict[bytes, Callable[[Any], Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": _open_zst,
-}
 
 
 def _decoded(content: bytes, given: str | None, notes: list[str]) -> tuple[str, str]:
@@ -198,93 +180,99 @@ def _decoded(content: bytes, given: str | None, notes: list[str]) -> tuple[str, 
         if given or mark or b"\0" in content:
             raise TableError(f"line {line} is not {encoding} text; --encoding names another.") from None
         encoding, text = _FALLBACK, content.decode(_FALLBACK, errors="replace")
-        word = content[max(0, error.start - 10) : error.start + 10].decode(_FALLBACK, errors="replace")
+        if "\ufffd" in text:
+            raise TableError(
+                f"line {line} is neither UTF-8 nor {_FALLBACK}; --encoding names its encoding."
+            ) from None
+        found = re.search(r"\w*[^\x00-\x7f]\w*", text)
+        word = shortened(found[0] if found else "")
         notes.append(
-            f"line {line} is not UTF-8, so the text is read as {_FALLBACK} (Western Windows), such as "
-            f"{shortened(word.strip())}; --encoding names another."
+            f"it is not UTF-8 but {_FALLBACK} (Western Windows), such as {word}; --encoding overrules."
         )
     if "\0" in text:
         raise TableError("it holds zero bytes and is no text; UTF-16 without a mark needs --encoding utf-16.")
     return text, encoding
 
 
-def _sheet_of(
-    records: list[Record], comment: Cells | None, delimiter: str, source: str, how: Reading, notes: list[str]
-) -> Sheet:
-    """Return the rows that are data, with what the others say."""
+def _take_rows(sheet: Sheet, records: list[Record], comment: Cells | None, how: Reading) -> None:
+    """Take the rows that are data, and what the others say."""
     words = {word.strip() for word in how.na}
     # What the user calls missing is no text.
     rows = [["NA" if str(cell).strip() in words else cell for cell in each.cells] for each in records]
-    width, below = len(rows[-1]), rows[1:]
     first: Cells = rows[0]
-    decimal = how.decimal or _guessed_decimal(below or rows, delimiter, notes)
+    below, width = rows[1:], len(rows[-1])
+    decimal = sheet.decimal = how.decimal or _guessed_decimal(sheet, below or rows)
     header = how.header
     if len(first) < width:
-        first, header = _whole_header(first, below, how), True
-    elif comment is not None and header is not False and not any(is_text(cell, decimal) for cell in first):
-        notes.append(f"the header is the comment above the rows, {quoted(comment)}.")
+        first, header = _whole_header(sheet, first, below, how), True
+    elif (
+        comment is not None
+        and header is not False
+        and any(to_number(each, decimal) is not None for each in first)
+    ):
+        sheet.notes.append(f"the header is the comment above the rows, {quoted(comment)}.")
         first, header = comment, True
         rows, records = [[*comment], *rows], [records[0], *records]
     elif header is None:
         known = how.names is not None and set(how.names) <= set(_as_names(first))
-        header = known or is_header(first, below[:_JUDGED_ROWS], decimal, notes)
+        header = known or is_header(first, below[:_JUDGED_ROWS], decimal, sheet.notes)
     start = int(header)
     if header and is_units_row(rows[1:], decimal):
-        notes.append(f"the row under the header, {quoted(rows[1])}, holds units and is left out.")
+        sheet.notes.append(f"the row under the header, {quoted(rows[1])}, holds units and is left out.")
         start = 2
-    stop = len(rows) - n_summaries(rows[start:], decimal)
+    stop = len(rows) - n_summaries(rows[start:], decimal, sheet.notes)
     if stop < len(rows):
         sums = "; ".join(map(quoted, rows[stop:]))
-        notes.append(f"the end of the table sums up the rows above and is left out: {sums}.")
-    data = records[start:stop]
-    frame = pd.DataFrame([each.cells for each in data], columns=range(width), dtype=object)
-    return Sheet(source, frame, _as_names(first) if header else None, notes, decimal, records=data)
+        sheet.notes.append(f"the end of the table sums up the rows above and is left out: {sums}.")
+    sheet.names, sheet.records = _as_names(first) if header else None, records[start:stop]
+    sheet.frame = pd.DataFrame([each.cells for each in sheet.records], columns=range(width), dtype=object)
 
 
 def _as_names(cells: Cells) -> list[str]:
     return ["" if is_blank(cell) else " ".join(str(cell).split()) for cell in cells]
 
 
-def _guessed_decimal(rows: Sequence[Cells], delimiter: str, notes: list[str]) -> str:
+def _guessed_decimal(sheet: Sheet, rows: Sequence[Cells]) -> str:
     cells = [cell for row in rows for cell in row if isinstance(cell, str)]
-    sign, example = decimal_sign(cells, delimiter)
+    sign, example = decimal_sign(cells, sheet.delimiter)
     if sign is None:
         why = "may have a decimal sign or one between thousands, and no other number tells"
         raise TableError(f"{shortened(example)} {why}; --decimal . or --decimal , names the decimal sign.")
-    if to_number(example, ".,".replace(sign, "")) is not None:
-        notes.append(f"points are decimal ({example} is {to_number(example, sign)}); --decimal , overrules.")
-    if sign == ",":
-        notes.append(f"commas are decimal ({example} is {to_number(example, sign)}); --decimal . overrules.")
+    called, other = ("points", ",") if sign == "." else ("commas", ".")
+    if sign == "," or to_number(example, other) is not None:
+        number = to_number(example, sign)
+        sheet.notes.append(f"{called} are decimal ({example} is {number}); --decimal {other} overrules.")
     grouped = next((cell for cell in cells if has_thousands(cell, sign)), None)
     if grouped is not None:
-        notes.append(f"signs stand between thousands ({grouped} is {to_number(grouped, sign)}).")
+        sheet.notes.append(
+            f"signs stand between thousands ({grouped} is {shown(to_number(grouped, sign) or 0, '.')})."
+        )
     return sign
 
 
-def _whole_header(first: Cells, below: Sequence[Cells], how: Reading) -> Cells:
+def _whole_header(sheet: Sheet, first: Cells, below: Sequence[Cells], how: Reading) -> Cells:
     """Return a header with one cell more: of the row names, or at the end, where all rows are empty."""
     if all(is_blank(row[-1]) for row in below):
         return [*first, ""]
     labels = [str(row[0]).strip() for row in below]
     names_rows = all(map(is_text, labels)) and len(set(labels)) == len(labels)
     if names_rows or counts_rows(labels) or how.id_column == "1":
+        sheet.notes.append("the header is one cell short, so its names begin with the second column.")
         return ["", *first]
     raise TableError(
         f"the header has {len(first)} cells ({quoted(first)}), but the rows have {len(below[0])} "
         f"({quoted(below[0])}). If the first holds names of rows, give --id-column 1; if commas or blanks "
-        "inside numbers cut them, write the file with another sign between cells."
+        "inside numbers cut them, --sep names the sign between cells, such as ';'."
     )
 
 
 # --- files with types ---------------------------------------------------------------------------------------
 
 
-def _excel_sheet(path: Path, source: str, how: Reading, notes: list[str]) -> Sheet:
-    """Return the table of a sheet of an Excel file, by default the first that is not hidden."""
+def _read_excel(sheet: Sheet, content: bytes, how: Reading) -> None:
+    """Read a sheet of an Excel file, by default the first that is not hidden."""
     import openpyxl
 
-    _refuse_given(how, "an Excel file", "encoding", "sep")
-    content = path.read_bytes()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # openpyxl warns of styles, pictures and menus, which it leaves out
         formulas = openpyxl.load_workbook(io.BytesIO(content))
@@ -292,31 +280,30 @@ def _excel_sheet(path: Path, source: str, how: Reading, notes: list[str]) -> She
     titles = {each.title: each.sheet_state == "visible" for each in values.worksheets}
     if how.sheet is not None and how.sheet not in titles:
         raise TableError(f"it has no sheet {how.sheet!r}; --sheet takes {', '.join(map(repr, titles))}.")
-    title = how.sheet or next((each for each, visible in titles.items() if visible), next(iter(titles)))
+    title = how.sheet or max(titles, key=lambda each: titles[each])
     if len(titles) > 1 and how.sheet is None:
         others = [repr(each) + " (hidden)" * (not titles[each]) for each in titles if each != title]
-        notes.append(f"the sheet {title!r} is read; --sheet reads another: {', '.join(others)}.")
+        sheet.notes.append(f"the sheet {title!r} is read; --sheet reads another: {', '.join(others)}.")
     records: list[Record] = []
     gap, hidden = False, []
     for row, cells in enumerate(values[title].iter_rows()):
         for cell in cells:
             if cell.value is None and formulas[title][cell.coordinate].data_type == "f":
-                raise TableError(
-                    f"cell {cell.coordinate} holds a formula without a value; open the file in Excel or "
-                    "LibreOffice and save it again."
-                )
+                why = "holds a formula without a value; open and save the file in Excel or LibreOffice"
+                raise TableError(f"cell {cell.coordinate} {why}.")
         record = Record(row, row, [_excel_value(cell.value) for cell in cells], after_gap=gap)
         gap = not record.n_filled
         records += [] if gap else [record]
         if not gap and values[title].row_dimensions[row + 1].hidden:
-            hidden.append(str(row + 1))
+            hidden.append(f"row {row + 1}")
     if not records:
         raise TableError(f"its sheet {title!r} is empty.")
+    hidden += [f"column {name}" for name, each in values[title].column_dimensions.items() if each.hidden]
     if hidden:
-        notes.append(f"hidden rows are read too: {', '.join(hidden[:8])}{', ...' * (len(hidden) > 8)}.")
-    sheet = _sheet_of(table_of(records, notes)[0], None, ";", source, how, notes)
-    sheet.book = content, title
-    return sheet
+        which = ", ".join(hidden[:8]) + ", ..." * (len(hidden) > 8)
+        sheet.notes.append(f"what Excel hides is read too (hidden: {which}).")
+    sheet.book, sheet.delimiter = (content, title), ";"  # no commas separate the cells
+    _take_rows(sheet, table_of(records, sheet.notes)[0], None, how)
 
 
 def _excel_value(value: Any) -> Any:
@@ -324,38 +311,19 @@ def _excel_value(value: Any) -> Any:
     return value if value is None or isinstance(value, int | float) else " ".join(str(value).split())
 
 
-def _frame_sheet(path: Path, source: str, how: Reading, notes: list[str]) -> Sheet:
-    """Return a parquet or feather file."""
-    _refuse_given(how, "a file with types", "encoding", "sep", "decimal", "sheet", "header")
-    frame = (pd.read_parquet if path.suffix.lower() == ".parquet" else pd.read_feather)(path)
-    index = None if isinstance(frame.index, pd.RangeIndex) else frame.index
-    names = [str(name) for name in frame.columns]
-    frame = frame.reset_index(drop=True).set_axis(range(len(names)), axis=1)
-    return Sheet(source, frame, names, notes, index=index)
+def _read_frame(sheet: Sheet, frame: pd.DataFrame) -> None:
+    """Take a frame with its types; its index names the rows unless it counts them."""
+    sheet.index = None if isinstance(frame.index, pd.RangeIndex) else frame.index
+    sheet.names = [str(name) for name in frame.columns]
+    sheet.frame = frame.reset_index(drop=True).set_axis(range(frame.shape[1]), axis=1)
 
 
-def _npy_sheet(path: Path, source: str, how: Reading, notes: list[str]) -> Sheet:
-    """Return a matrix, or a stack of images as a row for each image."""
-    _refuse_given(how, "a matrix", "encoding", "sep", "decimal", "sheet", "header")
-    X = np.load(path, allow_pickle=False)
+def _read_matrix(sheet: Sheet, X: np.ndarray[Any, Any]) -> None:
+    """Take a matrix, or a stack of images as a row for each image."""
     if X.ndim < 2 or X.dtype.kind not in "fiub":
         raise TableError(f"it must hold a matrix of real numbers; it has shape {X.shape} and type {X.dtype}.")
-    shape: tuple[int, ...] = X.shape[1:] if X.ndim > 2 else ()
-    if shape:
-        sides = " x ".join(map(str, shape))
-        notes.append(f"a stack of {len(X):,} images of {sides} is read as a row for each image.")
-    return Sheet(source, pd.DataFrame(X.reshape(len(X), -1)), None, notes, image_shape=shape)
-
-
-def _refuse_given(how: Reading, what: str, *options: str) -> None:
-    for option in options:
-        if getattr(how, option) is not None:
-            raise TableError(f"--{option} does not apply to {what}.")
-
-
-_OPENERS: dict[str, Callable[[Path, str, Reading, list[str]], Sheet]] = {
-    ".xlsx": _excel_sheet,
-    ".parquet": _frame_sheet,
-    ".feather": _frame_sheet,
-    ".npy": _npy_sheet,
-}
+    if X.ndim > 2:
+        sheet.image_shape = X.shape[1:]
+        sides = " x ".join(map(str, sheet.image_shape))
+        sheet.notes.append(f"a stack of {len(X):,} images of {sides} is read as a row for each image.")
+    sheet.frame = pd.DataFrame(X.reshape(len(X), -1))

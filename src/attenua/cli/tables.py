@@ -2,6 +2,7 @@
 
 import csv
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,12 +13,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from attenua._estimate.words import counted
-from attenua.cli.cells import is_missing, looks_like_number, to_number, to_numbers
+from attenua.cli.cells import (
+    Array,
+    is_blank,
+    is_missing,
+    looks_like_number,
+    quoted,
+    shortened,
+    to_number,
+    to_numbers,
+)
 from attenua.cli.header import counts_rows
-from attenua.cli.layout import TableError, quoted, shortened
-from attenua.cli.sheets import Reading, Sheet, open_sheet, refusing
-
-Array = NDArray[np.float64]
+from attenua.cli.layout import TableError
+from attenua.cli.sheets import Reading, Sheet, fill_sheet, first_line
 
 # Numbers that programs and people write for a missing cell. They are suspected and never changed.
 _CODES = np.array([-1, *(sign * (10**n - 1) for n in range(1, 7) for sign in (-1, 1))], dtype=float)
@@ -54,40 +62,44 @@ def read_table(path: str | Path, **options: Any) -> Table:
     question.
     """
     how = Reading(**options)
-    sheet = open_sheet(path, how)
-    with refusing(sheet.source, sheet.notes):
+    sheet = Sheet("standard input" if str(path) == "-" else str(path))
+    try:
+        fill_sheet(sheet, Path(path), how)
         return _table(sheet, how)
+    except Exception as error:  # libraries raise nearly every error on damaged files
+        text = str(error) if isinstance(error, TableError) else f"it cannot be read: {first_line(error)}."
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            text = "it does not exist."
+        refused = TableError(f"{sheet.source}: {text}")
+        for note in sheet.notes:  # they may say why
+            refused.add_note(f"{sheet.source}: {note}")
+        raise refused from None
 
 
 def _table(sheet: Sheet, how: Reading) -> Table:
-    notes, everything = sheet.notes, [*range(sheet.frame.shape[1])]
-    ids, groups, colours = (
-        None if name is None else _column(sheet, name, option)
-        for name, option in (
-            (how.id_column, "--id-column"),
-            (how.group_column, "--group-column"),
-            (how.colour_by, "--colour-by"),
-        )
-    )
-    dropped = _columns(sheet, how.drop, "--drop")
+    def role(name: str | None, option: str) -> int | None:
+        return None if name is None else _column(sheet, name, option)
+
+    ids = role(how.id_column, "--id-column")
+    groups = role(how.group_column, "--group-column")
+    colours = role(how.colour_by, "--colour-by")
+    notes, dropped = sheet.notes, _columns(sheet, how.drop, "--drop")
     chosen = _columns(sheet, how.columns, "--columns")
+    if how.columns and not chosen:
+        raise TableError("--columns names no column.")
     if how.names is not None and sheet.names is not None and not chosen:
         chosen = [_column(sheet, name, "the model") for name in how.names]
     if not len(sheet.frame):
         raise TableError("it has a header and no rows.")
     for position, option in ((ids, "--id-column"), (groups, "--group-column")):
         if position in chosen:
-            raise TableError(
-                f"{sheet.called(position)} is in --columns and in {option}; leave it out of one."
-            )
-    left_out = {
-        *dropped,
-        *(position for position in (ids, groups, colours) if not chosen and position is not None),
-    }
+            raise TableError(f"{sheet.called(position)} is in --columns and in {option}; name it in one.")
+    left_out = {*dropped} if chosen else {*dropped, ids, groups, colours}
     if not how.columns and ids is None and sheet.index is None and 0 not in left_out.union(chosen):
         ids, first = _first_columns(sheet, notes)
         left_out |= {*first}
-    positions = [position for position in chosen or everything if position not in left_out]
+    considered = chosen or range(sheet.frame.shape[1])
+    positions = [position for position in considered if position not in left_out]
     X, positions = _numbers(sheet, positions, how.na, bool(chosen))
     if how.names is not None and len(positions) != len(how.names):
         raise TableError(
@@ -101,20 +113,28 @@ def _table(sheet: Sheet, how: Reading) -> Table:
     notes += [*_missing(X), *_suspected_codes(sheet, X, positions)]
     if groups is None and how.names is None:
         notes += _copies(X)
-    row_names = None if sheet.index is None else [str(label) for label in sheet.index]
-    id_name = "id" if sheet.index is None else str(sheet.index.name or "id")
-    return Table(
-        X,
-        [sheet.headings[position] for position in positions],
-        sheet.source,
-        notes,
-        sheet,
-        positions,
-        row_names if ids is None else _texts(sheet, ids),
-        id_name if ids is None else (sheet.names[ids] if sheet.names else "") or "id",
-        None if groups is None else _groups(sheet, groups),
-        None if colours is None else _colours(sheet, colours),
-    )
+    names = [sheet.headings[position] for position in positions]
+    table = Table(X, names, sheet.source, notes, sheet, positions)
+    _name_rows(table, ids, groups, colours)
+    return table
+
+
+def _name_rows(table: Table, ids: int | None, groups: int | None, colours: int | None) -> None:
+    """Take names, groups and colours of the rows from their columns, or names from the index."""
+    sheet = table.sheet
+    if ids is not None:
+        table.row_names = _texts(sheet, ids)
+        table.id_name = sheet.names[ids] if sheet.names and sheet.names[ids] else "id"
+    elif sheet.index is not None:
+        table.row_names, table.id_name = [*map(str, sheet.index)], str(sheet.index.name or "id")
+    if groups is not None:
+        labels = _texts(sheet, groups)
+        if "" in labels:
+            raise TableError(f"{sheet.place(labels.index(''))}, {sheet.called(groups)} has no group label.")
+        table.groups = np.array(labels)
+    if colours is not None:
+        numbers, bad = _column_of_numbers(sheet, colours, set())
+        table.colours = np.array(_texts(sheet, colours)) if bad else numbers
 
 
 # --- which columns ------------------------------------------------------------------------------------------
@@ -122,13 +142,8 @@ def _table(sheet: Sheet, how: Reading) -> Table:
 
 def _columns(sheet: Sheet, wanted: Sequence[str], option: str) -> list[int]:
     """Return the positions of columns in comma-separated lists of names, positions from 1, and ranges."""
-    found: list[int] = []
-    for item in (item for text in wanted for item in next(csv.reader([text], skipinitialspace=True), [])):
-        for position in _range(sheet, item, option):
-            if position in found:
-                raise TableError(f"{option} names {sheet.called(position)} twice.")
-            found.append(position)
-    return found
+    items = [item for text in wanted for item in next(csv.reader([text], skipinitialspace=True), [])]
+    return list(dict.fromkeys(position for item in items for position in _range(sheet, item, option)))
 
 
 def _range(sheet: Sheet, item: str, option: str) -> Sequence[int]:
@@ -167,8 +182,10 @@ def _first_columns(sheet: Sheet, notes: list[str]) -> tuple[int | None, list[int
     """
     ids, found = None, []
     for position in range(sheet.frame.shape[1] - 1):
-        name, cells = sheet.names[position] if sheet.names else "-", _cells(sheet, position)
-        if not re.fullmatch(r"(Unnamed: 0(\.\d+)*)?", name) or all(map(is_missing, cells)):
+        name, cells = sheet.names[position] if sheet.names else "-", sheet.cells(position)
+        if all(map(is_missing, cells)):
+            continue
+        if not re.fullmatch(r"(Unnamed: 0(\.\d+)*)?", name):
             break
         which = f"{sheet.called(position)} {'is a saved index' if name else 'has no name'}"
         found.append(position)
@@ -177,28 +194,22 @@ def _first_columns(sheet: Sheet, notes: list[str]) -> tuple[int | None, list[int
         else:
             ids = position if ids is None else ids
             notes.append(f"{which}, so it holds row names ({quoted(cells, 2)}); --columns keeps it.")
-    cells = _cells(sheet, 0)
-    if not found and len(set(cells)) == len(cells) > 1 and sheet.frame.shape[1] > 1 and _is_label(sheet, 0):
-        notes.append(
-            f"{sheet.called(0)} holds texts that all differ: they are row names ({quoted(cells, 2)})."
-        )
-        return 0, [0]
+    if not found and sheet.frame.shape[1] > 1:
+        cells = sheet.cells(position)
+        if len(set(cells)) == len(cells) > 1 and _is_label(sheet, position):
+            which = sheet.called(position)
+            notes.append(f"{which} holds texts that all differ: row names ({quoted(cells, 2)}).")
+            return position, [position]
     return ids, found
 
 
-def _cells(sheet: Sheet, position: int) -> list[Any]:
-    """Return the cells of a column, None for those without a value."""
-    column = sheet.frame[position]
-    return [None if blank else cell for cell, blank in zip(column.tolist(), column.isna(), strict=True)]
-
-
 def _texts(sheet: Sheet, position: int) -> list[str]:
-    return ["" if is_missing(cell) else str(cell).strip() for cell in _cells(sheet, position)]
+    return ["" if is_blank(cell) else str(cell).strip() for cell in sheet.cells(position)]
 
 
 def _is_label(sheet: Sheet, position: int) -> bool:
     """Return whether a column holds texts, and none of them is a number or written like one."""
-    cells = [cell for cell in _cells(sheet, position) if not is_missing(cell)]
+    cells = [cell for cell in sheet.cells(position) if not is_missing(cell)]
     return bool(cells) and not any(
         to_number(cell, sheet.decimal) is not None or looks_like_number(cell) for cell in cells
     )
@@ -222,16 +233,18 @@ def _numbers(sheet: Sheet, positions: list[int], na: Sequence[str], chosen: bool
             empty.append(sheet.called(position))
         else:
             arrays[position] = column
-    for what, columns in (("texts and no numbers", texts), ("nothing", empty)):
+    for what, columns in (("of texts", texts), ("without a cell", empty)):
         if columns:
             more = f" and {len(columns) - 8} more" * (len(columns) > 8)
-            sheet.notes.append(f"what holds {what} is left out: {', '.join(columns[:8])}{more}.")
+            which = f"columns {what} are" if len(columns) > 1 else f"a column {what} is"
+            sheet.notes.append(f"{which} left out: {', '.join(columns[:8])}{more}.")
     if not arrays:
         raise TableError("it has no column of numbers; --sep and --decimal say how numbers are written.")
     X = np.column_stack(list(arrays.values()))
     X[np.isin(X, [number for word in words if (number := to_number(word)) is not None])] = np.nan
     for row, place in np.argwhere(np.isinf(X)):
-        raise TableError(f"{sheet.place(row)}, {sheet.called([*arrays][place])} is not a finite number.")
+        which = f"{sheet.place(row)}, {sheet.called([*arrays][place])}"
+        raise TableError(f"{which} is infinite; give --na inf if that stands for missing.")
     return X, list(arrays)
 
 
@@ -239,12 +252,12 @@ def _column_of_numbers(sheet: Sheet, position: int, words: set[str]) -> tuple[Ar
     column = sheet.frame[position]
     if pd.api.types.is_numeric_dtype(column.dtype):
         return column.to_numpy(float, na_value=np.nan), []
-    return to_numbers(_cells(sheet, position), sheet.decimal, words)
+    return to_numbers(sheet.cells(position), sheet.decimal, words)
 
 
 def _refuse_texts(sheet: Sheet, position: int, bad: list[int]) -> None:
     """Refuse a column with cells that are no numbers."""
-    cell = str(_cells(sheet, position)[bad[0]]).strip()
+    cell = str(sheet.cells(position)[bad[0]]).strip()
     more = f" (and {counted(len(bad) - 1, 'more cell')})" if len(bad) > 1 else ""
     name = sheet.headings[position]
     drop = name if sheet.names and sheet.headings.count(name) == 1 else str(position + 1)
@@ -256,7 +269,7 @@ def _refuse_texts(sheet: Sheet, position: int, bad: list[int]) -> None:
 
 
 def _word(text: str) -> str:
-    return text if re.fullmatch(r"[\w.%+-]+", text) else shortened(text)
+    return shlex.quote(text) if text.isprintable() else shortened(text)
 
 
 def _refuse_same_names(sheet: Sheet, positions: list[int]) -> None:
@@ -277,7 +290,7 @@ def _without_counters(sheet: Sheet, X: Array, positions: list[int]) -> tuple[Arr
     if counts.all():
         return X, positions
     for place in np.flatnonzero(counts):
-        numbers = f"{X[0, place]:g}, {X[1, place]:g}, ..."
+        numbers = f"{X[0, place]:.15g}, {X[1, place]:.15g}, ..."
         which = f"{sheet.called(positions[place])} only counts ({numbers})"
         sheet.notes.append(f"{which}, so it is left out; --columns keeps it.")
     return X[:, ~counts], [position for position, count in zip(positions, counts, strict=True) if not count]
@@ -293,7 +306,8 @@ def _suspected_labels(sheet: Sheet, X: Array, positions: list[int]) -> Iterator[
         n_digits = {len(f"{abs(number):.0f}") for number in column}
         are_codes = len(n_digits) == 1 and min(n_digits) > 3 and not ((column > 1800) & (column < 2100)).any()
         are_first = position == 0 and not (np.round(X) == X).all()
-        if all_differ and (are_codes or are_first or _IDS.fullmatch(name)):
+        has_zeros = any(re.fullmatch(r"0\d+", str(cell).strip()) for cell in sheet.cells(position))
+        if has_zeros or (all_differ and (are_codes or are_first or _IDS.fullmatch(name))):
             yield f"{which} looks like codes of rows; --id-column makes it their names, --drop leaves it out."
         elif not all_differ and _GROUPS.fullmatch(name):
             how = "--group-column holds them out together, --drop leaves it out"
@@ -336,45 +350,20 @@ def _copies(X: Array) -> Iterator[str]:
         )
 
 
-# --- labels of the rows -------------------------------------------------------------------------------------
-
-
-def _groups(sheet: Sheet, position: int) -> NDArray[Any]:
-    texts = _texts(sheet, position)
-    if "" in texts:
-        raise TableError(f"{sheet.place(texts.index(''))}, {sheet.called(position)} has no group label.")
-    return np.array(texts)
-
-
-def _colours(sheet: Sheet, position: int) -> NDArray[Any]:
-    numbers, bad = _column_of_numbers(sheet, position, set())
-    return np.array(_texts(sheet, position)) if bad else numbers
-
-
-# --- an order of the columns --------------------------------------------------------------------------------
-
-_PIXEL = re.compile(r"(?:(?:pixel|px|p)[_\- ]?)?(\d+)[_\-x ](\d+)", re.IGNORECASE)
 # A number, with a unit or without. R writes an X before names that are numbers.
 _POINT = re.compile(r"X?([+-]?\d+(?:[.,]\d+)?)([^\d.,].*)?")
 
 
-def neighbours_by_name(names: Sequence[str]) -> str | None:
-    """Return how --neighbours is given for columns called like an axis or like pixels, in order, or None.
+def are_points(names: Sequence[str]) -> bool:
+    """Return whether columns are called like the points of an axis, in order.
 
-    >>> neighbours_by_name(["400 nm", "402 nm", "404 nm", "406 nm", "408 nm"])
-    'line'
+    >>> are_points(["400 nm", "402 nm", "404 nm", "406 nm", "408 nm"])
+    True
     """
-    pixels = [found.groups() for name in names if (found := _PIXEL.fullmatch(name))]
     points = [found.groups() for name in names if (found := _POINT.fullmatch(name.strip()))]
-    if len(names) >= _LEAST_ROWS and len(pixels) == len(names):
-        places = np.array(pixels, dtype=int)
-        places -= places.min(axis=0)
-        height, width = places.max(axis=0) + 1
-        in_order = height * width == len(names) and (places @ [width, 1] == np.arange(len(names))).all()
-        return f"{height}x{width}" if in_order else None
     if len(names) < _LEAST_ROWS or len(points) < len(names) or len({unit for _, unit in points}) > 1:
-        return None
+        return False
     values = np.array([float(number.replace(",", ".")) for number, _ in points])
     steps = np.diff(values)
     only_counts = values[0] in (0, 1) and bool((steps == 1).all()) and points[0][1] is None
-    return "line" if abs(np.sign(steps).sum()) == len(steps) and not only_counts else None
+    return bool(abs(np.sign(steps).sum()) == len(steps)) and not only_counts

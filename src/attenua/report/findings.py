@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua._correct.registry import CORRECTIONS
-from attenua._estimate.words import CLEAR, clear_over_splits, counted, is_clear, strengths_in_words
+from attenua._estimate.words import ADVICE, CLEAR, clear_over_splits, counted, is_clear, strengths_in_words
 from attenua.monitoring import ControlLimits, refitted
 
 Array = NDArray[np.float64]
@@ -131,16 +131,15 @@ def answer(model: Any, turn: float) -> Answer:
         return Answer("no", "It makes no difference", f"{little}, so ordinary PCA does as well.")
     gain, error = model.left_out_gain_, model.left_out_gain_error_
     if not isfinite(error):
-        is_measured = getattr(model, "nested", True)
-        measure = "Have that measured (in the shell, leave out --quick)"
-        measure = "Compare it with PCA on new rows" if is_measured else measure
+        measure = "Compare it with PCA on new rows"
+        if not getattr(model, "nested", True):
+            measure = "Have that measured (in the shell, leave out --quick)"
         return Answer("perhaps", "Perhaps", f"{measure} before you decide.")
-    is_attenuated = isinstance(model, AttenuatedPCACV)
-    if is_clear(gain, error, clear_over_splits(len(model.cv_risk_folds_)) if is_attenuated else CLEAR):
+    times = clear_over_splits(len(model.cv_risk_folds_)) if isinstance(model, AttenuatedPCACV) else CLEAR
+    if is_clear(gain, error, times):
         return Answer("yes", "Yes", "Use this fit in place of PCA.")
     if gain > 0:
-        noise = "The gain is not larger than its noise: ordinary PCA may do as well."
-        return Answer("perhaps", "Perhaps", noise)
+        return Answer("perhaps", "Perhaps", ADVICE["unclear"])
     return Answer("no", "No", "Use ordinary PCA on these data.")
 
 
@@ -173,16 +172,12 @@ def _dominating(model: Any, columns: Sequence[str]) -> str:
     largest = int(np.argmax(shares))
     if shares[largest] <= _ALMOST_ALL or len(shares) == 1:
         return ""
-    unit = (
-        "If it only has another unit than the others, divide the columns by their standard deviations "
-        "(scale=True, in the shell --scale). "
-    )
-    return (
-        f"Component 1 is nearly the column {columns[largest]} alone (over "
-        f"{np.floor(100 * min(shares[largest], 0.999)):.0f}% of its squared loading). "
-        f"{unit if model.scale_ is None else ''}"
-        "If it measures nothing, as counters and codes do, leave it out (in the shell, --drop)."
-    )
+    share = f"over {np.floor(100 * min(shares[largest], 0.999)):.0f}% of its squared loading"
+    sentences = [f"Component 1 is nearly the column {columns[largest]} alone ({share})."]
+    if model.scale_ is None:
+        sentences.append("If only its unit differs from the others, scale columns (in the shell --scale).")
+    sentences.append("If it measures nothing, as counters and codes do, leave it out (in the shell --drop).")
+    return " ".join(sentences)
 
 
 def _missing(X: Array, rows: Sequence[str]) -> str:
@@ -217,11 +212,11 @@ def _unusual(limits: ControlLimits, rows: Sequence[str]) -> list[tuple[str, ...]
     t2_times, q_times = t2 / limits.t2(0.99), q / limits.q(0.99)
     beyond = limits.beyond(0.99)
     order = beyond[np.argsort(-np.fmax(t2_times, q_times)[beyond], kind="stable")]
-    which = {(True, False): "T2", (False, True): "Q", (True, True): "T2 and Q"}
-    return [
-        (rows[i], _short(t2[i]), _short(q[i]), which[bool(t2_times[i] > 1), bool(q_times[i] > 1)])
-        for i in order[:_MOST_LISTED]
-    ]
+    found: list[tuple[str, ...]] = []
+    for i in order[:_MOST_LISTED]:
+        too_large = [name for name, times in (("T2", t2_times[i]), ("Q", q_times[i])) if times > 1]
+        found.append((rows[i], _short(t2[i]), _short(q[i]), " and ".join(too_large)))
+    return found
 
 
 def _short(number: float) -> str:

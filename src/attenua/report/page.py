@@ -17,7 +17,7 @@ from attenua import AttenuatedPCACV, CorrectedPCA, pictures
 from attenua._correct.registry import CORRECTIONS
 from attenua._estimate.words import counted, spoken, strengths_in_words
 from attenua._extras import how_to_install
-from attenua.report.findings import Findings, HeldOut, checked_rows, code_of, find, strengths_of
+from attenua.report.findings import Array, Findings, HeldOut, checked_rows, code_of, find, strengths_of
 
 try:
     from jinja2 import Environment, StrictUndefined
@@ -27,9 +27,7 @@ except ModuleNotFoundError as error:
 
 # Matplotlib draws in these colours; the page replaces each by its own, which is light or dark.
 _INK, _SOFT = "#010203", "#040506"
-_COLOURS = {_INK: "ink", _SOFT: "soft"} | {
-    pictures.COLOURS[name]: name for name in ("fit", "pca", "accent", "soft")
-}
+_COLOURS = {_INK: "ink", _SOFT: "soft"} | {colour: name for name, colour in pictures.COLOURS.items()}
 _STYLE: Any = {
     **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), _INK),
     **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), _SOFT),
@@ -108,30 +106,20 @@ def report(
     columns = _names(_one_each(names, p, "feature_names"), p, "column")
     row_texts = _names(_one_each(row_names, n, "row_names"), n, "row")
     labels, colours = _one_each(groups, n, "groups"), _one_each(colour_by, n, "colour_by")
+    colour_name = colour_name or ("group" if colours is None else "label")
+    colours = labels if colours is None else colours
     neighbours = getattr(model, "neighbours", None)
     if image_shape is None and isinstance(neighbours, tuple | list) and len(neighbours) == 2:
         image_shape = (neighbours[0], neighbours[1])
-    if image_shape is not None and np.prod(image_shape) != p:
-        raise ValueError(f"image_shape must have {p} pixels, one for each column; got {image_shape!r}.")
     found = find(model, rows, columns, row_texts, labels)
     with plt.rc_context(_STYLE), plt.ioff(), warnings.catch_warnings():
         # Of letters that the font of the drawing does not have; browsers have them.
         warnings.simplefilter("ignore")
-        drawn = _pictures(
-            model, rows, found, columns, row_texts, labels if colours is None else colours, image_shape
-        )
-    is_coloured = labels is not None or colours is not None
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {
-        "counted": counted,
-        "spoken": spoken,
-        "in_words": strengths_in_words,
-        "percent": _percent,
-    }
+        drawn = _pictures(model, rows, found, columns, row_texts, colours, image_shape)
+    pages = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    pages.filters.update(counted=counted, spoken=spoken, in_words=strengths_in_words, percent=_percent)
     libraries = f"attenua {attenua.__version__}, numpy {np.__version__}, scikit-learn {sklearn.__version__}"
-    page = environment.from_string((files("attenua.report") / "template.html").read_text("utf-8")).render(
+    page: str = pages.from_string((files("attenua.report") / "template.html").read_text("utf-8")).render(
         model=model,
         is_attenuated=isinstance(model, AttenuatedPCACV),
         is_given=isinstance(model, CorrectedPCA),
@@ -143,7 +131,7 @@ def report(
         weakens={name: correction.weakens for name, correction in CORRECTIONS.items()},
         title=title,
         notes=list(notes),
-        colours=_plain(colour_name or ("group" if colours is None else "label")) if is_coloured else "",
+        colours="" if colours is None else _plain(colour_name),
         call=code_of(model, groups) if call is None else call,
         versions=f"{libraries}, Python {platform.python_version()}",
     )
@@ -152,13 +140,7 @@ def report(
 
 
 def _pictures(
-    model: Any,
-    X: NDArray[np.float64],
-    found: Findings,
-    columns: list[str],
-    rows: list[str],
-    colours: Any,
-    shape: tuple[int, int] | None,
+    model: Any, X: Array, found: Findings, columns: list[str], rows: list[str], colours: Any, shape: Any
 ) -> dict[str, Picture]:
     """Draw what there is to draw."""
     if colours is not None and colours.dtype.kind not in "iufb":
@@ -182,19 +164,14 @@ def _pictures(
     return {key: _picture(key, axes) for key, axes in drawn.items()}
 
 
-def _reconstructions(
-    model: Any, held_out: HeldOut, columns: list[str], rows: list[str], shape: tuple[int, int] | None
-) -> Any:
+def _reconstructions(model: Any, held_out: HeldOut, columns: list[str], rows: list[str], shape: Any) -> Any:
     """Draw the held-out rows that the fit improves most, in the middle, and least."""
     order = np.argsort(held_out.fit_errors - held_out.pca_errors, kind="stable")
     shown = order[np.linspace(0, len(order) - 1, min(_MOST_ROWS, len(order))).round().astype(int)]
     centre, unit = (0.0, 1.0) if model.scale_ is None else (model.mean_, model.scale_)
-    return pictures.reconstructions(
-        *((values[shown] - centre) / unit for values in (held_out.original, held_out.pca, held_out.fit)),
-        row_names=[rows[row] for row in held_out.rows[shown]],
-        feature_names=columns,
-        image_shape=shape,
-    )
+    three = ((values[shown] - centre) / unit for values in (held_out.original, held_out.pca, held_out.fit))
+    names = [rows[row] for row in held_out.rows[shown]]
+    return pictures.reconstructions(*three, row_names=names, feature_names=columns, image_shape=shape)
 
 
 def _axes(height: float = _HEIGHT) -> Any:
@@ -210,8 +187,7 @@ def _picture(key: str, axes: Any) -> Picture:
     width, height = 72 * figure.get_size_inches()
     drawn = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", file.getvalue(), flags=re.DOTALL)
     inside = drawn[drawn.index(">", drawn.index("<svg")) + 1 : drawn.rindex("</svg>")]
-    content = re.sub(r"<[^>]+>", lambda tag: _tag(tag[0], key), inside)
-    return Picture(content, width, height)
+    return Picture(re.sub(r"<[^>]+>", lambda tag: _tag(tag[0], key), inside), width, height)
 
 
 def _tag(tag: str, key: str) -> str:
