@@ -51,7 +51,7 @@ study: .venv/study  ## The paper's study, to attenua-study/; goes on where it st
 
 # Exactly the floors of pyproject.toml, and tools of their time. The checks of scikit-learn 1.6 cannot be
 # imported without SCIPY_ARRAY_API.
-FLOORS := numpy==2.0.0 scipy==1.14.0 scikit-learn==1.6.0 dask==2024.6.0 pandas==2.2.2 pyarrow==16.1.0 click==8.2.0 polars==1.20.0 'pytest<9'
+FLOORS := numpy==2.0.0 scipy==1.14.0 scikit-learn==1.6.0 dask==2024.6.0 pandas==2.2.2 pyarrow==16.1.0 click==8.2.0 safetensors==0.4.0 polars==1.20.0 'pytest<9'
 test-floors: .venv-floors/test  ## All tests on the oldest supported versions.
 	SCIPY_ARRAY_API=1 .venv-floors/bin/python -m pytest -q -n auto
 

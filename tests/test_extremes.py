@@ -56,9 +56,9 @@ def test_large_and_small_numbers_are_fitted_as_others_are(model, size, tmp_path)
     assert np.isfinite(model.get_covariance()).all()
     if risks is not None:
         np.testing.assert_allclose(model.cv_risk_ / size / size, risks, rtol=1e-6)
-    save_model(model, tmp_path / "model.npz")
+    save_model(model, tmp_path / "model.safetensors")
     np.testing.assert_array_equal(
-        load_model(tmp_path / "model.npz").transform(X * size), model.transform(X * size)
+        load_model(tmp_path / "model.safetensors").transform(X * size), model.transform(X * size)
     )
 
 

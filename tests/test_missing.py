@@ -377,12 +377,12 @@ def test_large_rows_are_not_pickled(monkeypatch):
 def test_model_files(tmp_path):
     covariance, subspace = CorrectedCovariance().fit(FRAME), CorrectedPCACV(2).fit(FRAME)
     for name, model in (("covariance", covariance), ("subspace", subspace)):
-        save_model(model, tmp_path / f"{name}.npz")
-    loaded = load_model(tmp_path / "covariance.npz")
+        save_model(model, tmp_path / f"{name}.safetensors")
+    loaded = load_model(tmp_path / "covariance.safetensors")
     pd.testing.assert_frame_equal(loaded.impute(FRAME), covariance.impute(FRAME))
-    loaded = load_model(tmp_path / "subspace.npz")
+    loaded = load_model(tmp_path / "subspace.safetensors")
     np.testing.assert_array_equal(loaded.transform(FRAME), subspace.transform(FRAME))
-    with pytest.raises(ValueError, match="a model from a file or after partial_fit has none"):
+    with pytest.raises(ValueError, match="a model that was saved before its first impute"):
         loaded.impute(FRAME)
 
 
@@ -394,7 +394,7 @@ def test_choices_of_few_rows_with_many_missing_cells(k, tmp_path):
         for model in (AttenuatedPCACV(k), CorrectedPCACV(k)):
             model.fit(rows)
             assert (model.cv_risk_folds_ >= 0).all()
-            save_model(model, tmp_path / f"{type(model).__name__}{seed}.npz")
+            save_model(model, tmp_path / f"{type(model).__name__}{seed}.safetensors")
             pca = CorrectedPCA(k).fit(rows)
             assert model.reconstruction_error(X).mean() < 2.5 * pca.reconstruction_error(X).mean()
 

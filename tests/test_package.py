@@ -85,7 +85,7 @@ def test_all_is_what_a_user_may_want_and_dev_what_a_developer_needs():
     assert not re.search("sphinx|pytest", packages)
     # One extra brings the whole command: report, pictures and Excel sheets.
     of_cli = set(PROJECT["optional-dependencies"]["cli"])
-    assert of_cli >= set(PROJECT["optional-dependencies"]["plot"])
+    assert of_cli >= {need for extra in ("plot", "models") for need in extras_in(extra)[1]}
     assert {"click", "jinja2", "openpyxl", "pyarrow"} <= {need.partition(">")[0] for need in of_cli}
 
 

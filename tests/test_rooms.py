@@ -13,7 +13,7 @@ import attenua
 
 ROOT = Path(attenua.__file__).parent
 ROOMS = ("_data", "_correct", "_solve", "_select", "_estimate")
-TOOLS = {"_extras", "_files", "_npz"}  # what doors and packages share; rooms never import them
+TOOLS = {"_extras", "_files"}  # what doors and packages share; rooms never import them
 DOORS = {
     "attenuation",
     "corrected",

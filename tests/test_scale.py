@@ -211,8 +211,8 @@ def test_weights_count_in_the_scale():
 @pytest.mark.parametrize("scale", [True, False])
 def test_a_model_file_has_the_scale(tmp_path, scale):
     model = CorrectedPCA(3, scale=scale).fit(X.astype(np.float32))
-    save_model(model, tmp_path / "model.npz")
-    loaded = load_model(tmp_path / "model.npz")
+    save_model(model, tmp_path / "model.safetensors")
+    loaded = load_model(tmp_path / "model.safetensors")
     assert (loaded.scale_ is not None) == scale
     assert model.transform(NEW.astype(np.float32)).dtype == (np.float32)
     np.testing.assert_array_equal(

@@ -1,8 +1,5 @@
 """A correction that is registered from this one file is searched, fitted, saved, reported and printed."""
 
-import json
-import zipfile
-
 import numpy as np
 import pytest
 
@@ -11,6 +8,7 @@ from attenua._correct.correction import Correction
 from attenua._correct.registry import CORRECTIONS, SEARCH_ORDER
 from attenua._data.moments import ScatterMoments
 from attenua.report import report
+from model_files import unpacked
 
 RIDGE = np.diag([2.0, 1.5, 0.0, 0.0, 0.0, 0.0])
 
@@ -63,19 +61,19 @@ def test_it_is_searched_fitted_and_printed(toy, rows):
 
 def test_it_is_saved_and_a_file_without_it_is_read(toy, rows, tmp_path):
     model = CorrectedPCACV(2, corrections=["toy_ridge"]).fit(rows)
-    save_model(model, tmp_path / "with.npz")
-    again = load_model(tmp_path / "with.npz")
+    save_model(model, tmp_path / "with.safetensors")
+    again = load_model(tmp_path / "with.safetensors")
     assert again.corrections_ == model.corrections_
     np.testing.assert_array_equal(again.transform(rows), model.transform(rows))
 
 
 def test_a_file_of_before_is_read(rows, tmp_path):
-    save_model(CorrectedPCACV(2).fit(rows), tmp_path / "before.npz")
-    with zipfile.ZipFile(tmp_path / "before.npz") as archive:
-        assert "toy_ridge" not in json.loads(archive.read("model.json"))["fitted"]["corrections_"]
+    save_model(CorrectedPCACV(2).fit(rows), tmp_path / "before.safetensors")
+    header, _ = unpacked((tmp_path / "before.safetensors").read_bytes())
+    assert "toy_ridge" not in header["fitted"]["corrections_"]
     CORRECTIONS[TOY.name] = TOY
     try:
-        later = load_model(tmp_path / "before.npz")
+        later = load_model(tmp_path / "before.safetensors")
     finally:
         del CORRECTIONS[TOY.name]
     assert later.corrections_["toy_ridge"] == 0.0

@@ -58,7 +58,7 @@ def right(X: NDArray[np.float64]) -> None:
     rows, columns = fitted.loadings_.shape
     print(fitted.components_ @ fitted.loadings_, fitted.set_output(transform="pandas").fit_transform(X))
     print(rows, columns, fitted.score_samples(X), fitted.cv_risk_folds_.mean())
-    save_model(fitted, "model.npz", force=True)
+    save_model(fitted, "model.safetensors", force=True)
 
 
 def wrong(X: NDArray[np.float64]) -> None:

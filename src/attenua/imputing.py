@@ -40,22 +40,29 @@ class Filling:
     def __init__(self, X: Any, n_cells: int, y: Any, groups: Any, sample_weight: Any):
         self.why = "they came in batches or are on a device"
         self._X = self._y = self._groups = self._weights = None
-        self._law: CorrectedCovariance | FactorLaw | None = None
+        self.fitted_law: CorrectedCovariance | FactorLaw | None = None
         if is_in_memory(X):
             self._is_small = 8 * n_cells <= _MOST_KEPT
             self._X = deepcopy(X) if self._is_small else X
             self._y, self._groups, self._weights = deepcopy((y, groups, sample_weight))
             self.why = "they are too large to be stored with the model"
 
+    @classmethod
+    def of_law(cls, law: CorrectedCovariance | FactorLaw) -> "Filling":
+        """Return what fills cells by a fitted law, without rows."""
+        filling = cls(None, 0, None, None, None)
+        filling.fitted_law = law
+        return filling
+
     def __getstate__(self) -> dict[str, Any]:
         state = vars(self).copy()
-        if self._law is not None or (self._X is not None and not self._is_small):
+        if self.fitted_law is not None or (self._X is not None and not self._is_small):
             state["_X"] = None
         return state
 
     def law(self, estimator: Any) -> CorrectedCovariance | FactorLaw:
         """Return the fitted covariance, or beyond 4,000 columns the law that completes rows; made once."""
-        if self._law is None:
+        if self.fitted_law is None:
             if self._X is None:
                 raise ValueError(_NO_ROWS.format(why=self.why))
             if estimator.n_features_in_ <= MOST_COLUMNS:
@@ -63,7 +70,7 @@ class Filling:
                 model = CorrectedCovariance(**{name: given[name] for name in _SHARED if name in given})
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", UserWarning)  # the first fit gave them
-                    self._law = model.fit(self._X, self._y, self._groups, self._weights)
+                    self.fitted_law = model.fit(self._X, self._y, self._groups, self._weights)
             else:
                 rows = checked_rows(estimator, self._X)
                 weights = checked_weights(self._weights, rows.shape[0])
@@ -72,10 +79,10 @@ class Filling:
                 own = PartialRows(rows, None if weights is None else weights[kept])
                 scale = own.deviations() if estimator.scale else None
                 law, unit = own.complete(scale=scale).law, own.unit if scale is None else scale
-                self._law = FactorLaw(
+                self.fitted_law = FactorLaw(
                     law.mean * unit, law.factors * unit, law.noise * unit**2, law.remainder * unit**2
                 )
-        return self._law
+        return self.fitted_law
 
 
 class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
@@ -110,7 +117,8 @@ class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         if "_filling" not in vars(self):
-            raise ValueError(_NO_ROWS.format(why="a model from a file or after partial_fit has none"))
+            why = "a model that was saved before its first impute, or fitted by partial_fit, has none"
+            raise ValueError(_NO_ROWS.format(why=why))
         law = self._filling.law(self)
         if isinstance(law, CorrectedCovariance):
             return law.impute(X, return_std=return_std)

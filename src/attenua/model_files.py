@@ -1,17 +1,14 @@
-"""Fitted models as plain data: arrays and one JSON text in a zip, never a pickle.
+"""Fitted models as plain data in the format safetensors: arrays and one JSON text, never a pickle.
 
-The file is an npz: ``numpy.load(path, allow_pickle=False)`` shows its arrays, ``unzip -p path model.json``
-its settings. Loading builds the estimator from checked numbers and runs no code of the file. Nothing in it is
-compressed, so that a small file cannot fill the memory.
+Loading builds the estimator from checked numbers and runs no code of the file.
 """
 
-import io
 import json
 import math
 import os
-import zipfile
+import stat
 import zlib
-from collections.abc import Mapping
+from reprlib import repr as brief
 from typing import Any
 
 import numpy as np
@@ -19,50 +16,49 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from attenua._correct.registry import CORRECTIONS
+from attenua._correct.registry import CORRECTIONS, COVARIANCE_CORRECTIONS, checked_strength
+from attenua._data.completion import FactorLaw
 from attenua._data.namespace import to_host
-from attenua._estimate.fitted import Kind
+from attenua._estimate.fitted import Kind, check_switches
 from attenua._estimate.fitting import RuleTransformer
-from attenua._estimate.stored import (
-    ARRAY_KINDS,
-    COVARIANCE,
-    JSON_TYPES,
-    SUBSPACE,
-    ModelKind,
-    StoredFit,
-    keys_of,
-    require,
-)
+from attenua._extras import how_to_install
 from attenua._files import write_whole
-from attenua._npz import Npz, PackedError, opened_npz
-from attenua._select.steps import Steps
+from attenua._select.steps import Step, Steps
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
 from attenua.corrected import CorrectedPCA, CorrectedPCACV
 from attenua.covariance import CorrectedCovariance
+from attenua.imputing import Filling, ImputesByCovariance
 
-FORMAT, VERSION = "attenua-model", 5
-_CLASSES: dict[str, Any] = {
-    cls.__name__: cls
-    for cls in (AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, CorrectedCovariance)
-}
-_JSON = "model.json"
-_PARAMETERS = ("parameters", "parameters_as_arrays", "parameters_as_text")
-_JSON_KEYS = ("format", "version", "class", *_PARAMETERS, "fitted", "feature_names")
-_SUMS = "sums"  # checksums of the arrays, which files did not have at first
-# Members that hold a parameter: an array, or a sparse matrix in compressed rows.
-_DENSE, _SPARSE = ("values",), ("data", "indices", "indptr", "shape")
-# Splits given as ``cv`` go deepest: parameters, cv, a split, its rows, a row.
-_DEEPEST = 8
-_LARGEST_INTEGER = 2**63 - 1
-_AGAIN = "fit the model again with this attenua, and save it"
+Arrays = dict[str, NDArray[Any]]
+
+_FORMAT, _VERSION = "attenua-model", 6
+_SAVED: tuple[Any, ...] = (AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV, CorrectedCovariance)
+_CLASSES = {cls.__name__: cls for cls in _SAVED}
+_VARIANCES = ("explained_variance_", "explained_variance_ratio_", "singular_values_")
+_HEADER: dict[str, Any] = {
+    "version": int, "class": str, "parameters": dict, "sparse": [str], "fitted": dict, "names": [str],
+}  # fmt: skip
+# A letter for each length; those with the same letter are equal in a file.
+_SHAPES = {
+    "components_": "kp", "mean_": "p", "scale_": "p", **dict.fromkeys(_VARIANCES, "k"), "noise_variance_": "",
+    "covariance_": "pp", "precision_": "pp", "location_": "p",
+    "alphas_": "c", "cv_risk_": "c", "cv_risk_folds_": "fc",
+    "law.covariance_": "pp", "law.location_": "p",
+    "law.mean": "p", "law.factors": "qp", "law.noise": "p", "law.remainder": "p",
+}  # fmt: skip
+_STEP = {name: kind if kind in (str, float) else [float] for name, kind in Step.__annotations__.items()}
+_FORMS: dict[Kind, Any] = {
+    Kind.NUMBER: float, Kind.MEASURED: float, Kind.COUNT: int, Kind.TEXT: str, Kind.NUMBERS: [float],
+    Kind.STRENGTHS: dict, Kind.CHOICES: [dict], Kind.STEPS: [_STEP],
+}  # fmt: skip
 
 
 class ModelFileError(ValueError):
-    """A model file that cannot be read, with a sentence that says why."""
+    """A model file that cannot be read, or not without a package, with a sentence that says why."""
 
 
 def save_model(estimator: Any, path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Save a fitted model as plain data.
+    """Save a fitted model as plain data. Needs the package safetensors.
 
     Parameters
     ----------
@@ -72,7 +68,7 @@ def save_model(estimator: Any, path: str | os.PathLike[str], *, force: bool = Fa
         lists, sparse matrices as sparse arrays in compressed rows. A reference is stored as its covariance,
         or above 4,000 columns as the factors of one, never as its rows.
     path : path
-        Where to write, usually ``model.npz``. Written whole or not at all.
+        Where to write, usually ``model.safetensors``. Written whole or not at all.
     force : bool, default=False
         Replace a file that exists.
 
@@ -83,6 +79,8 @@ def save_model(estimator: Any, path: str | os.PathLike[str], *, force: bool = Fa
     Notes
     -----
     Arrays of a model that was fitted on a device come to the host: the loaded model works on numpy arrays.
+    A loaded `CorrectedCovariance` fills missing cells. The other classes fill them by a law that their first
+    ``impute`` fits to the rows: call it before you save, and the law is in the file. The rows never are.
     A model that `load_model` would refuse is not saved.
 
     Examples
@@ -94,75 +92,28 @@ def save_model(estimator: Any, path: str | os.PathLike[str], *, force: bool = Fa
     >>> X = np.random.default_rng(0).standard_normal((20, 4))
     >>> pca = AttenuatedPCA(2).fit(X)
     >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "model.npz"
+    ...     path = Path(folder) / "model.safetensors"
     ...     save_model(pca, path)
     ...     again = load_model(path)
     >>> bool((again.transform(X) == pca.transform(X)).all())
     True
     """
-    write_whole(path, model_bytes(estimator), force=force)
-
-
-def model_bytes(estimator: Any) -> bytes:
-    """Return the content of a model file; the same estimator always gives the same bytes."""
-    name = type(estimator).__name__
-    if _CLASSES.get(name) is not type(estimator):
+    package, name = _safetensors(path), type(estimator).__name__
+    if type(estimator) not in _SAVED:
         *others, last = _CLASSES
         raise ValueError(f"only {', '.join(others)} and {last} can be saved; got {name}.")
     check_is_fitted(estimator)
-    plain, as_arrays, as_text, table = {}, {}, {}, estimator._fitted
-    held = {key: getattr(estimator, key) for key in keys_of(table, *ARRAY_KINDS)}
-    arrays = {key: np.asarray(to_host(value)) for key, value in held.items() if value is not None}
-    given = estimator.get_params(deep=False)
-    for key, value in _stored_parameters(given, estimator.n_features_in_).items():
-        parts = _array_parts(value)
-        if parts:
-            as_arrays[key] = list(parts)
-            arrays |= {f"{key}.{part}": array for part, array in parts.items()}
-            continue
-        try:
-            plain[key] = _plain(value)
-        except TypeError:
-            as_text[key] = repr(value)
-    fitted = {key: _as_json(getattr(estimator, key)) for key in keys_of(table, *JSON_TYPES)}
-    names = getattr(estimator, "feature_names_in_", None)
-    columns = None if names is None else [str(column) for column in names]
-    values = (FORMAT, VERSION, name, plain, as_arrays, as_text, fitted, columns)
+    header, arrays = _stored(estimator)
     try:
-        content = _pack(dict(zip(_JSON_KEYS, values, strict=True)), arrays)
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            _read(Npz(archive))  # what can be saved can be loaded
-    except (TypeError, ValueError) as error:
+        _model(header, arrays)  # what can be saved can be loaded
+    except ValueError as error:
         raise ValueError(f"this {name} cannot be saved: {str(error).removesuffix('.')}.") from None
-    return content
-
-
-def _stored_parameters(parameters: dict[str, Any], n_features: int) -> dict[str, Any]:
-    """Return the parameters as they are stored: rows of a reference are not."""
-    stored = {
-        correction.parameter: correction.stored(parameters[correction.parameter], n_features)
-        for correction in CORRECTIONS.values()
-        if parameters.get(correction.parameter) is not None
-    }
-    return parameters | stored
-
-
-def _array_parts(value: Any) -> dict[str, NDArray[Any]]:
-    """Return the arrays that a parameter consists of; none if it is not an array of numbers, or is empty."""
-    if sp.issparse(value):
-        csr = sp.csr_array(value)
-        parts = dict(zip(_SPARSE, (csr.data, csr.indices, csr.indptr, np.array(csr.shape)), strict=True))
-    elif hasattr(value, "__array__") and not isinstance(value, np.generic):  # a pandas series too
-        parts = {"values": np.asarray(value)}
-    else:
-        return {}
-    if any(array.dtype.kind not in "biuf" or array.size == 0 for array in parts.values()):
-        return {}
-    return parts
+    text = json.dumps(header | {"crc32": _sum(header, arrays)})
+    write_whole(path, package.numpy.save(arrays, {_FORMAT: text}), force=force)
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
-    """Load a model that `save_model` wrote.
+    """Load a model that `save_model` wrote. Needs the package safetensors.
 
     Parameters
     ----------
@@ -186,12 +137,10 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
     Notes
     -----
-    The file may come from someone you do not trust. Before an array is read, its name, type, shape and size
-    are checked against those of the other arrays and of the file. Refused are: members that are missing,
-    unknown, doubled, compressed or encrypted; objects; numbers that are not finite; variances, singular
-    values and noise that do not fit together; arrays with another checksum than at saving; JSON with unknown
-    or doubled keys, nested more than 8 deep, or with integers beyond 64 bits; folders, devices and pipes.
-    Loading takes memory in proportion to the size of the file, so a large file is a large model.
+    The file may come from someone you do not trust. Refused are files of another kind or version, with
+    another checksum than at saving, with unknown classes or parameters, and with fitted numbers that have
+    wrong types or shapes, are not finite, or do not fit together. Loading takes memory in proportion to the
+    size of the file, so a large file is a large model.
 
     Examples
     --------
@@ -201,229 +150,270 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     >>> from attenua import AttenuatedPCA, load_model, save_model
     >>> pca = AttenuatedPCA(2).fit(np.random.default_rng(0).standard_normal((20, 4)))
     >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "model.npz"
+    ...     path = Path(folder) / "model.safetensors"
     ...     save_model(pca, path)
     ...     load_model(path)
     AttenuatedPCA(n_components=2)
     ordinary PCA; 2 components, 66.4% of the variance of 20 rows, 4 columns
     """
+    package = _safetensors(path)
     try:
-        with opened_npz(path) as npz:
-            return _read(npz)
-    except ValueError as error:
-        more = f", as in version 2 of the format; {_AGAIN}" if isinstance(error, PackedError) else ""
+        return _model(*_read(path, package))
+    except (ValueError, OverflowError, RecursionError) as error:
         first, _, _ = str(error).partition("\n")  # scikit-learn's go on with the array and with advice
-        why = f"{first.rstrip('.:')}{more}"
+        why = first.rstrip(".:")
         raise ModelFileError(f"{path} is not a model file that this attenua reads: {why}.") from None
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
-def _plain(value: Any) -> Any:
-    """Return a parameter as JSON can hold it, or raise TypeError."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, float) and not math.isfinite(value):
-        raise TypeError
-    if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
-        raise TypeError
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple | range):
-        return [_plain(item) for item in value]
-    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: _plain(item) for key, item in value.items()}
-    raise TypeError
-
-
-def _as_json(value: Any) -> Any:
-    """Return a fitted attribute that is not an array, as JSON can hold it; NaN is null there."""
-    if not isinstance(value, Steps):
-        return None if isinstance(value, float) and math.isnan(value) else value
-    return [
-        record | ({"standard_error": None} if math.isnan(record["standard_error"]) else {})
-        for record in value.to_records()
-    ]
-
-
-def _pack(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
-    """Return a zip of JSON and arrays, without compression and with a fixed date."""
-    members = {}
-    for key, array in arrays.items():
-        stream = io.BytesIO()
-        little_endian = array.astype(array.dtype.newbyteorder("<"), copy=False)
-        np.lib.format.write_array(stream, little_endian, version=(1, 0), allow_pickle=False)
-        members[f"{key}.npy"] = stream.getvalue()
-    header |= {_SUMS: {name: zlib.crc32(content) for name, content in members.items()}}
+def _safetensors(path: str | os.PathLike[str]) -> Any:
+    """Return the package, or say how to install it."""
     try:
-        text = json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise ValueError("a name of a column, or a parameter, has a half of a surrogate pair in it") from None
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in {_JSON: text, **members}.items():
-            archive.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), content)
-    return packed.getvalue()
+        import safetensors.numpy
+    except ModuleNotFoundError:
+        raise ModelFileError(f"{path} needs the package safetensors: {how_to_install('models')}.") from None
+    return safetensors
+
+
+def _sum(header: dict[str, Any], arrays: Arrays) -> int:
+    """Return a checksum of everything in a file: the format has none."""
+    total = zlib.crc32(json.dumps(header).encode())
+    for name in sorted(arrays):
+        total = zlib.crc32(f"{name} {arrays[name].shape}".encode(), total)
+        total = zlib.crc32(arrays[name].data, total)
+    return total
+
+
+# --- writing ----------------------------------------------------------------------------------------------
+
+
+def _stored(estimator: Any) -> tuple[dict[str, Any], Arrays]:
+    """Return what a file holds of an estimator, as JSON has it and as arrays."""
+    fitted = {key: getattr(estimator, key) for key in estimator._fitted}
+    arrays = {key: fitted.pop(key) for key in _SHAPES if key in fitted}
+    law = getattr(vars(estimator).get("_filling"), "fitted_law", None)
+    if isinstance(law, CorrectedCovariance):
+        arrays |= {"law.covariance_": law.covariance_, "law.location_": law.location_}
+    elif law is not None:
+        arrays |= {f"law.{key}": array for key, array in law._asdict().items()}
+    given, parameters, sparse = estimator.get_params(deep=False), {}, []
+    for correction in CORRECTIONS.values():
+        if (value := given.get(correction.parameter)) is not None:
+            given[correction.parameter] = correction.stored(value, estimator.n_features_in_)
+    for key, value in given.items():
+        if sp.issparse(value):
+            entries = sp.coo_array(value)
+            arrays[f"parameter.{key}"] = np.stack([*entries.coords, entries.data])
+            sparse.append(key)
+        elif getattr(value, "ndim", 0) and (array := np.asarray(value)).dtype.char in "?bBhHiIlLqQefd":
+            arrays[f"parameter.{key}"] = array
+        else:
+            parameters[key] = _plain(value)
+    header = {
+        "version": _VERSION,
+        "class": type(estimator).__name__,
+        "parameters": parameters,
+        "sparse": sparse,
+        "fitted": fitted | {key: fitted[key].to_records() for key in fitted.keys() & {"steps_"}},
+        "names": list(map(str, getattr(estimator, "feature_names_in_", ()))),
+    }
+    arrays = {key: to_host(value) for key, value in arrays.items() if value is not None}
+    return json.loads(json.dumps(header)), {key: np.array(array, order="C") for key, array in arrays.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON holds it, or its text."""
+
+    def as_list(value: Any) -> Any:
+        return list(value) if isinstance(value, range) else value.tolist()
+
+    try:
+        return json.loads(json.dumps(value, allow_nan=False, default=as_list))
+    except (AttributeError, TypeError, ValueError):
+        return repr(value)
 
 
 # --- reading, where nothing is trusted --------------------------------------------------------------------
 
 
-def _read(npz: Npz) -> Any:
+def _read(path: str | os.PathLike[str], package: Any) -> tuple[dict[str, Any], Arrays]:
+    """Return the JSON and the arrays of a file that is whole."""
+    _require(stat.S_ISREG(os.stat(path).st_mode), "it is not an ordinary file")  # nobody waits for a pipe
+    try:
+        with package.safe_open(os.fsdecode(path), "np") as file:
+            text = (file.metadata() or {}).get(_FORMAT, "")
+            _require(text, "attenua did not write it")
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (package.SafetensorError, AttributeError, TypeError) as error:  # or of types that numpy has not
+        raise ValueError(f"it is damaged, or not in the format safetensors ({str(error)[:100]})") from None
+    header = json.loads(text)
+    version = header.get("version") if isinstance(header, dict) else None
+    again = "fit the model again with this attenua, and save it"
+    _require(version == _VERSION, f"it has version {brief(version)} of the format, not {_VERSION}; {again}")
+    total = header.pop("crc32", None)
+    _require(total == _sum(header, arrays), "it is damaged: it has another checksum than when it was saved")
+    _require(_has_form(header, _HEADER), f"its JSON must hold {', '.join(_HEADER)}")
+    return header, arrays
+
+
+def _require(condition: Any, what: str) -> None:
+    if not condition:
+        raise ValueError(what)
+
+
+def _has_form(value: Any, form: Any) -> bool:
+    """Whether JSON is of a type, a list of what has a form, or a table of such."""
+    if isinstance(form, list):
+        return isinstance(value, list) and all(_has_form(item, form[0]) for item in value)
+    if isinstance(form, dict):
+        same = isinstance(value, dict) and value.keys() == form.keys()
+        return same and all(_has_form(value[key], each) for key, each in form.items())
+    return type(value) is form
+
+
+@np.errstate(all="ignore")  # of numbers that no fit gives
+def _model(header: dict[str, Any], arrays: Arrays) -> Any:
     """Return the estimator that a file holds, or raise ValueError."""
-    header = _checked_header(npz)
-    cls, fitted, names = _CLASSES[header["class"]], header["fitted"], header["feature_names"]
-    table = cls._fitted
-    keys = _array_keys(npz, cls)
-    forms = {key: npz.header(f"{key}.npy")[:2] for key in keys}
-    stored = StoredFit(table, forms, lambda: {key: npz.array(f"{key}.npy") for key in keys}, fitted)
-    model_kind = COVARIANCE if cls is CorrectedCovariance else SUBSPACE
-    arrays = model_kind.checked(stored)
-    p = arrays[model_kind.main].shape[1]
-    named = isinstance(names, list) and len(names) == p and all(isinstance(name, str) for name in names)
-    require(names is None or named, f"feature_names must name each of the {p} columns")
-    parameters = _checked_parameters(npz, header)
-    _stored_parameters(parameters, p)  # what is loaded can be saved
-    estimator = cls(**parameters)
-    if issubclass(cls, RuleTransformer):
+    name, names = header["class"], header["names"]
+    _require(name in _CLASSES, f"attenua saves no {brief(name)}")
+    cls = _CLASSES[name]
+    own = cls._fitted.keys() & _SHAPES
+    held = {key: array for key, array in arrays.items() if not key.startswith("parameter.")}
+    _require(own - held.keys() <= {"scale_"}, f"it must hold the arrays {', '.join(sorted(own))}")
+    p = _checked_lengths(held, cls._fitted)["p"]
+    estimator = cls(**_parameters(cls, header, arrays, p))
+    check_switches(estimator)
+    if isinstance(estimator, RuleTransformer):
         estimator._check_parameters()  # its strengths say what was fitted
-    for key in keys_of(table, *ARRAY_KINDS):
-        array = arrays.get(key)
-        setattr(estimator, key, array if array is None or array.ndim else array[()])
-    for key, value in fitted.items():
-        setattr(estimator, key, _from_json(table[key], value, model_kind))
-    estimator.n_features_in_ = p
-    if names is not None:
+    fitted = {key: held.get(key) for key in own} | _numbers(cls, header["fitted"])
+    for key, value in (fitted | {"n_features_in_": p}).items():
+        setattr(estimator, key, value)
+    if names:
+        _require(len(names) == p, f"names must name each of the {p} columns")
         estimator.feature_names_in_ = np.array(names, dtype=object)
-    sums = {name: npz.sum(name) for name in npz.names if name != _JSON}
-    given = header.get(_SUMS, sums)
-    given = given if isinstance(given, dict) else {}
-    odd = [name for name in (*sums, *given) if given.get(name) != sums.get(name)]
-    require(not odd, f"{', '.join(map(_brief, odd[:1]))} is not the array that was saved under this name")
+    if "components_" in own:
+        estimator.noise_variance_ = held["noise_variance_"][()]
+        _check_subspace(estimator)
+    else:
+        _check_covariance(estimator.covariance_, estimator.precision_)
+    _check_search(estimator)
+    law = {key.removeprefix("law."): array for key, array in held.items() if key not in own}
+    if law:
+        estimator._filling = Filling.of_law(_law(estimator, law))
     return estimator
 
 
-def _array_keys(npz: Npz, cls: Any) -> list[str]:
-    """Return the fitted attributes that a file holds as arrays; ``scale_`` only where columns are scaled."""
-    keys = keys_of(cls._fitted, *ARRAY_KINDS)
-    return [key for key in keys if key != "scale_" or "scale_.npy" in npz.names]
+def _checked_lengths(arrays: Arrays, table: dict[str, Kind]) -> dict[str, int]:
+    """Return how long the arrays are, by letter, after a check of types, shapes and finite numbers."""
+    lengths: dict[str, int] = {}
+    of_data = {key for key in arrays if table.get(key) in (Kind.DATA, Kind.SCALAR)}
+    dtype = arrays["components_" if of_data else "covariance_"].dtype
+    _require(dtype in (np.float32, np.float64), f"it must hold floats of 32 or 64 bits, not {dtype}")
+    for key, array in arrays.items():
+        _require(key in _SHAPES, f"it holds an unknown array {brief(key)}")
+        letters, wanted = _SHAPES[key], dtype if key in of_data else np.dtype(float)
+        _require(array.dtype == wanted, f"{key} must be of type {wanted}, not {array.dtype}")
+        same = [lengths.setdefault(*pair) == pair[1] for pair in zip(letters, array.shape, strict=False)]
+        fits = array.ndim == len(letters) and all(same)
+        _require(fits, f"{key} has shape {array.shape}, which does not fit the other arrays")
+        unmeasured = key.startswith("cv_risk_") and np.isnan(array).all()  # nothing was held out
+        _require(unmeasured or np.isfinite(array).all(), f"{key} must hold finite numbers")
+    return lengths
 
 
-def _checked_header(npz: Npz) -> dict[str, Any]:
-    """Return what model.json holds, and check that the members are those that it names."""
-    require(_JSON in npz.names, f"it has no {_JSON}")
-    header: dict[str, Any] = _strict_json(npz.content(_JSON))
-    require(isinstance(header, dict) and header.get("format") == FORMAT, f"{_JSON} does not say {FORMAT!r}")
-    version: Any = header.get("version")
-    name: Any = header.get("class")
-    known = type(version) is int and version == VERSION
-    require(known, f"it has version {_brief(version)} of the format, not {VERSION}; {_AGAIN}")
-    known = isinstance(name, str) and name in _CLASSES
-    require(known, f"it holds a {_brief(name)}, which attenua does not save")
-    keys = ", ".join(sorted(_JSON_KEYS))
-    require(set(header) - {_SUMS} == set(_JSON_KEYS), f"{_JSON} must have the keys {keys}")
-    require(isinstance(header["fitted"], dict), "the fitted numbers are missing")
-    stored = header["parameters_as_arrays"]
-    known = isinstance(stored, dict) and all(parts in ([*_DENSE], [*_SPARSE]) for parts in stored.values())
-    require(known, "parameters_as_arrays must name the arrays of each parameter")
-    expected = {_JSON, *(f"{key}.npy" for key in _array_keys(npz, _CLASSES[name]))}
-    expected |= {f"{key}.{part}.npy" for key, parts in stored.items() for part in parts}
-    odd = sorted(set(npz.names) ^ expected)
-    require(not odd, f"wrong or missing: {', '.join(map(_brief, odd[:1]))}")
-    return header
+def _parameters(cls: Any, header: dict[str, Any], arrays: Arrays, p: int) -> dict[str, Any]:
+    """Return the parameters of an estimator; most of their values are checked when it is fitted again."""
+    names = [name for name in arrays if name.startswith("parameter.")]
+    stored: dict[str, Any] = {name.removeprefix("parameter."): arrays[name] for name in names}
+    for key in stored.keys() & set(header["sparse"]):
+        entries = stored[key]
+        _require(entries.ndim == 2 and len(entries) == 3, f"{key} must hold rows, columns and values")
+        stored[key] = sp.csr_array((entries[2], tuple(entries[:2].astype(np.int64))), shape=(p, p))
+    parameters: dict[str, Any] = header["parameters"] | stored
+    unknown = parameters.keys() - cls().get_params(deep=False).keys()
+    _require(not unknown, f"{cls.__name__} has no parameter {brief(min(unknown, default=''))}")
+    return parameters
 
 
-def _checked_parameters(npz: Npz, header: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of the estimator; their values are checked when it is fitted again."""
-    plain: Any = header["parameters"]
-    as_text: Any = header["parameters_as_text"]
-    require(isinstance(plain, dict) and isinstance(as_text, dict), "parameters are missing")
-    as_arrays = {key: _array(npz, key, parts) for key, parts in header["parameters_as_arrays"].items()}
-    known, given = set(_CLASSES[header["class"]]().get_params(deep=False)), [*plain, *as_text, *as_arrays]
-    # A parameter that the file does not have came later, mostly with a correction, and has its default.
-    later = {"scale", *CORRECTIONS, *(correction.parameter for correction in CORRECTIONS.values())}
-    fits = len(set(given)) == len(given) and known - later <= set(given) <= known
-    require(fits, f"parameters must be {', '.join(sorted(known))}")
-    require(all(isinstance(text, str) for text in as_text.values()), "parameters_as_text must be texts")
-    require("whiten" not in known or isinstance(plain.get("whiten"), bool), "whiten must be true or false")
-    require(isinstance(plain.get("scale", False), bool), "scale must be true or false")
-    return {**plain, **as_text, **as_arrays}
+def _numbers(cls: Any, numbers: dict[str, Any]) -> dict[str, Any]:
+    """Return the fitted values that are not arrays, with the strengths of all corrections."""
+    table = {key: kind for key, kind in cls._fitted.items() if key not in _SHAPES}
+    _require(numbers.keys() == table.keys(), f"it must hold the numbers {', '.join(sorted(table))}")
+    for key, kind in table.items():
+        _require(_has_form(numbers[key], _FORMS[kind]), f"{key} must be a {kind.value}")
+    if "candidates_" not in table:
+        return numbers
+    offered = COVARIANCE_CORRECTIONS if cls is CorrectedCovariance else CORRECTIONS
+
+    def of_all(strengths: dict[str, Any]) -> dict[str, float]:
+        _require(strengths.keys() <= offered.keys(), "strengths must have the names of corrections")
+        given = {name: checked_strength(name, strength) for name, strength in strengths.items()}
+        return {name: each.neutral for name, each in offered.items()} | given
+
+    found = {key: list(map(of_all, numbers[key])) for key in ("candidates_", "choices_")}
+    chosen, steps = of_all(numbers["corrections_"]), Steps.from_records(numbers["steps_"])
+    return numbers | found | {"corrections_": chosen, "steps_": steps}
 
 
-def _array(npz: Npz, key: str, parts: list[str]) -> Any:
-    """Return a parameter that is an array or a sparse matrix."""
-    arrays = [npz.array(f"{key}.{part}.npy") for part in parts]
-    require(all(array.dtype.kind in "biuf" for array in arrays), f"{key} must hold numbers")
-    if parts == [*_DENSE]:
-        return arrays[0] if arrays[0].ndim else arrays[0].item()  # numpy's numbers were arrays in older files
-    data, indices, indptr, shape = arrays
+def _check_subspace(model: Any) -> None:
+    """Check that components are orthonormal, and that what a model says of variances fits together."""
+    W, single = model.components_, model.components_.dtype == np.float32
+    _require(model.n_components_ == len(W), "n_components_ must count components_")
+    orthonormal = np.abs(W @ W.T - np.eye(len(W))).max() <= (1e-3 if single else 1e-6)
+    _require(orthonormal, "components_ must be orthonormal")
+    _require(model.scale_ is None or (model.scale_ > 0).all(), "scale_ must be positive")
+    _require(model.noise_variance_ >= 0, "noise_variance_ must not be negative")
+    values = [getattr(model, key).astype(float) for key in _VARIANCES]
+    variances, ratios, roots = (each / (each[0] or 1.0) for each in values)
+    # Numbers so small that they have few digits agree to fewer.
+    close = 1e-4 + float(np.finfo(W.dtype).smallest_subnormal) / (values[0][0] or 1.0)
+    decrease = (variances >= 0).all() and (np.diff(variances) <= close).all()
+    agree = all(np.abs(each - variances).max() <= close for each in (ratios, roots**2))
+    _require(decrease and agree, f"{', '.join(_VARIANCES)} must decrease and agree")
+
+
+def _check_covariance(covariance: NDArray[Any], precision: NDArray[Any] | None = None) -> None:
+    """Check a covariance, and its inverse up to rounding, in units in which all variances are 1."""
+    rounding, one = 10 * len(covariance) * float(np.finfo(float).eps), np.eye(len(covariance))
+    units = np.sqrt(np.diagonal(covariance))
+    R = covariance / units / units[:, None]
     try:
-        matrix = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
-        matrix.check_format(full_check=True)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"{key} is not a sparse matrix ({error})") from None
-    return matrix
+        np.linalg.cholesky(R + rounding * one)
+    except np.linalg.LinAlgError:
+        R = R * np.nan
+    symmetric = np.abs(R - R.T).max() <= rounding
+    _require(symmetric, "covariance_ must be symmetric and positive definite")
+    if precision is not None:
+        Q = precision * units * units[:, None]
+        is_inverse = np.abs(R @ Q - one).max() <= rounding * np.abs(Q).max() < math.inf
+        _require(is_inverse, "precision_ must be the inverse of covariance_")
 
 
-def _from_json(kind: Kind, value: Any, model_kind: ModelKind) -> Any:
-    """Return a checked attribute that is not an array, with the strengths of all corrections."""
-    if kind is Kind.STRENGTHS:
-        return model_kind.all_by_name(value)
-    if kind is Kind.CHOICES:
-        return [model_kind.all_by_name(choice) for choice in value]
-    if kind is Kind.STEPS:  # null is an error that one split cannot have
-        return Steps.from_records(
-            record | ({"standard_error": math.nan} if record["standard_error"] is None else {})
-            for record in value
-        )
-    return math.nan if kind is Kind.MEASURED and value is None else value
+def _check_search(model: Any) -> None:
+    """Check the number of rows, and what a search chose."""
+    _require(1 <= model.n_samples_ < 2**63, "n_samples_ must be at least 1")
+    if hasattr(model, "alphas_"):
+        _require(model.alpha_ in model.alphas_, "alpha_ must be one of alphas_")
+    if hasattr(model, "candidates_"):
+        candidates, choices, weights = model.candidates_, model.choices_, model.choice_weights_
+        _require(len(candidates) == len(model.cv_risk_), "candidates_ must have a risk each")
+        among = all(choice in candidates for choice in [model.corrections_, *choices])
+        _require(among, "corrections_ and choices_ must be some of candidates_")
+        whole = len(weights) == len(choices) and math.isclose(sum(weights), 1) and min(weights) > 0
+        _require(whole, "choice_weights_ must hold a weight for each of choices_, and sum to 1")
 
 
-def _brief(value: Any) -> str:
-    """Return what was found, short enough for a sentence."""
-    text = ascii(value)
-    return text if len(text) <= 60 else f"{text[:60]} ..."
-
-
-def _strict_json(content: bytes) -> Any:
-    """Return what JSON holds; refuse what our files never hold, and what a parser may read in two ways."""
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            raise ValueError("a key is there twice")
-        return found
-
-    def finite(text: str) -> float:
-        if not math.isfinite(number := float(text)):
-            raise ValueError("a number is not finite")
-        return number
-
-    def small(text: str) -> int:
-        if abs(number := int(text)) > _LARGEST_INTEGER:
-            raise ValueError("an integer has more than 64 bits")
-        return number
-
-    try:
-        value = json.loads(
-            content.decode(),
-            object_pairs_hook=unique,
-            parse_float=finite,
-            parse_int=small,
-            parse_constant=finite,
-        )
-        _check_texts(value, _DEEPEST)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{_JSON} is not valid JSON ({error})") from None
-    return value
-
-
-def _check_texts(value: Any, depth: int) -> None:
-    """Raise ValueError for a text that cannot be printed, and for what is nested too deep."""
-    if isinstance(value, str):
-        value.encode()
-    elif isinstance(value, dict | list):
-        if depth == 0:
-            raise ValueError("it is nested too deep")
-        for item in value if isinstance(value, list) else [*value, *value.values()]:
-            _check_texts(item, depth - 1)
+def _law(model: Any, arrays: Arrays) -> CorrectedCovariance | FactorLaw:
+    """Return the law by which a model fills cells."""
+    if arrays.keys() == set(FactorLaw._fields):
+        _require((arrays["noise"] > 0).all(), "the noise of law must be positive")
+        return FactorLaw(**arrays)
+    known = isinstance(model, ImputesByCovariance) and arrays.keys() == {"covariance_", "location_"}
+    _require(known, "it holds another law than attenua fills cells by")
+    _check_covariance(arrays["covariance_"])
+    law = CorrectedCovariance()
+    columns = {"n_features_in_", "feature_names_in_"} & vars(model).keys()
+    for key, value in (arrays | {key: getattr(model, key) for key in columns}).items():
+        setattr(law, key, value)
+    return law

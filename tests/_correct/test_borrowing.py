@@ -216,8 +216,8 @@ GIVEN = {
 def test_a_loaded_model_refits_to_the_same_without_the_rows(given, tmp_path):
     model = CorrectedPCACV(2, reference=GIVEN[given]()).fit(frame(X))
     assert model.corrections_["borrowing"] > 0
-    save_model(model, tmp_path / "model.npz")
-    loaded = load_model(tmp_path / "model.npz")
+    save_model(model, tmp_path / "model.safetensors")
+    loaded = load_model(tmp_path / "model.safetensors")
     assert loaded.corrections_ == model.corrections_
     assert loaded.reference.shape == (10, 10)
     again = clone(loaded).fit(frame(X))
@@ -229,8 +229,8 @@ def test_a_loaded_model_of_many_columns_refits_to_the_same(tmp_path, monkeypatch
     monkeypatch.setattr(module, "_LARGEST_FORMED", 529)
     rows, others = alike(24, 530)
     model = CorrectedPCA(2, borrowing=0.6, reference=others).fit(rows)
-    save_model(model, tmp_path / "model.npz")
-    loaded = load_model(tmp_path / "model.npz")
+    save_model(model, tmp_path / "model.safetensors")
+    loaded = load_model(tmp_path / "model.safetensors")
     assert loaded.reference.shape == (2 * 59, 530)
     assert sine(loaded.fit(rows).components_, model.components_) < 1e-9
 

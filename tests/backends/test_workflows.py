@@ -29,8 +29,8 @@ IDS = ["one strength", "chosen"]
 def test_a_saved_model_comes_back_on_the_host(backend, model, dtype, tmp_path):
     rows = X.astype(dtype)
     theirs, ours = fit_both(backend, model, rows)
-    save_model(theirs, tmp_path / "model.npz")
-    loaded = load_model(tmp_path / "model.npz")
+    save_model(theirs, tmp_path / "model.safetensors")
+    loaded = load_model(tmp_path / "model.safetensors")
     assert type(loaded) is type(model)
     for name in type(model)._fitted:
         found, fitted = getattr(loaded, name), getattr(theirs, name)

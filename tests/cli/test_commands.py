@@ -20,7 +20,10 @@ from attenua import (
 from attenua.cli.app import app
 from tests.cli.shell import run
 
-FILES = ["components.csv", "explained_variance.csv", "model.npz", "report.html", "result.json", "scores.csv"]
+FILES = {
+    *("components.csv", "explained_variance.csv", "scores.csv"),
+    *("model.safetensors", "report.html", "result.json"),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +70,7 @@ def test_fit_writes_what_the_library_gives(rows, options, model, groups):
     said = run("fit", "rows.csv", "-k", 2, *options)
     assert said.exit_code == 0, said.output
     fitted(model, rows, **({} if groups is None else {"groups": groups}))
-    assert sorted(path.name for path in Path("attenua-fit").iterdir()) == FILES
+    assert {path.name for path in Path("attenua-fit").iterdir()} == FILES
     components = pd.read_csv("attenua-fit/components.csv", index_col="component")
     np.testing.assert_allclose(components[list("abcde")], model.components_, rtol=1e-12)
     scores = pd.read_csv("attenua-fit/scores.csv", index_col="who")
@@ -76,7 +79,7 @@ def test_fit_writes_what_the_library_gives(rows, options, model, groups):
     variances = pd.read_csv("attenua-fit/explained_variance.csv")
     np.testing.assert_allclose(variances["explained_variance"], model.explained_variance_)
     np.testing.assert_allclose(variances["cumulative_ratio"], np.cumsum(model.explained_variance_ratio_))
-    np.testing.assert_array_equal(load_model("attenua-fit/model.npz").components_, model.components_)
+    np.testing.assert_array_equal(load_model("attenua-fit/model.safetensors").components_, model.components_)
     result = json.loads(Path("attenua-fit/result.json").read_text())
     assert (result["n_rows"], result["n_columns"], result["n_components"]) == (40, 5, 2)
     if groups is None and not options:
@@ -131,7 +134,7 @@ def test_a_reference_is_read_by_the_names_of_its_columns(rows):
     run("fit", "rows.csv", "-k", 2, "--quick", "--reference", "other.csv", "--drop", "a")
     model = CorrectedPCACV(2, reference=other[list("bcde")].to_numpy())
     fitted(model, rows[list("bcde")])
-    found = load_model("attenua-fit/model.npz").components_
+    found = load_model("attenua-fit/model.safetensors").components_
     np.testing.assert_allclose(found, model.components_, atol=1e-12)
 
 
@@ -140,13 +143,13 @@ def test_auto_takes_the_number_of_the_scaled_columns(rows):
     number = choose_rank(X, random_state=0).rank
     assert f"bcv        {number} " in run("rank", "rows.csv", "--scale").stdout
     run("fit", "rows.csv", "-k", "auto", "--scale", "--method", "pca")
-    assert load_model("attenua-fit/model.npz").n_components_ == number
+    assert load_model("attenua-fit/model.safetensors").n_components_ == number
 
 
 def test_a_stack_of_images_has_its_grid_as_neighbours():
     np.save("images.npy", np.random.default_rng(0).standard_normal((20, 3, 4)))
     run("fit", "images.npy", "-k", 2, "--quick")
-    assert load_model("attenua-fit/model.npz").neighbours == [3, 4]
+    assert load_model("attenua-fit/model.safetensors").neighbours == [3, 4]
 
 
 def test_a_column_called_like_an_axis_suggests_neighbours():
@@ -170,7 +173,7 @@ def test_a_column_called_like_an_axis_suggests_neighbours():
         (["fit", "rows.csv", "--drop", "a:e"], 1, "no column of numbers"),
         (["fit", "rows.csv", "--reference", "none.csv"], 1, "none.csv"),
         (["fit", "rows.csv", "--out", "rows.csv"], 1, "--out takes the name of a folder"),
-        (["transform", "none.npz", "rows.csv"], 1, "none.npz"),
+        (["transform", "none.safetensors", "rows.csv"], 1, "none.safetensors"),
         (["transform", "rows.csv", "rows.csv"], 1, "rows.csv"),
         (["impute", "rows.csv", "-o", "x.doc"], 2, "--out"),
         (["impute", "rows.csv", "-o", "no/x.csv"], 1, "no folder"),
@@ -178,7 +181,7 @@ def test_a_column_called_like_an_axis_suggests_neighbours():
         (["impute", "rows.csv", "-o", "x.csv", "--std", "y.txt"], 2, "--std"),
         (["impute", "rows.csv", "-o", "x.csv", "--std", "x.csv"], 2, "--std"),
         (["fit", "rows.csv", "--sep", ",,"], 2, "--sep"),
-        (["impute", "rows.csv", "-o", "x.csv", "--model", "m.npz", "--scale"], 2, "--scale"),
+        (["impute", "rows.csv", "-o", "x.csv", "--model", "m.safetensors", "--scale"], 2, "--scale"),
         (["covariance", "rows.csv", "-o", "x.npz"], 2, ".csv"),
         (["demo", "--out", "x.pdf"], 2, ".png"),
     ],
@@ -191,19 +194,20 @@ def test_a_wrong_call_names_the_option_and_writes_nothing(rows, arguments, code,
 
 
 def test_transform_matches_columns_by_name_and_prints_to_a_pipe(rows):
-    save_model(fitted(CorrectedPCA(2), rows), "model.npz")
+    save_model(fitted(CorrectedPCA(2), rows), "model.safetensors")
     rows[list("edcba")].assign(town="x").to_csv("new.csv")
-    assert run("transform", "model.npz", "new.csv").exit_code == 0
+    assert run("transform", "model.safetensors", "new.csv").exit_code == 0
     scores = pd.read_csv("scores.csv", index_col="who")
-    np.testing.assert_allclose(scores, load_model("model.npz").transform(rows), atol=1e-12)
-    printed = run("transform", "model.npz", "-", "-o", "-", stdin=Path("new.csv").read_bytes())
+    np.testing.assert_allclose(scores, load_model("model.safetensors").transform(rows), atol=1e-12)
+    printed = run("transform", "model.safetensors", "-", "-o", "-", stdin=Path("new.csv").read_bytes())
     assert printed.stdout == Path("scores.csv").read_text()
-    assert "fitted to 5" in run("transform", "model.npz", "new.csv", "-o", "x.csv", "--drop", "a,e").stderr
+    said = run("transform", "model.safetensors", "new.csv", "-o", "x.csv", "--drop", "a,e").stderr
+    assert "fitted to 5" in said
 
 
 def test_a_model_of_a_covariance_gives_no_scores(rows):
-    save_model(fitted(CorrectedCovariance(), rows), "model.npz")
-    assert "gives rows no scores" in run("transform", "model.npz", "rows.csv").stderr
+    save_model(fitted(CorrectedCovariance(), rows), "model.safetensors")
+    assert "gives rows no scores" in run("transform", "model.safetensors", "rows.csv").stderr
 
 
 @pytest.fixture
@@ -218,9 +222,8 @@ def holes(rows):
 
 
 def test_impute_fills_the_cells_that_miss_and_says_how_sure(holes):
-    said = run(
-        "impute", "holes.csv", "-o", "filled.csv", "--std", "std.csv", "--save-model", "m.npz", "--quick"
-    )
+    outputs = ["-o", "filled.csv", "--std", "std.csv", "--save-model", "m.safetensors"]
+    said = run("impute", "holes.csv", *outputs, "--quick")
     assert said.exit_code == 0, said.output
     filled, deviations = fitted(CorrectedCovariance(), holes).impute(holes, return_std=True)
     found = pd.read_csv("filled.csv", index_col="who")
@@ -235,10 +238,10 @@ def test_impute_fills_the_cells_that_miss_and_says_how_sure(holes):
 
 
 def test_a_model_that_was_kept_fills_other_rows(holes):
-    run("impute", "holes.csv", "-o", "x.csv", "--save-model", "m.npz", "--quick")
+    run("impute", "holes.csv", "-o", "x.csv", "--save-model", "m.safetensors", "--quick")
     holes.iloc[:3, ::-1].to_csv("few.csv")
-    assert run("impute", "few.csv", "-o", "few.xlsx", "--model", "m.npz").exit_code == 0
-    expected = load_model("m.npz").impute(holes.iloc[:3]).round(2).iloc[:, ::-1]
+    assert run("impute", "few.csv", "-o", "few.xlsx", "--model", "m.safetensors").exit_code == 0
+    expected = load_model("m.safetensors").impute(holes.iloc[:3]).round(2).iloc[:, ::-1]
     np.testing.assert_allclose(pd.read_excel("few.xlsx", index_col=0), expected, atol=1e-12)
 
 

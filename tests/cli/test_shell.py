@@ -66,8 +66,8 @@ def test_controls_in_names_and_models_do_not_reach_the_terminal(rows):
     assert run("fit", "y\a.csv").stderr == "Error: y\\x07.csv: it does not exist.\n"
     model = CorrectedCovariance(cv=3).fit(rows)
     model.verdict_ = "\x1b]0;title\a"
-    save_model(model, "model.npz")
-    assert run("impute", "x\a.csv", "--model", "model.npz", "-o", "y.csv").stdout.startswith(
+    save_model(model, "model.safetensors")
+    assert run("impute", "x\a.csv", "--model", "model.safetensors", "-o", "y.csv").stdout.startswith(
         r"\x1b]0;title\x07"
     )
 
@@ -93,7 +93,7 @@ def test_closed_standard_input_and_output(rows):
 def test_a_reader_that_stops_early_causes_no_traceback():
     np.save("long.npy", np.random.default_rng(0).standard_normal((20_000, 6)))
     run("fit", "long.npy", "-k", 5, "--method", "pca")
-    said = shell(f"{ATTENUA} transform attenua-fit/model.npz long.npy --out - | head -n 1")
+    said = shell(f"{ATTENUA} transform attenua-fit/model.safetensors long.npy --out - | head -n 1")
     assert said.stdout == "component_1,component_2,component_3,component_4,component_5\n"
     assert "Traceback" not in said.stderr
 

@@ -71,6 +71,13 @@ def test_damaged_file_is_an_error(tmp_path, arrays, damage):
         cache.read(path, LAYOUT)
 
 
+def test_a_small_file_of_many_zeros_is_refused_before_it_is_unpacked(tmp_path):
+    cache.write(tmp_path / "zeros.npz", {"train": np.zeros(2**23 + 1)})
+    assert (tmp_path / "zeros.npz").stat().st_size < 2**20
+    with pytest.raises(ValueError, match="its members claim more than 67,108,864 bytes"):
+        cache.read(tmp_path / "zeros.npz", LAYOUT)
+
+
 @pytest.mark.slow
 def test_no_flipped_byte_changes_the_values_unnoticed(tmp_path, arrays):
     path = tmp_path / "small.npz"

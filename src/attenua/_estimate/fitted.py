@@ -107,6 +107,8 @@ def _as_kind(kind: Kind, value: Any, like: Any, dtype: type) -> Any:
         xp = array_namespace(like)
         wanted = xp.float32 if kind is Kind.DATA and dtype is np.float32 else xp.float64
         value = asarray_like(like, value)
+        if isinstance(value, np.ndarray):
+            value = np.asarray(value, order="C")  # as in a model file: products may depend on the order
         return value if value.dtype == wanted else xp.astype(value, wanted)
     convert: dict[Kind, Callable[[Any], Any]] = {
         Kind.SCALAR: dtype,

@@ -113,8 +113,8 @@ def app() -> None:
 def fit(file: str, k: Any, method: str, out: Path | None, force: bool, **options: Any) -> None:
     """Fit PCA with corrections that held-out rows choose; the result may be ordinary PCA.
 
-    Writes components.csv, scores.csv, explained_variance.csv, model.npz, result.json and report.html, a page
-    that says whether to use the fit, and why.
+    Writes components.csv, scores.csv, explained_variance.csv, model.safetensors, result.json and
+    report.html, a page that says whether to use the fit, and why.
 
     \b
     attenua fit data.csv -k auto
@@ -157,7 +157,7 @@ def fit(file: str, k: Any, method: str, out: Path | None, force: bool, **options
     variances = {"explained_variance": model.explained_variance_, "explained_variance_ratio": ratios}
     variances["cumulative_ratio"] = ratios.cumsum()
     with output.whole_folder(folder) as begun:
-        save_model(model, begun / "model.npz")
+        save_model(model, begun / "model.safetensors")
         pd.DataFrame(model.components_, numbers, table.names).to_csv(begun / "components.csv")
         pd.DataFrame(variances, numbers).to_csv(begun / "explained_variance.csv")
         scores.to_csv(begun / "scores.csv", index=table.row_names is not None)
@@ -174,12 +174,12 @@ def fit(file: str, k: Any, method: str, out: Path | None, force: bool, **options
 @_file("--out", "-o", default="scores.csv", help="A .csv file; - is standard output.")
 @FORCE
 def transform(model: Path, file: str, out: Path, force: bool, **reading: Any) -> None:
-    """Write the scores of new rows on the components of a MODEL, a model.npz of attenua fit.
+    """Write the scores of new rows on the components of a MODEL, a model.safetensors of attenua fit.
 
     Columns are matched by name where both have names, in any order; missing cells are filled by the model.
 
     \b
-    attenua transform attenua-fit/model.npz new.csv --out new-scores.csv
+    attenua transform attenua-fit/model.safetensors new.csv --out new-scores.csv
     """  # noqa: D301
     if str(out) != "-":
         output.check_file(out, force=force, endings=[".csv"])
@@ -200,7 +200,7 @@ def transform(model: Path, file: str, out: Path, force: bool, **reading: Any) ->
 @_file("--out", "-o", required=True, help="The file to write: a text, .xlsx, .parquet, .feather or .npy.")
 @_file("--std", help="Also write the standard deviation of each filled cell, as CSV.")
 @_file("--model", help="Fill by this model of --save-model instead of one fitted to FILE.")
-@_file("--save-model", "keep", help="Keep the model for other rows, as .npz.")
+@_file("--save-model", "keep", help="Keep the model for other rows, as .safetensors.")
 @FORCE
 def impute(file: str, out: Path, force: bool, **options: Any) -> None:
     """Fill the empty cells of a file, each by its mean given the other cells of its row.
@@ -219,7 +219,7 @@ def impute(file: str, out: Path, force: bool, **options: Any) -> None:
     std, model, keep = (options.pop(name) for name in ("std", "model", "keep"))
     reading, search = _split(options)
     output.check_file(out, force=force, endings=ENDINGS)
-    for path, ending, option in ((std, ".csv", "--std"), (keep, ".npz", "--save-model")):
+    for path, ending, option in ((std, ".csv", "--std"), (keep, ".safetensors", "--save-model")):
         if path is not None:
             output.check_file(path, force=force, endings=[ending], option=option)
         if path is not None and path.resolve() == out.resolve():

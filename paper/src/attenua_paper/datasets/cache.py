@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attenua._files import write_whole
-from attenua._npz import NpzError, opened_npz
 
 # Array name -> its dtype and the shape of one row.
 Layout = Mapping[str, tuple[str, tuple[int, ...]]]
@@ -35,10 +34,12 @@ def read(path: Path, layout: Layout) -> dict[str, NDArray[Any]]:
         If the file cannot be read or holds other arrays. The message is a reason without the path.
     """
     try:
-        with opened_npz(path, most_unpacked=_MOST_BYTES) as npz:
-            arrays = {name.removesuffix(".npy"): npz.array(name) for name in npz.names}
-    except (NpzError, OSError) as error:
-        raise ValueError(f"it cannot be read ({error})") from error
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as npz:
+            if sum(member.file_size for member in npz.zip.infolist()) > _MOST_BYTES:
+                raise ValueError(f"its members claim more than {_MOST_BYTES:,} bytes")
+            arrays = dict(npz)
+    except Exception as error:  # a damaged zip can raise any error of zipfile, struct and zlib
+        raise ValueError(f"it cannot be read ({type(error).__name__}: {str(error)[:100]})") from error
     check_layout(arrays, layout)
     return arrays
 
