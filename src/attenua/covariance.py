@@ -385,7 +385,14 @@ class CorrectedCovariance(
         """
         return float(self.score_samples(X_test).mean())
 
-    def impute(self, X: Any, *, return_std: bool = False) -> Any:
+    def impute(
+        self,
+        X: Any,
+        *,
+        return_std: bool = False,
+        n_draws: int | None = None,
+        random_state: RandomState = None,
+    ) -> Any:
         r"""Return rows with their missing cells (NaN) filled, all others as they are.
 
         Parameters
@@ -395,22 +402,38 @@ class CorrectedCovariance(
             missing.
         return_std : bool, default=False
             Whether to return how uncertain the filled cells are, too.
+        n_draws : int, default=None
+            For multiple imputation: so many filled tables instead of one. Their cells are not means, but
+            drawn together from their Gaussian law given the seen cells of the row.
+        random_state : int, RandomState or None, default=None
+            Draws them.
 
         Returns
         -------
         filled : of the type of X
             A missing cell has its mean given the seen cells o of its row,
             :math:`\mu_j + \Sigma_{jo} \Sigma_{oo}^{-1} (x_o - \mu_o)`. A column of a frame that is not of
-            floating-point numbers becomes one if a cell of it is filled.
+            floating-point numbers becomes one if a cell of it is filled. With `n_draws`, an array of shape
+            (n_draws, n_samples, n_features), or a list of frames, tables or sparse matrices. Their missing
+            cells m have that mean and the covariance
+            :math:`\Sigma_{mm} - \Sigma_{mo} \Sigma_{oo}^{-1} \Sigma_{om}`.
         std : ndarray of shape (n_samples, n_features)
             If `return_std`: standard deviations of the filled cells under a Gaussian law of this covariance,
             :math:`(\Sigma_{jj} - \Sigma_{jo} \Sigma_{oo}^{-1} \Sigma_{oj})^{1/2}`, and 0 for seen cells. They
-            do not count that the covariance itself is estimated.
+            do not count that the covariance itself is estimated, and nor do draws.
         """
         check_is_fitted(self)
         law, scale, _ = self._law()
-        rows = checked_rows(self, X)
-        return impute_by(law.fill, X, rows, self.location_, scale, return_std=return_std)
+        return impute_by(
+            law,
+            X,
+            checked_rows(self, X),
+            self.location_,
+            scale,
+            return_std=return_std,
+            n_draws=n_draws,
+            random_state=random_state,
+        )
 
     def transform(self, X: Any) -> Any:
         """Return rows with their missing cells filled, as a step of a pipeline.
@@ -428,7 +451,7 @@ class CorrectedCovariance(
         check_is_fitted(self)
         rows = checked_rows(self, X)
         law, scale, _ = self._law()
-        return impute_by(law.fill, rows, rows, self.location_, scale, return_std=False)
+        return impute_by(law, rows, rows, self.location_, scale)
 
     def _squares(self, X: Any) -> tuple[NDArray[np.float64], Any, Any]:
         """Return the squared distances of rows, the logarithms of determinants, and numbers of cells.
