@@ -184,7 +184,9 @@ def test_draws_have_the_law_of_the_missing_cells_given_the_seen_ones(model):
 def test_draws_of_frames_are_frames():
     expected = CorrectedCovariance().fit(HOLES).impute(HOLES, n_draws=2, random_state=1)
     for kind in ("pandas", "polars", "arrow", "sparse"):
-        drawn = CorrectedCovariance().fit(CONTAINERS[kind]).impute(CONTAINERS[kind], n_draws=2, random_state=1)
+        drawn = (
+            CorrectedCovariance().fit(CONTAINERS[kind]).impute(CONTAINERS[kind], n_draws=2, random_state=1)
+        )
         assert [type(each) for each in drawn] == [type(CONTAINERS[kind])] * 2
         dense = [each.toarray() if sp.issparse(each) else np.asarray(each) for each in drawn]
         np.testing.assert_allclose(dense, expected, rtol=1e-6)

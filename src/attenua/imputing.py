@@ -109,7 +109,8 @@ class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
         return_std : bool, default=False
             Whether to return standard deviations of the filled cells, too.
         n_draws : int, default=None
-            For multiple imputation: so many tables with drawn cells, as in :meth:`CorrectedCovariance.impute`.
+            So many tables with drawn cells, for multiple imputation: as in
+            :meth:`CorrectedCovariance.impute`.
         random_state : int, RandomState or None, default=None
             Draws them.
 
