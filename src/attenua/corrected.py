@@ -241,7 +241,7 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
     cv : int, None, splitter or iterable, default=5
         A number of folds (None means 5), a splitter, or an iterable of (training rows, held-out rows). With a
         number, row i is held out in fold ``i % cv``; if ``fit`` is given groups, whole groups are held out
-        instead.
+        instead, and each of fewer groups is a fold.
     n_repeats : int, default=1
         Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
     nested : bool, default=False
