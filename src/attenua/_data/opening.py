@@ -172,9 +172,14 @@ _is_na = np.frompyfunc(lambda cell: type(cell).__name__ == "NAType", 1, 1)
 
 
 def _with_nan(estimator: Any, X: Any) -> Any:
-    """Return X with NaN for masked cells and pd.NA among objects, if the estimator takes missing cells."""
+    """Return X with NaN for masked cells and pd.NA among objects, if the estimator takes missing cells.
+
+    A column alone, as pandas has it, becomes an array.
+    """
     if not get_tags(estimator).input_tags.allow_nan:
         return X
+    if hasattr(X, "iloc") and X.ndim == 1:
+        return X.to_numpy()  # refused as one-dimensional arrays are
     if np.ma.is_masked(X):
         return np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
     if isinstance(X, np.ndarray) and X.dtype == object:  # as a nullable frame gives it by to_numpy
