@@ -228,6 +228,18 @@ def test_frames_come_back_as_frames():
     assert set(map(str, nullable.dtypes)) == {"Float64"}
 
 
+@pytest.mark.parametrize("kind", ["Int64", "UInt64"])
+def test_seen_whole_numbers_stay_to_the_bit(kind):
+    numbers = [2**60 + 10_000 * i + 1 for i in range(39)]
+    frame = FRAME.assign(n=pd.array([pd.NA, *numbers], dtype=kind))
+    model = CorrectedCovariance().fit(frame)
+    for given in (frame, pl.from_pandas(frame), pa.table(frame)):
+        filled = model.impute(given)["n"]
+        found = filled.to_pylist() if isinstance(given, pa.Table) else filled.to_list()
+        assert found[1:] == numbers
+        assert min(numbers) < found[0] < max(numbers)
+
+
 def test_polars_arrow_and_sparse_come_back_as_they_were():
     frame = pl.from_pandas(FRAME).with_columns(
         n=pl.Series([None, *range(39)]), f=pl.Series(np.arange(40), dtype=pl.Float32)

@@ -168,6 +168,7 @@ def test_a_covariance_is_shrunk_in_scaled_columns():
         np.testing.assert_allclose(scaled.precision_ * sizes, by_hand.precision_, rtol=1e-6, atol=1e-8)
         location = scaler.mean_ + by_hand.location_ * scaler.scale_
         np.testing.assert_allclose(scaled.location_, location)
+        np.testing.assert_array_equal(scaled.covariance_, scaled.covariance_.T)
 
 
 def test_a_covariance_is_judged_in_the_units_of_the_data():

@@ -413,7 +413,8 @@ class CorrectedCovariance(
         filled : of the type of X
             A missing cell has its mean given the seen cells o of its row,
             :math:`\mu_j + \Sigma_{jo} \Sigma_{oo}^{-1} (x_o - \mu_o)`. A column of a frame that is not of
-            floating-point numbers becomes one if a cell of it is filled. With `n_draws`, an array of shape
+            floating-point numbers becomes one if a cell of it is filled; whole numbers beyond 2^53 stay, and
+            the filled cell is rounded. With `n_draws`, an array of shape
             (n_draws, n_samples, n_features), or a list of frames, tables or sparse matrices. Their missing
             cells m have that mean and the covariance
             :math:`\Sigma_{mm} - \Sigma_{mo} \Sigma_{oo}^{-1} \Sigma_{om}`.
@@ -505,10 +506,11 @@ class CorrectedCovariance(
 
 
 def _in_data_units(matrix: NDArray[np.float64], divisor: Any) -> NDArray[np.float64]:
-    """Return a covariance of divided columns in the data's own units; beyond 1e308, infinity."""
+    """Return a covariance of divided columns in the data's own units, symmetric; beyond 1e308, infinity."""
     factors = np.broadcast_to(divisor, len(matrix))
     with np.errstate(over="ignore", under="ignore"):
-        whole: NDArray[np.float64] = matrix * factors[:, None] * factors
+        lower = np.tril(matrix * factors[:, None] * factors)
+    whole: NDArray[np.float64] = lower + np.tril(lower, -1).T
     return whole
 
 

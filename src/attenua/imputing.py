@@ -126,7 +126,7 @@ class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
         if "_filling" not in vars(self):
             raise ValueError(_NO_ROWS.format(why="a model from a file or after partial_fit has none"))
         law = self._filling.law(self)
-        wanted = {"return_std": return_std, "n_draws": n_draws, "random_state": random_state}
+        wanted: dict[str, Any] = {"return_std": return_std, "n_draws": n_draws, "random_state": random_state}
         if isinstance(law, CorrectedCovariance):
             return law.impute(X, **wanted)
         factored = Factored(law.factors, law.noise)

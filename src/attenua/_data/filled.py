@@ -11,6 +11,9 @@ from attenua._data.missing import warn_of_empty_rows
 
 Array = NDArray[np.float64]
 
+# Doubles hold whole numbers below this one; the largest double that 64 bits hold as a whole number.
+_LARGEST_EXACT, _LARGEST_WHOLE = 2.0**53, 2.0**63 - 1024
+
 
 class Law(Protocol):
     """The law of Gaussian rows with mean 0."""
@@ -86,7 +89,8 @@ def _draws(
 def put_back(X: Any, rows: NDArray[Any], filled: Array) -> Any:
     """Return X with its missing cells filled; all other cells, names and types stay.
 
-    A column of a frame that has missing cells and is not of floating-point numbers becomes one.
+    A column of a frame that has missing cells and is not of floating-point numbers becomes one. If it is of
+    whole numbers that doubles do not hold, it stays, and filled cells are rounded.
 
     Parameters
     ----------
@@ -104,28 +108,48 @@ def put_back(X: Any, rows: NDArray[Any], filled: Array) -> Any:
         stored.data[holes] = filled[stored.row[holes], stored.col[holes]]
         return stored.asformat(X.format)
     values = np.where(missing, filled, rows)
-    columns = np.flatnonzero(missing.any(axis=0))
+    columns = [int(column) for column in np.flatnonzero(missing.any(axis=0))]
+    is_large = np.any(np.abs(rows) >= _LARGEST_EXACT, axis=0)
     if hasattr(X, "isetitem"):  # pandas
         frame = X.copy()
         for column in columns:
-            dtype = X.dtypes.iloc[column]
-            series = type(X.iloc[:, column])(values[:, column], index=X.index)
-            frame.isetitem(column, series.astype(dtype if dtype.kind == "f" else float))
+            old = X.iloc[:, column]
+            if old.dtype.kind in "iu" and is_large[column]:
+                new = old.mask(missing[:, column], _whole(values[:, column], old.dtype.kind == "i"))
+            else:
+                new = type(old)(values[:, column], index=X.index)
+                new = new.astype(old.dtype if old.dtype.kind == "f" else float)
+            frame.isetitem(column, new)
         return frame
     if hasattr(X, "with_columns"):  # polars
-        series = [X.to_series(int(column)) for column in columns]
-        return X.with_columns(
-            [
-                type(old)(old.name, values[:, column]).cast(old.dtype if old.dtype.is_float() else float)
-                for old, column in zip(series, columns, strict=True)
-            ]
-        )
+        filled_columns = []
+        for column in columns:
+            old = X.to_series(column)
+            if old.dtype.is_integer() and is_large[column]:
+                whole = _whole(values[:, column], old.dtype.is_signed_integer())
+                new = old.fill_null(type(old)(old.name, whole).cast(old.dtype))
+            else:
+                new = type(old)(old.name, values[:, column])
+                new = new.cast(old.dtype if old.dtype.is_float() else float)
+            filled_columns.append(new)
+        return X.with_columns(filled_columns)
     if hasattr(X, "set_column"):  # Arrow
         import pyarrow as pa
 
         for column in columns:
-            kind = X.schema.field(int(column)).type
-            kind = kind if pa.types.is_floating(kind) else pa.float64()
-            X = X.set_column(int(column), X.column_names[column], pa.array(values[:, column]).cast(kind))
+            old, kind = X.column(column), X.schema.field(column).type
+            if pa.types.is_integer(kind) and is_large[column]:
+                whole = _whole(values[:, column], pa.types.is_signed_integer(kind))
+                new = old.combine_chunks().fill_null(pa.array(whole).cast(kind))
+            else:
+                new = pa.array(values[:, column]).cast(kind if pa.types.is_floating(kind) else pa.float64())
+            X = X.set_column(column, X.column_names[column], new)
         return X
     return values.astype(rows.dtype if rows.dtype.kind == "f" else float)
+
+
+def _whole(values: Array, is_signed: bool) -> NDArray[np.int64]:
+    """Return values as whole numbers of 64 bits."""
+    least = -_LARGEST_WHOLE if is_signed else 0.0
+    whole: NDArray[np.int64] = np.clip(np.rint(values), least, _LARGEST_WHOLE).astype(np.int64)
+    return whole
