@@ -22,7 +22,6 @@ from attenua import (
     CorrectedPCA,
     CorrectedPCACV,
     attenuation_path,
-    choose_rank,
     load_model,
     save_model,
 )
@@ -388,11 +387,6 @@ def test_bad_cells_are_named(model):
             method(frame)
         with pytest.raises(ValueError, match="The feature names should match"):
             method(FRAME[NAMES[:6]])
-
-
-def test_functions_that_need_whole_rows_say_what_to_do():
-    with pytest.raises(ValueError, match=r"NaN in column \d \('\w'\).*Fill missing cells first"):
-        choose_rank(FRAME)
 
 
 def test_rows_are_kept_for_impute_as_they_were():

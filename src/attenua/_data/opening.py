@@ -150,7 +150,7 @@ def open_rows(
             f"X must have two dimensions, rows and columns; got an array of shape {X.shape}. Of images, give "
             f"X.reshape({len(X)}, -1)."
         )
-    X = _with_nan(estimator, X)
+    X = with_nan(X) if get_tags(estimator).input_tags.allow_nan else X
     with naming_text_columns(X):
         X = as_numbers(validate_data(estimator, X, **matrix_requirements()))
     if names is not None:
@@ -171,13 +171,11 @@ def open_rows(
 _is_na = np.frompyfunc(lambda cell: type(cell).__name__ == "NAType", 1, 1)
 
 
-def _with_nan(estimator: Any, X: Any) -> Any:
-    """Return X with NaN for masked cells and pd.NA among objects, if the estimator takes missing cells.
+def with_nan(X: Any) -> Any:
+    """Return X with NaN for masked cells and pd.NA among objects.
 
     A column alone, as pandas has it, becomes an array.
     """
-    if not get_tags(estimator).input_tags.allow_nan:
-        return X
     if hasattr(X, "iloc") and X.ndim == 1:
         return X.to_numpy()  # refused as one-dimensional arrays are
     if np.ma.is_masked(X):
@@ -410,7 +408,7 @@ def checked_rows(estimator: Any, X: Any) -> Any:
         return X
     refuse_batches(X)
     namespace_of(X)  # raises for arrays that cannot be used
-    X = _with_nan(estimator, X)
+    X = with_nan(X) if missing else X
     with naming_text_columns(X):
         requirements = matrix_requirements() | {"ensure_min_samples": 1}
         X = as_numbers(validate_data(estimator, X, reset=False, **requirements))
