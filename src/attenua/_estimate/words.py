@@ -20,9 +20,9 @@ ADVICE = {
 }
 # A gain is claimed if it is more than so many standard errors.
 CLEAR = 2.0
-# One column with more of the variance than this, or standard deviations that differ by more than this factor,
-# are a sign of different units.
-_MOST_VARIANCE, _MOST_RATIO = 0.9, 1e4
+# So few columns with more of the variance than this, or standard deviations that differ by more than this
+# factor, are a sign of different units.
+_FEW_COLUMNS, _MOST_VARIANCE, _MOST_RATIO = 3, 0.95, 30
 # The shell prints what so many components explain.
 _MOST_NAMED = 10
 
@@ -203,25 +203,38 @@ def _averaged(choices: Sequence[Mapping[str, float]], weights: Sequence[float], 
 
 
 def advice_on_scale(estimator: Any, moments: Moments) -> str:
-    """Return a sentence if columns that are not scaled seem to have different units; it begins with a space.
-
-    Columns that have neighbours have one unit, however little some of them vary.
-    """
+    """Return a sentence, after a space, if columns that are not scaled seem to have different units."""
     columns = np.flatnonzero(to_host(moments.varies))
-    if estimator.scale or estimator.get_params(deep=False).get("neighbours") is not None or len(columns) < 2:
+    if estimator.scale or len(columns) < 2:
         return ""
     variances = to_host(moments.variances)[columns]
-    largest, share = int(columns[np.argmax(variances)]), variances.max() / variances.sum()
-    if share > _MOST_VARIANCE:
+    order = np.argsort(-variances, kind="stable")[: max(min(_FEW_COLUMNS, len(columns) // 4), 1)]
+    shares = np.cumsum(variances[order]) / variances.sum()
+    number = int(np.searchsorted(shares, _MOST_VARIANCE, side="right")) + 1
+    if number <= len(order):
         names = getattr(estimator, "feature_names_in_", None)
-        column = f"Column {largest} (the first is 0)" if names is None else f"One column, {names[largest]},"
+        called = listed([_called(int(column), names) for column in sorted(columns[order[:number]])])
+        share = shares[number - 1]
         part = f"{share:.1%}" if share < 0.9995 else "over 99.9%"
-        advice = "look for a wrong cell, consider scale=True, or leave it out if it measures nothing"
-        return f" {column} has {part} of the variance: {advice}."
+        if number == 1:
+            advice = "look for a wrong cell, consider scale=True, or leave it out if it measures nothing"
+            return f" One column, {called}, has {part} of the variance: {advice}."
+        few = f"{number} columns, {called}, together have {part} of the variance"
+        return f" {few}: if columns have different units, consider scale=True."
     ratio = float(np.sqrt(variances.max() / variances.min()))
     if ratio > _MOST_RATIO:
-        return f" The standard deviations of columns differ by a factor of {ratio:.0e}: consider scale=True."
+        factor = f"{ratio:,.0f}" if ratio < 1e6 else f"{ratio:.0e}"
+        return (
+            f" The standard deviations of columns differ by a factor of {factor}: if columns have different "
+            "units, consider scale=True."
+        )
     return ""
+
+
+def _called(column: int, names: Any) -> str:
+    """Return the name of a column, or its place if it has none."""
+    name = "" if names is None else str(names[column]).strip()
+    return name or f"number {column + 1:,}"
 
 
 def size_of_fit(estimator: Any) -> tuple[str, str]:
