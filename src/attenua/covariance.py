@@ -112,13 +112,15 @@ class CorrectedCovariance(
         Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
     nested : bool, default=False
         Whether to measure what to expect of new rows (``left_out_gain_``), at about five times the cost, as
-        in :class:`CorrectedPCACV`.
+        in :class:`CorrectedPCACV`: by five blocks of rows, of which the other four are the folds inside.
     scale : bool, default=False
         Whether to divide the columns by their standard deviations before anything is estimated, in every
         training set by those of its own rows. So columns of different units are shrunk alike. The covariance
         and all results are in the units of the data.
     assume_centered : bool, default=False
-        Whether the mean of the rows is known to be 0. Residuals from means of the same rows are not
+        Whether the mean of the rows is known to be 0. Row tempering still weighs differences of rows: its
+        covariance is about their mean, at the trace of that about 0. And `scale` still divides by standard
+        deviations about the mean. Residuals from means of the same rows are not
         independent: those in a training set give away the held-out ones. Use contrasts instead (the guide
         has a recipe for discriminant analysis).
     n_jobs : int or None, default=None

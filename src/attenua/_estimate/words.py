@@ -132,12 +132,14 @@ def verdict(
         return "The fit is ordinary PCA: no correction reconstructs held-out rows clearly better."
     if gives_pca:
         return (
-            "The fit is ordinary PCA: some strengths reconstruct held-out rows better, but on all rows they "
-            "give PCA's subspace (as attenuation does where all columns have the same variance)."
+            "The fit is ordinary PCA: some corrections reconstruct held-out rows better, but on all rows "
+            "they give PCA's subspace (as attenuation does where all columns have the same variance)."
         )
-    fit = f"The fit is not PCA's subspace: {_averaged(choices, weights)}."
+    if not nested:
+        return f"{_fit_in_words(choices, weights, 'PCA')} {_NOT_MEASURED}"
     gain, error, *_ = expected
-    return f"{expected_in_words(gain, error, times)} {fit}" if nested else f"{fit} {_NOT_MEASURED}"
+    fit = _fit_in_words(choices, weights, "PCA", _is_equal(gain, error, times))
+    return f"{expected_in_words(gain, error, times)} {fit}"
 
 
 LEDOIT_WOLF = "Ledoit-Wolf"
@@ -156,8 +158,11 @@ def covariance_verdict(
         return "The fit is Ledoit-Wolf's covariance: the rows or groups are too few to hold any out."
     if not any(map(taken_in_words, choices)):
         return "The fit is Ledoit-Wolf's covariance: no correction makes held-out rows clearly more likely."
-    fit = f"The fit is not Ledoit-Wolf's covariance: {_averaged(choices, weights, LEDOIT_WOLF)}."
-    return f"{likelihood_in_words(*expected)} {fit}" if nested else f"{fit} {_NOT_MEASURED}"
+    if not nested:
+        return f"{_fit_in_words(choices, weights, LEDOIT_WOLF)} {_NOT_MEASURED}"
+    gain, error, _ = expected
+    fit = _fit_in_words(choices, weights, LEDOIT_WOLF, _is_equal(gain, error))
+    return f"{likelihood_in_words(*expected)} {fit}"
 
 
 def likelihood_in_words(gain: float, error: float, part: float) -> str:
@@ -166,10 +171,12 @@ def likelihood_in_words(gain: float, error: float, part: float) -> str:
         return "Too little was held out to say what to expect of new rows."
     rows = "four fifths" if isclose(part, 0.8) else f"{part:.0%}"
     noise = f"measured with {rows} of the rows, standard error {error:.2g}"
-    if is_clear(gain, error):
-        return f"Expect a log-likelihood of new rows {gain:.3g} nats per row above Ledoit-Wolf's ({noise})."
-    none = "no clear gain" if gain > 0 else "no gain"
-    return f"Expect {none} over Ledoit-Wolf on new rows ({gain:.2g} nats per row, {noise})."
+    side = "above" if gain >= 0 else "below"
+    if _is_equal(gain, error):
+        difference = f"{abs(gain):.2g} nats per row {side}"
+        return f"Expect about Ledoit-Wolf's log-likelihood of new rows ({difference}, {noise})."
+    difference = f"{abs(gain):.3g} nats per row {side} Ledoit-Wolf's"
+    return f"Expect a log-likelihood of new rows {difference} ({noise})."
 
 
 _NOT_MEASURED = "What new rows gain was not measured; nested=True measures it."
@@ -180,26 +187,40 @@ def expected_in_words(gain: float, error: float, times: float = CLEAR) -> str:
     if not isfinite(error):
         return "Too little was held out to say what to expect of new rows."
     noise = f"standard error {percent_of(error)}"
-    if is_clear(gain, error, times):
-        return f"Expect {percent_of(gain)} less risk than PCA's on new rows ({noise})."
-    none = "no clear gain" if gain > 0 else "no gain"
-    return f"Expect {none} over PCA on new rows ({percent_of(gain)}, {noise})."
+    difference = f"{percent_of(abs(gain))} {'less' if gain >= 0 else 'more'}"
+    if _is_equal(gain, error, times):
+        return f"Expect about PCA's error on new rows ({difference}, {noise})."
+    return f"Expect {difference} error than PCA's on new rows ({noise})."
 
 
-def _averaged(choices: Sequence[Mapping[str, float]], weights: Sequence[float], base: str = "PCA") -> str:
-    """Return what is averaged in a few words: the choice of the largest weight, others, and the base."""
+def _is_equal(gain: float, error: float, times: float = CLEAR) -> bool | None:
+    """Whether a gain or a loss is within so many standard errors; None if that was not measured."""
+    return abs(gain) <= times * error if isfinite(error) else None
+
+
+def _fit_in_words(
+    choices: Sequence[Mapping[str, float]],
+    weights: Sequence[float],
+    base: str,
+    is_equal: bool | None = None,
+) -> str:
+    """Return what the fit averages, in a sentence: the choice of the largest weight, others, and the base.
+
+    It is as safe as the base if new rows do equally well; where that was not measured, if half of it is base.
+    """
     names = [taken_in_words(choice) for choice in choices]
     of_base = sum(weight for taken, weight in zip(names, weights, strict=True) if not taken)
     weight, first = max(
         (weight, listed(taken)) for taken, weight in zip(names, weights, strict=True) if taken
     )
-    if len(choices) == 1:
-        return f"it has {first}"
-    others = sum(weight for taken, weight in zip(names, weights, strict=True)) - weight - of_base
+    others = sum(weights) - weight - of_base
     parts = [f"{first} ({weight:.0%})"]
-    parts += [f"other strengths ({others:.0%})"] if others > 0.005 else []
-    parts += [f"{base} ({of_base:.0%})"] if of_base else []
-    return f"it averages {listed(parts)}"
+    parts += [f"other choices ({others:.0%})"] if others > 0.005 else []
+    if of_base:
+        parts.insert(0 if of_base > 0.5 else len(parts), f"{base} ({of_base:.0%})")
+    fit = f"averages {listed(parts)}" if len(choices) > 1 else f"has {first}"
+    is_safe = of_base > 0.5 if is_equal is None else is_equal
+    return f"The fit is as safe as {base}: it {fit}." if is_safe else f"The fit {fit}."
 
 
 def advice_on_scale(estimator: Any, moments: Moments) -> str:
