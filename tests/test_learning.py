@@ -83,11 +83,22 @@ def test_a_notebook_shows_the_sentence():
     assert "Twice the rows" in found._repr_html_()
 
 
+def test_the_fewest_rows_that_errors_ask_for_are_enough():
+    found = learning_curve(DIGITS[:20], CorrectedPCA(1), n_draws=1, random_state=0)
+    assert found.sizes.tolist() == [8, 16]
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
         ({"estimator": PCA(2)}, ValueError, "an estimator of attenua such as CorrectedPCACV.*got PCA"),
-        ({"estimator": 12}, ValueError, "at least 20 rows for 12 components in half of a training set"),
+        ({"estimator": 12}, ValueError, "at least 50 rows for 12 components.*Got 40 rows"),
+        ({"X": DIGITS[:19], "estimator": 1}, ValueError, "at least 20 rows for 1 component.*Got 19 rows"),
+        (
+            {"groups": np.arange(40) % 4},
+            ValueError,
+            "Half of the groups .* at least 2, .* got 4 groups of 40",
+        ),
         ({"n_draws": 0}, ValueError, "n_draws must be an integer of at least 1"),
         ({"X": [DIGITS, DIGITS]}, TypeError, "learning_curve takes rows in memory"),
     ],

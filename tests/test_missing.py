@@ -22,7 +22,6 @@ from attenua import (
     CorrectedPCA,
     CorrectedPCACV,
     attenuation_path,
-    choose_rank,
     load_model,
     save_model,
 )
@@ -165,6 +164,35 @@ def test_cells_are_filled_with_their_conditional_mean_and_deviation():
     np.testing.assert_array_equal(std[~MISSING], 0)
 
 
+@every_model
+def test_draws_have_the_law_of_the_missing_cells_given_the_seen_ones(model):
+    model = clone(model).fit(HOLES)
+    law = model if isinstance(model, CorrectedCovariance) else CorrectedCovariance().fit(HOLES)
+    draws, std = model.impute(HOLES, n_draws=4_000, random_state=0, return_std=True)
+    assert (draws[:, ~MISSING] == HOLES[~MISSING]).all()
+    np.testing.assert_array_equal(draws, model.impute(HOLES, n_draws=4_000, random_state=0))
+    errors = np.abs(draws.mean(axis=0) - model.impute(HOLES))[MISSING] / std[MISSING]
+    assert errors.max() < 4 / np.sqrt(4_000)
+    np.testing.assert_allclose(draws.std(axis=0)[MISSING], std[MISSING], rtol=0.06)
+    for i in np.flatnonzero(MISSING.sum(axis=1) > 1):
+        left = conditional(law.covariance_, law.location_, HOLES[i])[1]
+        unit = np.sqrt(np.outer(np.diag(left), np.diag(left)))
+        np.testing.assert_allclose(np.corrcoef(draws[:, i, MISSING[i]].T), left / unit, atol=0.08)
+
+
+def test_draws_of_frames_are_frames():
+    expected = CorrectedCovariance().fit(HOLES).impute(HOLES, n_draws=2, random_state=1)
+    for kind in ("pandas", "polars", "arrow", "sparse"):
+        drawn = (
+            CorrectedCovariance().fit(CONTAINERS[kind]).impute(CONTAINERS[kind], n_draws=2, random_state=1)
+        )
+        assert [type(each) for each in drawn] == [type(CONTAINERS[kind])] * 2
+        dense = [each.toarray() if sp.issparse(each) else np.asarray(each) for each in drawn]
+        np.testing.assert_allclose(dense, expected, rtol=1e-6)
+    with pytest.raises(ValueError, match="n_draws"):
+        CorrectedCovariance().fit(HOLES).impute(HOLES, n_draws=0)
+
+
 @every_pca
 def test_subspaces_fill_by_the_whole_covariance(model):
     expected = CorrectedCovariance().fit(HOLES)
@@ -197,6 +225,18 @@ def test_frames_come_back_as_frames():
     assert ((filled == frame) | frame.isna()).all().all()
     nullable = CorrectedCovariance().fit(FRAME.convert_dtypes()).impute(FRAME.convert_dtypes())
     assert set(map(str, nullable.dtypes)) == {"Float64"}
+
+
+@pytest.mark.parametrize("kind", ["Int64", "UInt64"])
+def test_seen_whole_numbers_stay_to_the_bit(kind):
+    numbers = [2**60 + 10_000 * i + 1 for i in range(39)]
+    frame = FRAME.assign(n=pd.array([pd.NA, *numbers], dtype=kind))
+    model = CorrectedCovariance().fit(frame)
+    for given in (frame, pl.from_pandas(frame), pa.table(frame)):
+        filled = model.impute(given)["n"]
+        found = filled.to_pylist() if isinstance(given, pa.Table) else filled.to_list()
+        assert found[1:] == numbers
+        assert min(numbers) < found[0] < max(numbers)
 
 
 def test_polars_arrow_and_sparse_come_back_as_they_were():
@@ -287,6 +327,11 @@ def test_very_wide_rows_are_filled_by_a_law_of_factors():
     assert np.mean(error**2) < 0.25 * np.mean((np.nanmean(rows, axis=0) - X)[np.isnan(rows)] ** 2)
     assert 0.5 < np.mean(std[np.isnan(rows)] ** 2) / np.mean(error**2) < 1.5
     np.testing.assert_array_equal(filled[~np.isnan(rows)], X[~np.isnan(rows)])
+    few, seen = rows[:4], ~np.isnan(rows[:4])
+    draws = model.impute(few, n_draws=200, random_state=0)
+    assert (draws[:, seen] == few[seen]).all()
+    ratios = (draws - filled[:4])[:, ~seen] / std[:4][~seen]
+    assert np.mean(ratios**2) == pytest.approx(1, abs=0.05)
 
 
 def test_the_path_with_missing_cells():
@@ -342,11 +387,6 @@ def test_bad_cells_are_named(model):
             method(frame)
         with pytest.raises(ValueError, match="The feature names should match"):
             method(FRAME[NAMES[:6]])
-
-
-def test_functions_that_need_whole_rows_say_what_to_do():
-    with pytest.raises(ValueError, match=r"NaN in column \d \('\w'\).*Fill missing cells first"):
-        choose_rank(FRAME)
 
 
 def test_rows_are_kept_for_impute_as_they_were():

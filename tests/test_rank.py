@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.preprocessing import StandardScaler
 
 from attenua import RankChoice, choose_rank
+from attenua._data.missing import PartialRows
 from tests.helpers import in_turn
 
 METHODS = ("bcv", "parallel", "threshold")
@@ -51,6 +53,42 @@ def test_columns_that_do_not_vary_are_not_looked_at(method):
     one, other = (choose_rank(rows, method=method, random_state=0) for rows in (X, wider))
     assert one.rank == other.rank
     np.testing.assert_array_equal(one.ranks, other.ranks)
+
+
+@pytest.mark.parametrize(("method", "part"), in_turn(METHODS, [0.05, 0.2], times=2))
+@pytest.mark.parametrize(("shape", "rank"), [((40, 200), 4), ((60, 12), 1), ((300, 30), 0), ((30, 20), 1)])
+def test_missing_cells_do_not_change_a_clear_number(method, part, shape, rank):
+    X = signal_and_noise(*shape, rank)
+    X[np.random.default_rng(3).random(shape) < part] = np.nan
+    names = [f"x{j}" for j in range(shape[1])]
+    frame = pd.DataFrame(X, columns=names).astype("Float64")
+    one, other = (choose_rank(rows, method=method, random_state=0) for rows in (X, frame))
+    assert one.rank == other.rank == rank
+    for name in ("errors", "eigenvalues"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_filled_cells_have_noise():
+    X = signal_and_noise(40, 200, 4)
+    X[np.random.default_rng(3).random(X.shape) < 0.2] = np.nan
+    means = PartialRows(X).complete().rows
+    found, of_means = (choose_rank(rows, random_state=0).errors.mean(axis=0)[4] for rows in (X, means))
+    whole = choose_rank(signal_and_noise(40, 200, 4), random_state=0).errors.mean(axis=0)[4]
+    assert abs(found - whole) < abs(of_means - whole) / 2
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_scaled_columns_are_those_of_the_standard_scaler(method):
+    units = 10.0 ** np.linspace(-150, 150, 30)
+    for part in (0, 0.05):
+        X = signal_and_noise(60, 30, 2)
+        X[np.random.default_rng(0).random(X.shape) < part] = np.nan
+        expected = choose_rank(StandardScaler().fit_transform(X), method=method, random_state=0)
+        found = choose_rank(X * units, method=method, scale=True, random_state=0)
+        assert found.rank == expected.rank == 2
+        for name in ("errors", "eigenvalues", "thresholds"):
+            if getattr(found, name) is not None:
+                np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-6)
 
 
 def test_held_out_error_turns_where_that_of_whole_rows_would_fall():
@@ -130,7 +168,9 @@ def test_bad_rows_are_refused():
         choose_rank(sp.eye(9, format="csr"))
 
 
-@pytest.mark.parametrize(("bad", "words"), [(np.nan, "NaN in column 1 .'b'"), ("x", "not numbers: 'b' .'x'")])
+@pytest.mark.parametrize(
+    ("bad", "words"), [(np.inf, "infinity in column 1 .'b'"), ("x", "not numbers: 'b' .'x'")]
+)
 def test_a_column_that_cannot_be_read_is_named(bad, words):
     frame = pd.DataFrame(signal_and_noise(9, 4, 1), columns=list("abcd"))
     frame["b"] = frame["b"].astype(object).where(frame.index != 3, bad)

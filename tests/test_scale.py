@@ -168,6 +168,7 @@ def test_a_covariance_is_shrunk_in_scaled_columns():
         np.testing.assert_allclose(scaled.precision_ * sizes, by_hand.precision_, rtol=1e-6, atol=1e-8)
         location = scaler.mean_ + by_hand.location_ * scaler.scale_
         np.testing.assert_allclose(scaled.location_, location)
+        np.testing.assert_array_equal(scaled.covariance_, scaled.covariance_.T)
 
 
 def test_a_covariance_is_judged_in_the_units_of_the_data():
@@ -186,12 +187,32 @@ def test_columns_of_different_units_are_noticed(model):
     frame = load_wine(as_frame=True).data
     said = "One column, proline, has 99.8% of the variance: look for a wrong cell, consider scale=True, or"
     assert said in clone(model).fit(frame).verdict_
-    assert "Column 12 (the first is 0) has 99.8%" in clone(model).fit(frame.to_numpy()).verdict_
+    nameless = frame.rename(columns={"proline": " "})
+    for unnamed in (frame.to_numpy(), nameless):
+        assert "One column, number 13, has 99.8%" in clone(model).fit(unnamed).verdict_
     pair = X[:, [0, 2]] / X[:, [0, 2]].std(axis=0)
-    small = clone(model).fit(np.hstack([pair * 1e-5, pair[::-1]]))
-    assert small.verdict_.endswith("columns differ by a factor of 1e+05: consider scale=True.")
-    for other in (clone(model).set_params(scale=True).fit(frame), clone(model).fit(pair)):
+    small = clone(model).fit(np.hstack([pair / 31, pair[::-1]]))
+    said = "columns differ by a factor of 31: if columns have different units, consider scale=True."
+    assert small.verdict_.endswith(said)
+    even = clone(model).fit(np.hstack([pair / 29, pair[::-1]]))
+    for other in (clone(model).set_params(scale=True).fit(frame), clone(model).fit(pair), even):
         assert "scale=True" not in other.verdict_
+
+
+@pytest.mark.parametrize(
+    ("n_large", "n_small", "said"),
+    [
+        (3, 9, "3 columns, number 1, number 2 and number 3, together have 9"),
+        (2, 6, "2 columns, number 1 and number 2, together have 9"),
+        (2, 5, "differ by a factor of"),
+        (4, 30, "differ by a factor of"),
+    ],
+)
+def test_few_columns_with_nearly_all_of_the_variance_are_noticed(n_large, n_small, said):
+    rows = np.random.default_rng(0).standard_normal((60, n_large + n_small))
+    rows *= np.concatenate([np.linspace(12, 10, n_large), np.full(n_small, 0.3)])
+    model = CorrectedCovariance(corrections=[], neighbours="line").fit(rows)
+    assert f" {said}" in model.verdict_
 
 
 def test_batches_are_scaled_when_the_subspace_is_computed():

@@ -51,7 +51,7 @@ def test_it_is_searched_fitted_and_printed(toy, rows):
     model = CorrectedPCACV(2, corrections=["toy_ridge"]).fit(rows)
     assert model.corrections_["toy_ridge"] == 1.0
     assert model.steps_["toy_ridge"].weight
-    assert "it averages toy ridge 1 (" in model.verdict_
+    assert "averages toy ridge 1 (" in model.verdict_
     assert "toy_ridge" in repr(model.steps_)
     assert "toy ridge 1" in model._repr_mimebundle_()["text/html"]
     # The truth is in the first two columns; the fit averages it with PCA.

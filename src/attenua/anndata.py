@@ -14,7 +14,6 @@ from attenua.corrected import CorrectedPCACV
 __all__ = ["pca"]
 
 _MOST_COMPS = 50  # scanpy's default
-_FOLDS = 5
 
 
 def pca(
@@ -147,8 +146,7 @@ def _mask(adata: Any, mask_var: Any) -> NDArray[np.bool_]:
 def _with_defaults(estimator: Any, n_comps: Any, shape: tuple[int, int], labels: Any) -> Any:
     """Return the estimator, or the one by default, with a number of components."""
     if estimator is None:
-        n_groups = _FOLDS if labels is None else len(set(np.ravel(labels)))
-        estimator = CorrectedPCACV(cv=max(2, min(_FOLDS, n_groups)))
+        estimator = CorrectedPCACV()
     elif not isinstance(estimator, SubspaceTransformer):
         raise TypeError(f"estimator must be one of attenua's, such as CorrectedPCACV(); got {estimator!r}.")
     holds_out = hasattr(estimator, "cv")

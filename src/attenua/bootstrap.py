@@ -20,6 +20,7 @@ from attenua._estimate.html import result_html
 from attenua._estimate.parameter_types import HasFit, RandomState
 from attenua._estimate.words import capitalised, listed
 from attenua._select.election import average_of_choices
+from attenua._select.progress import in_parts
 from attenua._select.rank import resolve_rank
 from attenua._select.resampling import (
     HOLDS,
@@ -250,7 +251,7 @@ def stability(
     components = components_of(fitted)
     squares, swaps = np.zeros_like(components), np.zeros(len(components))
     angles, leading = np.empty((2, n_boot, len(components)))
-    for b in range(n_boot):
+    for b in in_parts(range(n_boot), n_boot, lambda b: f"sample {b + 1} of {n_boot}"):
         drawn = draw_units(units, rows.shape[0], random)
         while len(drawn) < len(components):  # of small groups
             drawn = draw_units(units, rows.shape[0], random)

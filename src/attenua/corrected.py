@@ -241,14 +241,15 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
     cv : int, None, splitter or iterable, default=5
         A number of folds (None means 5), a splitter, or an iterable of (training rows, held-out rows). With a
         number, row i is held out in fold ``i % cv``; if ``fit`` is given groups, whole groups are held out
-        instead.
+        instead, and each of fewer groups is a fold.
     n_repeats : int, default=1
         Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
     nested : bool, default=False
         Whether to measure what to expect of new rows (``left_out_gain_``). The whole choice is then made
-        again without each of five blocks of rows, and judged by that block: about five times the cost. The
-        blocks are rows i % 5, or whole groups, or the folds of a splitter that holds out every row once;
-        with another splitter, rows that follow each other in time need groups.
+        again without each of five blocks of rows, with the other four blocks as its folds, whatever `cv` is,
+        and judged by that block: about five times the cost. The blocks are rows i % 5, or whole groups, or
+        the folds of a splitter that holds out every row once; with another splitter, rows that follow each
+        other in time need groups.
     whiten : bool, default=False
         Scale the scores to unit variance.
     scale : bool, default=False
@@ -349,8 +350,8 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
     >>> X = np.random.default_rng(0).permutation(load_digits().data)[:30]
     >>> pca = CorrectedPCACV(10, neighbours=(8, 8), nested=True).fit(X)
     >>> print(pca.verdict_)  # doctest: +NORMALIZE_WHITESPACE
-    Expect no clear gain over PCA on new rows (6.9%, standard error 4.3%). The fit is not PCA's subspace: it
-    averages row tempering 1, damping 1 and smoothing 0.5 (34%), other strengths (60%) and PCA (6%).
+    Expect about PCA's error on new rows (6.9% less, standard error 4.3%). The fit is as safe as PCA: it
+    averages row tempering 1, damping 1 and smoothing 0.5 (34%), other choices (60%) and PCA (6%).
     >>> pca.steps_["smoothing"].best
     0.5
     """

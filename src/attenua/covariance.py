@@ -112,13 +112,15 @@ class CorrectedCovariance(
         Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
     nested : bool, default=False
         Whether to measure what to expect of new rows (``left_out_gain_``), at about five times the cost, as
-        in :class:`CorrectedPCACV`.
+        in :class:`CorrectedPCACV`: by five blocks of rows, of which the other four are the folds inside.
     scale : bool, default=False
         Whether to divide the columns by their standard deviations before anything is estimated, in every
         training set by those of its own rows. So columns of different units are shrunk alike. The covariance
         and all results are in the units of the data.
     assume_centered : bool, default=False
-        Whether the mean of the rows is known to be 0. Residuals from means of the same rows are not
+        Whether the mean of the rows is known to be 0. Row tempering still weighs differences of rows: its
+        covariance is about their mean, at the trace of that about 0. And `scale` still divides by standard
+        deviations about the mean. Residuals from means of the same rows are not
         independent: those in a training set give away the held-out ones. Use contrasts instead (the guide
         has a recipe for discriminant analysis).
     n_jobs : int or None, default=None
@@ -385,7 +387,14 @@ class CorrectedCovariance(
         """
         return float(self.score_samples(X_test).mean())
 
-    def impute(self, X: Any, *, return_std: bool = False) -> Any:
+    def impute(
+        self,
+        X: Any,
+        *,
+        return_std: bool = False,
+        n_draws: int | None = None,
+        random_state: RandomState = None,
+    ) -> Any:
         r"""Return rows with their missing cells (NaN) filled, all others as they are.
 
         Parameters
@@ -395,22 +404,39 @@ class CorrectedCovariance(
             missing.
         return_std : bool, default=False
             Whether to return how uncertain the filled cells are, too.
+        n_draws : int, default=None
+            For multiple imputation: so many filled tables instead of one. Their cells are not means, but
+            drawn together from their Gaussian law given the seen cells of the row.
+        random_state : int, RandomState or None, default=None
+            Draws them.
 
         Returns
         -------
         filled : of the type of X
             A missing cell has its mean given the seen cells o of its row,
             :math:`\mu_j + \Sigma_{jo} \Sigma_{oo}^{-1} (x_o - \mu_o)`. A column of a frame that is not of
-            floating-point numbers becomes one if a cell of it is filled.
+            floating-point numbers becomes one if a cell of it is filled; whole numbers beyond 2^53 stay, and
+            the filled cell is rounded. With `n_draws`, an array of shape
+            (n_draws, n_samples, n_features), or a list of frames, tables or sparse matrices. Their missing
+            cells m have that mean and the covariance
+            :math:`\Sigma_{mm} - \Sigma_{mo} \Sigma_{oo}^{-1} \Sigma_{om}`.
         std : ndarray of shape (n_samples, n_features)
             If `return_std`: standard deviations of the filled cells under a Gaussian law of this covariance,
             :math:`(\Sigma_{jj} - \Sigma_{jo} \Sigma_{oo}^{-1} \Sigma_{oj})^{1/2}`, and 0 for seen cells. They
-            do not count that the covariance itself is estimated.
+            do not count that the covariance itself is estimated, and nor do draws.
         """
         check_is_fitted(self)
         law, scale, _ = self._law()
-        rows = checked_rows(self, X)
-        return impute_by(law.fill, X, rows, self.location_, scale, return_std=return_std)
+        return impute_by(
+            law,
+            X,
+            checked_rows(self, X),
+            self.location_,
+            scale,
+            return_std=return_std,
+            n_draws=n_draws,
+            random_state=random_state,
+        )
 
     def transform(self, X: Any) -> Any:
         """Return rows with their missing cells filled, as a step of a pipeline.
@@ -428,7 +454,7 @@ class CorrectedCovariance(
         check_is_fitted(self)
         rows = checked_rows(self, X)
         law, scale, _ = self._law()
-        return impute_by(law.fill, rows, rows, self.location_, scale, return_std=False)
+        return impute_by(law, rows, rows, self.location_, scale)
 
     def _squares(self, X: Any) -> tuple[NDArray[np.float64], Any, Any]:
         """Return the squared distances of rows, the logarithms of determinants, and numbers of cells.
@@ -482,10 +508,11 @@ class CorrectedCovariance(
 
 
 def _in_data_units(matrix: NDArray[np.float64], divisor: Any) -> NDArray[np.float64]:
-    """Return a covariance of divided columns in the data's own units; beyond 1e308, infinity."""
+    """Return a covariance of divided columns in the data's own units, symmetric; beyond 1e308, infinity."""
     factors = np.broadcast_to(divisor, len(matrix))
     with np.errstate(over="ignore", under="ignore"):
-        whole: NDArray[np.float64] = matrix * factors[:, None] * factors
+        lower = np.tril(matrix * factors[:, None] * factors)
+    whole: NDArray[np.float64] = lower + np.tril(lower, -1).T
     return whole
 
 

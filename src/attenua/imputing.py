@@ -18,6 +18,7 @@ from attenua._data.completion import FactorLaw
 from attenua._data.filled import impute_by
 from attenua._data.missing import PartialRows
 from attenua._data.opening import checked_rows, is_in_memory
+from attenua._estimate.parameter_types import RandomState
 from attenua._solve.gaussian import Factored
 from attenua.covariance import CorrectedCovariance
 
@@ -94,7 +95,14 @@ class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
     def _keep_rows(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> None:
         self._filling = Filling(X, self.n_samples_ * self.n_features_in_, y, groups, sample_weight)
 
-    def impute(self, X: Any, *, return_std: bool = False) -> Any:
+    def impute(
+        self,
+        X: Any,
+        *,
+        return_std: bool = False,
+        n_draws: int | None = None,
+        random_state: RandomState = None,
+    ) -> Any:
         r"""Return rows with their missing cells (NaN) filled, all others as they are.
 
         Cells are filled by :class:`CorrectedCovariance`, which the first call fits to the rows that were
@@ -107,11 +115,17 @@ class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
             Rows with the columns seen in ``fit``, fitted or new.
         return_std : bool, default=False
             Whether to return standard deviations of the filled cells, too.
+        n_draws : int, default=None
+            So many tables with drawn cells, for multiple imputation: as in
+            :meth:`CorrectedCovariance.impute`.
+        random_state : int, RandomState or None, default=None
+            Draws them.
 
         Returns
         -------
         filled : of the type of X
-            Missing cells have their mean given the seen cells of their row.
+            Missing cells have their mean given the seen cells of their row. With `n_draws`, an array of shape
+            (n_draws, n_samples, n_features), or a list of frames, tables or sparse matrices.
         std : ndarray of shape (n_samples, n_features)
             If `return_std`: as in :meth:`CorrectedCovariance.impute`.
         """
@@ -120,7 +134,8 @@ class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
             why = "a model that was saved before its first impute, or fitted by partial_fit, has none"
             raise ValueError(_NO_ROWS.format(why=why))
         law = self._filling.law(self)
+        wanted: dict[str, Any] = {"return_std": return_std, "n_draws": n_draws, "random_state": random_state}
         if isinstance(law, CorrectedCovariance):
-            return law.impute(X, return_std=return_std)
-        fill = Factored(law.factors, law.noise).fill
-        return impute_by(fill, X, checked_rows(self, X), law.mean, 1.0, return_std=return_std)
+            return law.impute(X, **wanted)
+        factored = Factored(law.factors, law.noise)
+        return impute_by(factored, X, checked_rows(self, X), law.mean, 1.0, **wanted)

@@ -13,7 +13,8 @@ from attenua._data.opening import check_in_memory, checked_rows
 from attenua._estimate.html import result_html
 from attenua._estimate.parameter_types import HasFit, RandomState
 from attenua._estimate.transformer import SubspaceTransformer
-from attenua._estimate.words import is_clear, percent_of
+from attenua._estimate.words import counted, is_clear, percent_of
+from attenua._select.progress import in_parts
 from attenua.bootstrap import fitted_once
 from attenua.corrected import CorrectedPCA
 from attenua.monitoring import refitted
@@ -24,6 +25,8 @@ Array = NDArray[np.float64]
 _PARTS = (1 / 8, 1 / 4, 1 / 2, 1.0)
 # The fewest rows that are fitted, and how many for each component: folds inside must span them, too.
 _FEWEST_ROWS, _ROWS_PER_COMPONENT = 8, 1.5
+# The fewest groups that are fitted: one may be held out to choose strengths.
+_FEWEST_GROUPS = 2
 
 
 @dataclass(frozen=True)
@@ -199,43 +202,51 @@ def learning_curve(
     units = checked_groups(groups, rows.shape[0])
     units = np.arange(rows.shape[0]) if units is None else units
     splits = make_splits(DEFAULT_FOLDS, rows.shape[0], groups=groups)
-    parts = _parts_of(splits, units, rank)
+    parts = _parts_of(splits, units, rank, grouped=groups is not None)
     pca = CorrectedPCA(rank).fit(rows)
     drawn_sizes: list[list[int]] = [[] for _ in parts]
     losses = np.zeros((2, rows.shape[0], len(parts)))
-    for training, held in splits:
-        for place, part in enumerate(parts):
-            draws = n_draws if part < 1 else 1
-            for _ in range(draws):
-                drawn = _drawn(training, units, part, random)
-                drawn_sizes[place].append(len(drawn))
-                labels = None if groups is None else units[drawn]
-                for number, model in enumerate((fitted, pca)):
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore")  # the fit to all rows gave them
-                        other = refitted(model, rows[drawn], labels)
-                        losses[number, held, place] += other.reconstruction_error(rows[held]) / draws
+    draws = [n_draws if part < 1 else 1 for part in parts]
+    fits = [place for place, times in enumerate(draws) for _ in range(times)]
+    for training, held in in_parts(splits, len(splits)):
+        for place in in_parts(fits, len(fits), lambda place: f"{parts[place]:.1%} of other rows"):
+            drawn = _drawn(training, units, parts[place], random)
+            drawn_sizes[place].append(len(drawn))
+            labels = None if groups is None else units[drawn]
+            for number, model in enumerate((fitted, pca)):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # the fit to all rows gave them
+                    other = refitted(model, rows[drawn], labels)
+                    losses[number, held, place] += other.reconstruction_error(rows[held]) / draws[place]
     own, of_pca = (np.array([np.bincount(units, some) for some in of_model.T]).T for of_model in losses)
     sizes = np.array([np.mean(some) for some in drawn_sizes])
     return LearningCurve(sizes, own, of_pca, rows.shape[0])
 
 
-def _parts_of(splits: Any, units: NDArray[np.intp], rank: int) -> list[float]:
-    """Return the parts of the training sets whose rows are enough."""
+def _parts_of(splits: Any, units: NDArray[np.intp], rank: int, *, grouped: bool) -> list[float]:
+    """Return the parts of the training sets whose rows, and groups of them, are enough."""
     least = max(_FEWEST_ROWS, int(np.ceil(_ROWS_PER_COMPONENT * (rank + 1))))
     # Of groups, the smallest come first at worst.
-    fewest = [
-        np.cumsum(np.sort(np.bincount(units[training])[np.unique(units[training])])) for training, _ in splits
-    ]
-    parts = [
-        part for part in _PARTS if all(some[max(int(part * len(some)), 1) - 1] >= least for some in fewest)
-    ]
-    if len(parts) < 2:
+    sizes = [np.sort(np.unique(units[training], return_counts=True)[1]) for training, _ in splits]
+
+    def is_enough(part: float) -> bool:
+        drawn = [some[: int(part * len(some))] for some in sizes]
+        return all(len(some) >= _FEWEST_GROUPS and some.sum() >= least for some in drawn)
+
+    parts = [part for part in _PARTS if is_enough(part)]
+    if len(parts) >= 2:
+        return parts
+    of_components = f"for {counted(rank, 'component')}"
+    if grouped:
         raise ValueError(
-            f"X must have at least {least} rows for {rank} components in half of a training set, which is "
-            f"four fifths of the rows; got {len(units)} rows in all. Give fewer components."
+            f"Half of the groups that are not held out must be at least {_FEWEST_GROUPS}, with at least "
+            f"{least} rows {of_components}; got {counted(int(units.max()) + 1, 'group')} of "
+            f"{counted(len(units), 'row')}. Give fewer components, or more groups."
         )
-    return parts
+    raise ValueError(
+        f"X must have at least {-(-5 * least // 2)} rows {of_components}: half of what is not held out, four "
+        f"fifths of the rows, must be {least}. Got {len(units)} rows. Give fewer components, or more rows."
+    )
 
 
 def _drawn(
@@ -243,5 +254,5 @@ def _drawn(
 ) -> NDArray[np.intp]:
     """Return a part of some rows, or of their groups, drawn at random."""
     names = np.unique(units[training])
-    chosen = random.permutation(names)[: max(int(part * len(names)), 1)]
+    chosen = random.permutation(names)[: int(part * len(names))]
     return training[np.isin(units[training], chosen)]

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
-from attenua._data.folds import folds_per_repetition
 from attenua._data.namespace import to_host
 from attenua._estimate.html import facts_html
 from attenua._estimate.words import ADVICE, clear_over_splits, is_clear, paired_facts
@@ -126,14 +125,15 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
         )
     risk, folds = to_host(estimator.cv_risk_), to_host(estimator.cv_risk_folds_)
     n_splits = len(folds)
-    per_repeat = folds_per_repetition(estimator.cv, n_splits)
     if alpha is not None and (isinstance(alpha, bool) or not isinstance(alpha, numbers.Real)):
         raise ValueError(f"alpha must be one of the strengths that were compared, a number; got {alpha!r}.")
     strength = float(estimator.alpha_ if alpha is None else alpha)
     best = _place(to_host(estimator.alphas_), strength)
     base = folds[:, 0].mean()
     differences = (folds - folds[:, :1]) / (base if base > 0 else 1.0)
-    elsewhere = chosen_elsewhere(folds, per_repeat) if alpha is None else np.full(n_splits, best)
+    elsewhere = (
+        chosen_elsewhere(folds, n_splits // estimator.n_repeats) if alpha is None else np.full(n_splits, best)
+    )
     crossed, crossed_error = crossed_gain(folds, elsewhere, estimator.held_out_ratio_)
     errors = gain_error(differences, estimator.held_out_ratio_)
     return PairedGain(

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from attenua._data.checks import checked_count, checked_random, naming_text_columns
-from attenua._data.opening import check_in_memory
+from attenua._data.completion import complete
+from attenua._data.missing import has_missing, partial_rows
+from attenua._data.opening import check_in_memory, with_nan
 from attenua._data.streams import from_arrow
 from attenua._data.sums import magnitude
 from attenua._estimate.parameter_types import RandomState
@@ -108,6 +110,7 @@ def choose_rank(
     X: Any,
     *,
     method: Method = "bcv",
+    scale: bool = False,
     max_rank: int | None = None,
     n_repeats: int | None = None,
     random_state: RandomState = None,
@@ -133,9 +136,14 @@ def choose_rank(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Dense rows in memory: at least 4, with 2 columns that vary. Scale the columns as you will for PCA.
+        Dense rows in memory: at least 4, with 2 columns that vary. Missing cells (NaN) are drawn once from
+        the law that completes the rows in fits, given the seen cells: filled with means, they would have no
+        noise, and there would seem to be more components. Where over a fifth of the cells is missing, the
+        number may be too large.
     method : {"bcv", "parallel", "threshold"}, default="bcv"
         Which of these questions to ask.
+    scale : bool, default=False
+        Whether to divide the columns by their standard deviations, as PCA with ``scale=True`` does.
     max_rank : int, default=None
         The largest rank compared; by default the largest possible. For ``"bcv"`` that is about half of what
         PCA can have, since half of the rows and columns are held out.
@@ -143,7 +151,7 @@ def choose_rank(
         Random partitions of ``"bcv"``, by default 10, or shuffled copies of ``"parallel"``, by default 40.
         One partition has no standard deviation: the rank of its least error is taken.
     random_state : int, RandomState or None, default=None
-        Draws partitions and shuffles.
+        Draws partitions, shuffles and missing cells.
 
     Returns
     -------
@@ -179,11 +187,14 @@ def choose_rank(
     if method not in get_args(Method):
         raise ValueError(f"method must be {_one_of(get_args(Method))}; got {method!r}.")
     n_repeats = _checked_repeats(n_repeats, method)
-    rows = _varying_columns(_checked_rows(X))
+    rows = _varying_columns(_checked_rows(X), scale)
     n, p = rows.shape
     limit = min(n // 2 - 1, p // 2) if method == "bcv" else min(n - 1, p)
     max_rank = limit if max_rank is None else checked_count(max_rank, "max_rank", most=limit)
     random = np.random.default_rng(checked_random(random_state).randint(2**31))
+    if np.isnan(rows).any():
+        rows = complete(rows, np.ones(n)).drawn(random)
+        rows -= rows.mean(axis=0)
     if method == "bcv":
         return _by_bcv(rows, max_rank, n_repeats, random)
     if method == "parallel":
@@ -206,6 +217,7 @@ def _by_bcv(rows: Array, max_rank: int, n_repeats: int, random: np.random.Genera
 def _checked_rows(X: Any) -> Array:
     check_in_memory(X, "choose_rank")
     X, names = from_arrow(X)
+    X = with_nan(X)
     with naming_text_columns(X):
         rows: Array = check_array(
             X,
@@ -216,18 +228,25 @@ def _checked_rows(X: Any) -> Array:
             estimator="choose_rank",
             input_name="X",
         )
-    magnitude(rows, getattr(X, "columns", names))
+    names = getattr(X, "columns", names)
+    if has_missing(rows):
+        return partial_rows(rows, None, names).rows
+    magnitude(rows, names)
     return rows
 
 
-def _varying_columns(X: Array) -> Array:
+def _varying_columns(X: Array, scale: bool) -> Array:
     """Return centred columns, without those that do not vary, in a unit in which no square overflows."""
-    scaled = X / (np.abs(X).max() or 1.0)
-    scaled = scaled[:, np.ptp(scaled, axis=0) > 0]
+    scaled = X / (np.nanmax(np.abs(X)) or 1.0)
+    scaled = scaled[:, np.nanmax(scaled, axis=0) > np.nanmin(scaled, axis=0)]
     if scaled.shape[1] < 2:
         raise ValueError(f"X must have at least 2 columns that vary; got {scaled.shape[1]}.")
-    centred: Array = scaled - scaled.mean(axis=0)
-    return centred / float(np.abs(centred).max())
+    centred: Array = scaled - np.nanmean(scaled, axis=0)
+    if not scale:
+        return centred / float(np.nanmax(np.abs(centred)))
+    centred /= np.nanmax(np.abs(centred), axis=0)
+    deviations: Array = np.nanstd(centred, axis=0)
+    return centred / deviations
 
 
 def _checked_repeats(n_repeats: int | None, method: str) -> int:

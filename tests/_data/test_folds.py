@@ -120,8 +120,17 @@ def test_masks_and_splitters_are_splits():
     assert len(make_splits((pair for pair in KFold(2).split(X)), N)) == 2
 
 
+@pytest.mark.parametrize("n_repeats", [1, 2])
+def test_fewer_groups_than_folds_are_each_held_out_once(n_repeats):
+    labels = np.array(["north", "south", "west"])[np.arange(N) % 3]
+    splits = make_splits(5, N, groups=labels, n_repeats=n_repeats, random_state=0)
+    held_out = sorted(set(labels[held]).pop() for _, held in splits)
+    assert held_out == sorted(["north", "south", "west"] * n_repeats)
+    assert all(len(set(labels[held])) == 1 for _, held in splits)
+
+
 REFUSED = [
-    ({"cv": 7, "groups": GROUPS}, "cv=7 folds need at least as many groups; got 6 groups"),
+    ({"cv": 5, "groups": ["one"] * 12}, "groups must have at least 2 different labels"),
     ({"cv": 3, "groups": GROUPS[:5]}, r"one label for each of the 12 rows; got shape \(5,\)"),
     ({"cv": 3, "groups": [1, None] * 6}, "groups holds a missing label"),
     ({"cv": 3, "groups": np.array([1, "a"] * 6, dtype=object)}, "groups mixes labels that cannot be"),

@@ -12,7 +12,7 @@ import pyarrow.dataset
 import pytest
 import scipy.sparse as sp
 
-from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedCovariance, CorrectedPCA, CorrectedPCACV
 from tests.helpers import in_turn, spiked_rows
 
 ROWS = spiked_rows(40, 4)
@@ -144,3 +144,12 @@ def test_rows_without_an_end_are_taken_one_batch_at_a_time():
     for batch in itertools.islice(itertools.repeat(ROWS), 50):
         model.partial_fit(batch)
     assert model.n_samples_ == 50 * len(ROWS)
+
+
+@pytest.mark.parametrize("estimator", [*OF_ANY_ROWS, *OF_ROWS_IN_MEMORY, CorrectedCovariance])
+@pytest.mark.parametrize("column", [FRAME["a"], FRAME["a"].convert_dtypes(), FRAME["a"].astype(object)])
+def test_a_column_alone_has_no_rows_of_cells(estimator, column):
+    model = estimator().fit(ROWS)
+    for method in (estimator().fit, model.transform, model.impute):
+        with pytest.raises(ValueError, match="Expected 2D array, got 1D array instead"):
+            method(column)

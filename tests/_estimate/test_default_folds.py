@@ -1,10 +1,11 @@
-"""``cv=None`` means 5 folds, as in scikit-learn: in every container, and where errors count the folds."""
+"""How many folds: ``cv=None`` means 5, as in scikit-learn, and fewer groups are as many folds."""
 
 import dask.array as da
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from attenua import AttenuatedPCACV, CorrectedPCACV, paired_gain
+from attenua import AttenuatedPCACV, CorrectedCovariance, CorrectedPCACV, learning_curve, paired_gain
 from tests.helpers import spiked_rows
 
 ROWS = spiked_rows(40, 4)
@@ -36,3 +37,22 @@ def test_standard_errors_know_how_many_folds_a_repetition_has():
     assert none == five != three
     corrected = [CorrectedPCACV(2, cv=cv, n_repeats=3, random_state=0).fit(ROWS) for cv in (None, 5)]
     assert corrected[0]._gain_error() == corrected[1]._gain_error()
+
+
+@pytest.mark.parametrize(
+    "model", [CorrectedPCACV(2), AttenuatedPCACV(2), CorrectedCovariance()], ids=lambda m: type(m).__name__
+)
+def test_each_of_fewer_groups_is_a_fold(model):
+    sites = np.arange(len(ROWS)) % 3
+    found = clone(model).fit(ROWS, groups=sites)
+    splits = [(np.flatnonzero(sites != site), np.flatnonzero(sites == site)) for site in range(3)]
+    expected = clone(model).set_params(cv=splits).fit(ROWS, groups=sites)
+    np.testing.assert_array_equal(found.cv_risk_folds_, expected.cv_risk_folds_)
+    assert found.folds_ == "each of 3 groups, fewer than cv=5"
+
+
+def test_functions_of_rows_take_few_groups():
+    sites = np.arange(len(ROWS)) % 4
+    model = CorrectedPCACV(2).fit(ROWS, groups=sites)
+    assert np.isfinite(model.control_limits(ROWS, groups=sites).q_rows).all()
+    assert learning_curve(ROWS, 1, groups=np.arange(40) % 5, random_state=0).losses.shape[0] == 5

@@ -108,7 +108,7 @@ def test_standardised_columns_leave_nothing_to_attenuate(shape):
     model = AttenuatedPCACV(2).fit(X)
     assert model.cv_risk_.min() < model.cv_risk_[0]
     assert (model.alpha_, model.gain_) == (0, 0)
-    assert model.verdict_.startswith("The fit is ordinary PCA: some strengths ")
+    assert model.verdict_.startswith("The fit is ordinary PCA: some corrections ")
     assert "on all rows they give PCA's subspace" in model.verdict_
     assert sine(model.components_, PCA(2).fit(X).components_) < 1e-6
 
@@ -118,7 +118,7 @@ def test_the_verdict_names_the_strength():
     model = AttenuatedPCACV(3).fit(X)
     assert model.alpha_ > 0
     assert model.verdict_.startswith("Expect ")
-    assert f"The fit is not PCA's subspace: it has attenuation {model.alpha_:g}." in model.verdict_
+    assert f"it has attenuation {model.alpha_:g}." in model.verdict_
     refit = AttenuatedPCA(3, alpha=model.alpha_).fit(X)
     np.testing.assert_allclose(model.components_, refit.components_, atol=1e-9)
     whole = AttenuatedPCACV(8).fit(X)

@@ -221,6 +221,13 @@ def holes(rows):
     return frame
 
 
+def test_auto_takes_rows_with_missing_cells(holes):
+    number = choose_rank(holes, scale=True, random_state=0).rank
+    assert f"bcv        {number} " in run("rank", "holes.csv", "--scale").stdout
+    run("fit", "holes.csv", "-k", "auto", "--scale", "--method", "pca")
+    assert load_model("attenua-fit/model.npz").n_components_ == number
+
+
 def test_impute_fills_the_cells_that_miss_and_says_how_sure(holes):
     outputs = ["-o", "filled.csv", "--std", "std.csv", "--save-model", "m.safetensors"]
     said = run("impute", "holes.csv", *outputs, "--quick")

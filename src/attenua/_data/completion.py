@@ -209,6 +209,14 @@ class Completion:
         """Filled rows less their mean; 0 in columns that do not vary but by rounding."""
         return np.where(self.varies, self.rows - self.mean, 0.0)
 
+    def drawn(self, random: np.random.Generator) -> Array:
+        """Return the rows with filled cells drawn from their law, not at its mean."""
+        scores = self.roots @ random.standard_normal((*self.roots.shape[:2], 1))
+        unknown = scores[:, :, 0] @ self.law.factors
+        unknown += np.sqrt(self.noise) * random.standard_normal(self.rows.shape)
+        rows: Array = self.rows + self.missing * unknown
+        return rows
+
     def moments(self, unit: float, *, forms_scatter: bool, scale: Array | None = None) -> Moments:
         """Return the moments of the filled rows, which are in a unit, and of what is unknown of them."""
         weight, mean = float(self.weights.sum()), self.mean

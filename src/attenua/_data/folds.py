@@ -46,7 +46,7 @@ def make_splits(
     ----------
     cv : int, None, splitter or iterable
         A number of folds, 5 for None: row i is in fold ``i % cv``, or, with groups, whole groups are in a
-        fold. A splitter of scikit-learn. Or pairs of index arrays.
+        fold; of fewer groups, each is one. A splitter of scikit-learn. Or pairs of index arrays.
     n_samples : int
         Number of rows.
     X, y : optional
@@ -103,12 +103,6 @@ def _from_iterable(cv: Any, n_samples: int) -> list[Any]:
 def resolve_cv(cv: Any) -> Any:
     """Return cv, or the number of folds that None stands for."""
     return DEFAULT_FOLDS if cv is None else cv
-
-
-def folds_per_repetition(cv: Any, n_splits: int) -> int:
-    """Return the splits of one repetition; those of a splitter or a list are taken to be one."""
-    cv = resolve_cv(cv)
-    return int(cv) if is_number_of_folds(cv) else n_splits
 
 
 def is_number_of_folds(cv: Any) -> bool:
@@ -185,8 +179,8 @@ def _check_number(n_folds: int, n_samples: int, labels: Indices | None = None) -
         raise ValueError(f"cv={n_folds} must be at least 2 folds.")
     if labels is None and n_folds > n_samples:
         raise ValueError(f"cv={n_folds} folds need at least as many rows; got n_samples={n_samples}.")
-    if labels is not None and n_folds > labels.max() + 1:
-        raise ValueError(f"cv={n_folds} folds need at least as many groups; got {labels.max() + 1} groups.")
+    if labels is not None and labels.max() == 0:
+        raise ValueError("groups must have at least 2 different labels, so that one can be held out; got 1.")
 
 
 def _folds(
@@ -197,6 +191,8 @@ def _folds(
         held = [rows[fold] for fold in interleaved_folds(n_folds, n_samples)]
         return [(np.setdiff1d(rows, some, assume_unique=True), some) for some in held]
     _check_number(n_folds, n_samples, labels)
+    if labels is not None:
+        n_folds = min(n_folds, int(labels.max()) + 1)
     if labels is not None and n_repeats == 1:
         fold_of = _dealt_out(labels, n_folds)
         return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(n_folds)]

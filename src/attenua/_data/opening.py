@@ -150,7 +150,7 @@ def open_rows(
             f"X must have two dimensions, rows and columns; got an array of shape {X.shape}. Of images, give "
             f"X.reshape({len(X)}, -1)."
         )
-    X = _with_nan(estimator, X)
+    X = with_nan(X) if get_tags(estimator).input_tags.allow_nan else X
     with naming_text_columns(X):
         X = as_numbers(validate_data(estimator, X, **matrix_requirements()))
     if names is not None:
@@ -171,10 +171,13 @@ def open_rows(
 _is_na = np.frompyfunc(lambda cell: type(cell).__name__ == "NAType", 1, 1)
 
 
-def _with_nan(estimator: Any, X: Any) -> Any:
-    """Return X with NaN for masked cells and pd.NA among objects, if the estimator takes missing cells."""
-    if not get_tags(estimator).input_tags.allow_nan:
-        return X
+def with_nan(X: Any) -> Any:
+    """Return X with NaN for masked cells and pd.NA among objects.
+
+    A column alone, as pandas has it, becomes an array.
+    """
+    if hasattr(X, "iloc") and X.ndim == 1:
+        return X.to_numpy()  # refused as one-dimensional arrays are
     if np.ma.is_masked(X):
         return np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
     if isinstance(X, np.ndarray) and X.dtype == object:  # as a nullable frame gives it by to_numpy
@@ -252,8 +255,8 @@ def open_for_cv(
 ) -> FitData:
     """Open rows and split them by the parameters ``cv``, ``n_repeats`` and ``random_state``.
 
-    A row of weight 0 is left out before a number of folds counts the rows. With `fewer_folds`, folds are no
-    more than rows or groups in memory, and none if these are too few.
+    A row of weight 0 is left out before a number of folds counts the rows. Folds are no more than groups in
+    memory; with `fewer_folds`, no more than rows either, and none if these or the groups are too few.
     """
     cv, n_repeats = resolve_cv(estimator.cv), estimator.n_repeats
     if is_dask(X):
@@ -285,7 +288,7 @@ def open_for_cv(
         units = n if labels is None else len(np.unique(labels))
         if min(n - 1, units) < _FEWEST_UNITS:
             return _in_memory(estimator, rows, [], "none: the rows or groups are too few")
-        cv = min(int(cv), units)
+        cv = min(int(cv), n)
     splits: Sequence[SplitRows]
     if groups is None and n_repeats == 1 and is_number_of_folds(cv):
         # The folds that make_splits would give, without lists of row numbers as long as the data.
@@ -321,9 +324,12 @@ _INTERLEAVED = "row i is held out in fold i % cv"
 def _folds_in_words(cv: Any, n_repeats: int, groups: Any) -> str:
     if not is_number_of_folds(cv):
         return "the splits of cv"
+    if groups is None:
+        return "shuffled rows" if n_repeats > 1 else _INTERLEAVED
     if n_repeats > 1:
-        return "shuffled groups" if groups is not None else "shuffled rows"
-    return "groups dealt out evenly" if groups is not None else _INTERLEAVED
+        return "shuffled groups"
+    n_groups = len(np.unique(to_host(groups)))
+    return "groups dealt out evenly" if n_groups >= cv else f"each of {n_groups} groups, fewer than cv={cv}"
 
 
 def _open_batches(estimator: Any, X: Any, n_folds: int, argument: str, labels: Any) -> FitData:
@@ -402,7 +408,7 @@ def checked_rows(estimator: Any, X: Any) -> Any:
         return X
     refuse_batches(X)
     namespace_of(X)  # raises for arrays that cannot be used
-    X = _with_nan(estimator, X)
+    X = with_nan(X) if missing else X
     with naming_text_columns(X):
         requirements = matrix_requirements() | {"ensure_min_samples": 1}
         X = as_numbers(validate_data(estimator, X, reset=False, **requirements))

@@ -20,9 +20,9 @@ ADVICE = {
 }
 # A gain is claimed if it is more than so many standard errors.
 CLEAR = 2.0
-# One column with more of the variance than this, or standard deviations that differ by more than this factor,
-# are a sign of different units.
-_MOST_VARIANCE, _MOST_RATIO = 0.9, 1e4
+# So few columns with more of the variance than this, or standard deviations that differ by more than this
+# factor, are a sign of different units.
+_FEW_COLUMNS, _MOST_VARIANCE, _MOST_RATIO = 3, 0.95, 30
 # The shell prints what so many components explain.
 _MOST_NAMED = 10
 
@@ -132,12 +132,14 @@ def verdict(
         return "The fit is ordinary PCA: no correction reconstructs held-out rows clearly better."
     if gives_pca:
         return (
-            "The fit is ordinary PCA: some strengths reconstruct held-out rows better, but on all rows they "
-            "give PCA's subspace (as attenuation does where all columns have the same variance)."
+            "The fit is ordinary PCA: some corrections reconstruct held-out rows better, but on all rows "
+            "they give PCA's subspace (as attenuation does where all columns have the same variance)."
         )
-    fit = f"The fit is not PCA's subspace: {_averaged(choices, weights)}."
+    if not nested:
+        return f"{_fit_in_words(choices, weights, 'PCA')} {_NOT_MEASURED}"
     gain, error, *_ = expected
-    return f"{expected_in_words(gain, error, times)} {fit}" if nested else f"{fit} {_NOT_MEASURED}"
+    fit = _fit_in_words(choices, weights, "PCA", _is_equal(gain, error, times))
+    return f"{expected_in_words(gain, error, times)} {fit}"
 
 
 LEDOIT_WOLF = "Ledoit-Wolf"
@@ -156,8 +158,11 @@ def covariance_verdict(
         return "The fit is Ledoit-Wolf's covariance: the rows or groups are too few to hold any out."
     if not any(map(taken_in_words, choices)):
         return "The fit is Ledoit-Wolf's covariance: no correction makes held-out rows clearly more likely."
-    fit = f"The fit is not Ledoit-Wolf's covariance: {_averaged(choices, weights, LEDOIT_WOLF)}."
-    return f"{likelihood_in_words(*expected)} {fit}" if nested else f"{fit} {_NOT_MEASURED}"
+    if not nested:
+        return f"{_fit_in_words(choices, weights, LEDOIT_WOLF)} {_NOT_MEASURED}"
+    gain, error, _ = expected
+    fit = _fit_in_words(choices, weights, LEDOIT_WOLF, _is_equal(gain, error))
+    return f"{likelihood_in_words(*expected)} {fit}"
 
 
 def likelihood_in_words(gain: float, error: float, part: float) -> str:
@@ -166,10 +171,12 @@ def likelihood_in_words(gain: float, error: float, part: float) -> str:
         return "Too little was held out to say what to expect of new rows."
     rows = "four fifths" if isclose(part, 0.8) else f"{part:.0%}"
     noise = f"measured with {rows} of the rows, standard error {error:.2g}"
-    if is_clear(gain, error):
-        return f"Expect a log-likelihood of new rows {gain:.3g} nats per row above Ledoit-Wolf's ({noise})."
-    none = "no clear gain" if gain > 0 else "no gain"
-    return f"Expect {none} over Ledoit-Wolf on new rows ({gain:.2g} nats per row, {noise})."
+    side = "above" if gain >= 0 else "below"
+    if _is_equal(gain, error):
+        difference = f"{abs(gain):.2g} nats per row {side}"
+        return f"Expect about Ledoit-Wolf's log-likelihood of new rows ({difference}, {noise})."
+    difference = f"{abs(gain):.3g} nats per row {side} Ledoit-Wolf's"
+    return f"Expect a log-likelihood of new rows {difference} ({noise})."
 
 
 _NOT_MEASURED = "What new rows gain was not measured; nested=True measures it."
@@ -180,48 +187,75 @@ def expected_in_words(gain: float, error: float, times: float = CLEAR) -> str:
     if not isfinite(error):
         return "Too little was held out to say what to expect of new rows."
     noise = f"standard error {percent_of(error)}"
-    if is_clear(gain, error, times):
-        return f"Expect {percent_of(gain)} less risk than PCA's on new rows ({noise})."
-    none = "no clear gain" if gain > 0 else "no gain"
-    return f"Expect {none} over PCA on new rows ({percent_of(gain)}, {noise})."
+    difference = f"{percent_of(abs(gain))} {'less' if gain >= 0 else 'more'}"
+    if _is_equal(gain, error, times):
+        return f"Expect about PCA's error on new rows ({difference}, {noise})."
+    return f"Expect {difference} error than PCA's on new rows ({noise})."
 
 
-def _averaged(choices: Sequence[Mapping[str, float]], weights: Sequence[float], base: str = "PCA") -> str:
-    """Return what is averaged in a few words: the choice of the largest weight, others, and the base."""
+def _is_equal(gain: float, error: float, times: float = CLEAR) -> bool | None:
+    """Whether a gain or a loss is within so many standard errors; None if that was not measured."""
+    return abs(gain) <= times * error if isfinite(error) else None
+
+
+def _fit_in_words(
+    choices: Sequence[Mapping[str, float]],
+    weights: Sequence[float],
+    base: str,
+    is_equal: bool | None = None,
+) -> str:
+    """Return what the fit averages, in a sentence: the choice of the largest weight, others, and the base.
+
+    It is as safe as the base if new rows do equally well; where that was not measured, if half of it is base.
+    """
     names = [taken_in_words(choice) for choice in choices]
     of_base = sum(weight for taken, weight in zip(names, weights, strict=True) if not taken)
     weight, first = max(
         (weight, listed(taken)) for taken, weight in zip(names, weights, strict=True) if taken
     )
-    if len(choices) == 1:
-        return f"it has {first}"
-    others = sum(weight for taken, weight in zip(names, weights, strict=True)) - weight - of_base
+    others = sum(weights) - weight - of_base
     parts = [f"{first} ({weight:.0%})"]
-    parts += [f"other strengths ({others:.0%})"] if others > 0.005 else []
-    parts += [f"{base} ({of_base:.0%})"] if of_base else []
-    return f"it averages {listed(parts)}"
+    parts += [f"other choices ({others:.0%})"] if others > 0.005 else []
+    if of_base:
+        parts.insert(0 if of_base > 0.5 else len(parts), f"{base} ({of_base:.0%})")
+    fit = f"averages {listed(parts)}" if len(choices) > 1 else f"has {first}"
+    is_safe = of_base > 0.5 if is_equal is None else is_equal
+    return f"The fit is as safe as {base}: it {fit}." if is_safe else f"The fit {fit}."
 
 
 def advice_on_scale(estimator: Any, moments: Moments) -> str:
-    """Return a sentence if columns that are not scaled seem to have different units; it begins with a space.
-
-    Columns that have neighbours have one unit, however little some of them vary.
-    """
+    """Return a sentence, after a space, if columns that are not scaled seem to have different units."""
     columns = np.flatnonzero(to_host(moments.varies))
-    if estimator.scale or estimator.get_params(deep=False).get("neighbours") is not None or len(columns) < 2:
+    if estimator.scale or len(columns) < 2:
         return ""
     variances = to_host(moments.variances)[columns]
-    largest, share = int(columns[np.argmax(variances)]), variances.max() / variances.sum()
-    if share > _MOST_VARIANCE:
+    order = np.argsort(-variances, kind="stable")[: max(min(_FEW_COLUMNS, len(columns) // 4), 1)]
+    shares = np.cumsum(variances[order]) / variances.sum()
+    number = int(np.searchsorted(shares, _MOST_VARIANCE, side="right")) + 1
+    if number <= len(order):
         names = getattr(estimator, "feature_names_in_", None)
-        column = f"Column {largest} (the first is 0)" if names is None else f"One column, {names[largest]},"
+        called = listed([_called(int(column), names) for column in sorted(columns[order[:number]])])
+        share = shares[number - 1]
         part = f"{share:.1%}" if share < 0.9995 else "over 99.9%"
-        advice = "look for a wrong cell, consider scale=True, or leave it out if it measures nothing"
-        return f" {column} has {part} of the variance: {advice}."
+        if number == 1:
+            advice = "look for a wrong cell, consider scale=True, or leave it out if it measures nothing"
+            return f" One column, {called}, has {part} of the variance: {advice}."
+        few = f"{number} columns, {called}, together have {part} of the variance"
+        return f" {few}: if columns have different units, consider scale=True."
     ratio = float(np.sqrt(variances.max() / variances.min()))
     if ratio > _MOST_RATIO:
-        return f" The standard deviations of columns differ by a factor of {ratio:.0e}: consider scale=True."
+        factor = f"{ratio:,.0f}" if ratio < 1e6 else f"{ratio:.0e}"
+        return (
+            f" The standard deviations of columns differ by a factor of {factor}: if columns have different "
+            "units, consider scale=True."
+        )
     return ""
+
+
+def _called(column: int, names: Any) -> str:
+    """Return the name of a column, or its place if it has none."""
+    name = "" if names is None else str(names[column]).strip()
+    return name or f"number {column + 1:,}"
 
 
 def size_of_fit(estimator: Any) -> tuple[str, str]:

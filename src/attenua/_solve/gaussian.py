@@ -88,6 +88,11 @@ class Formed:
             deviations[np.ix_(rows, m)] = np.sqrt(np.maximum(variances, 0.0))
         return filled, deviations
 
+    def sample(self, n: int, random: np.random.RandomState) -> Array:
+        """Return rows of this law, with mean 0."""
+        rows: Array = random.standard_normal((n, len(self._factor))) @ self._factor.T
+        return rows
+
     def squares_along(self, vectors: Array, Z: Array, seen: NDArray[np.bool_]) -> Array:
         r"""Return the mean of :math:`(u^\top z)^2` given the seen cells, for each row and vector (column).
 
@@ -120,6 +125,11 @@ class Factored:
             filled[np.ix_(rows, m)] = Z[np.ix_(rows, o)] @ weighted.T @ V @ W[:, m]
             deviations[np.ix_(rows, m)] = np.sqrt(np.sum(W[:, m] * (V @ W[:, m]), axis=0) + d[m])
         return filled, deviations
+
+    def sample(self, n: int, random: np.random.RandomState) -> Array:
+        """Return rows of this law, with mean 0."""
+        rows: Array = random.standard_normal((n, len(self._factors))) @ self._factors
+        return rows + random.standard_normal(rows.shape) * np.sqrt(self._diagonal)
 
     def of_seen(self, Z: Array, seen: NDArray[np.bool_]) -> tuple[Array, Array]:
         r"""Return :math:`z_o^\top \Sigma_{oo}^{-1} z_o` and :math:`\log\det\Sigma_{oo}` of the seen cells o.

@@ -397,16 +397,12 @@ def covariance_of(table: Any, search: dict[str, Any], reading: dict[str, Any]) -
 
 def rank_choices(table: Any, scale: bool) -> dict[str, Any]:
     """Return the number of components by each method."""
-    from sklearn.preprocessing import StandardScaler
-
     from attenua import choose_rank
 
-    if (table.X != table.X).any():
-        why = "the number of components cannot be chosen while cells are missing"
-        fail(f"{table.source}: {why}; attenua impute fills them.")
     with working("Choosing the number of components"), explaining(table.source):
-        X = StandardScaler().fit_transform(table.X) if scale else table.X
-        return {method: choose_rank(X, method=method, random_state=0) for method in _QUESTIONS}
+        return {
+            method: choose_rank(table.X, method=method, scale=scale, random_state=0) for method in _QUESTIONS
+        }
 
 
 def chosen_rank(table: Any, scale: bool) -> Any:
