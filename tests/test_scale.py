@@ -194,8 +194,8 @@ def test_columns_of_different_units_are_noticed(model):
         assert "scale=True" not in other.verdict_
 
 
-def test_batches_are_scaled_when_the_subspace_is_computed():
-    model = AttenuatedPCA(3, scale=True).partial_fit(X[:9]).partial_fit(X[9:])
+def test_batches_are_scaled():
+    model = AttenuatedPCA(3, scale=True).fit([X[:9], X[9:]])
     np.testing.assert_allclose(model.scale_, np.where(X.std(axis=0) > 1e-9, X.std(axis=0), 1.0))
     np.testing.assert_allclose(model.transform(NEW), AttenuatedPCA(3, scale=True).fit(X).transform(NEW))
 

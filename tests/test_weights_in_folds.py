@@ -68,9 +68,6 @@ def test_batches_and_partitions_have_weights():
     expected = clone(model).fit(X, sample_weight=WEIGHTS)
     same(clone(model).fit([X[:9], X[9:]], sample_weight=WEIGHTS), expected)
     same(clone(model).fit(da.from_array(X, chunks=(15, 8)), sample_weight=WEIGHTS), expected)
-    batches = clone(model).partial_fit(X[:9], sample_weight=WEIGHTS[:9])
-    batches.partial_fit(X[9:], sample_weight=WEIGHTS[9:])
-    np.testing.assert_allclose(batches.cv_risk_[0], expected.cv_risk_[0])
     with pytest.raises(ValueError, match="groups or sample_weight, not both"):
         model.fit([X[:9], X[9:]], groups=np.arange(40), sample_weight=WEIGHTS)
 

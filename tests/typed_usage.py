@@ -49,7 +49,7 @@ def right(X: NDArray[np.float64]) -> None:
     assert_type(covariance, CorrectedCovariance)
     assert_type(covariance.score(X), float)
     assert_type(covariance.mahalanobis(X), NDArray[np.float64])
-    assert_type(AttenuatedPCA(2).partial_fit(X), AttenuatedPCA)
+    assert_type(AttenuatedPCA(2).fit(X), AttenuatedPCA)
     assert_type(attenuation_path(X, 2, alphas="direct"), AttenuationPath)
     assert_type(paired_gain(AttenuatedPCACV(2).fit(X)), PairedGain)
     choice = choose_rank(X, method="parallel", max_rank=5, random_state=np.random.RandomState(0))

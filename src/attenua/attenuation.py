@@ -1,13 +1,13 @@
 """Attenuated PCA as scikit-learn estimators: at a given strength, and at one chosen by cross-validation."""
 
 from math import isfinite, nan
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from attenua._correct.attenuation import checked_alphas
 from attenua._correct.registry import checked_strength
-from attenua._data.folds import checked_stream_folds, folds_per_repetition
+from attenua._data.folds import folds_per_repetition
 from attenua._data.opening import FitData
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
@@ -99,29 +99,6 @@ class AttenuatedPCA(ImputesByCovariance, MonitorsRows, RuleTransformer):
         self.feature_groups = feature_groups
         self.whiten = whiten
         self.scale = scale
-
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Add a batch of rows to those seen so far.
-
-        The subspace of all rows so far is computed when it is next used, so many batches cost no more
-        eigenproblems than one. A batch that is refused leaves the estimator as it was. After a ``fit`` to
-        rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it continues.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
-            A batch; one row is enough.
-        y : ignored
-            Here for scikit-learn.
-        sample_weight : array-like of shape (n_samples,), optional
-            Frequencies of its rows.
-
-        Returns
-        -------
-        self
-        """
-        self._add_batch(X, 1, sample_weight=sample_weight)
-        return self
 
     def _check_parameters(self) -> None:
         checked_strength("attenuation", self.alpha, "alpha")
@@ -282,34 +259,6 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         self.scale = scale
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        groups: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Add a batch of rows to those seen so far, as by :meth:`AttenuatedPCA.partial_fit`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
-            A batch; one row is enough.
-        y : ignored
-            Here for scikit-learn.
-        groups : array-like of shape (n_samples,), optional
-            Labels of its rows: with every batch or with none.
-        sample_weight : array-like of shape (n_samples,), optional
-            Frequencies of its rows.
-
-        Returns
-        -------
-        self
-        """
-        n_folds = checked_stream_folds(self.cv, self.n_repeats)
-        self._add_batch(X, n_folds, groups=groups, sample_weight=sample_weight)
-        return self
 
     def _check_parameters(self) -> None:
         checked_alphas(self.alphas)

@@ -110,7 +110,7 @@ class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         if "_filling" not in vars(self):
-            raise ValueError(_NO_ROWS.format(why="a model from a file or after partial_fit has none"))
+            raise ValueError(_NO_ROWS.format(why="a model from a file has none"))
         law = self._filling.law(self)
         if isinstance(law, CorrectedCovariance):
             return law.impute(X, return_std=return_std)

@@ -63,12 +63,6 @@ def in_dask(X):
     return da.concatenate(blocks)
 
 
-def by_batches(model, X):
-    for rows in batches(X):
-        model.partial_fit(rows)
-    return model
-
-
 WAYS = {
     "csr": lambda model, X: model.fit(sp.csr_matrix(X)),
     "csr array": lambda model, X: model.fit(sp.csr_array(X)),
@@ -78,7 +72,6 @@ WAYS = {
     "single rows": lambda model, X: model.fit(iter(batches(X, 1))),
     "dense, then sparse": lambda model, X: model.fit(iter([X[:30], *batches(X[30:])])),
     "sparse, then dense": lambda model, X: model.fit(iter([*batches(X[:30]), X[30:]])),
-    "partial_fit": by_batches,
     "dask": lambda model, X: model.fit(in_dask(X)),
 }
 

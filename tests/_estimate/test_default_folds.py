@@ -25,11 +25,6 @@ def test_none_gives_the_fit_with_five_folds(estimator, container):
     assert none.folds_ == five.folds_
 
 
-def test_none_in_partial_fit():
-    none, five = (AttenuatedPCACV(2, cv=cv).partial_fit(ROWS) for cv in (None, 5))
-    np.testing.assert_array_equal(none.cv_risk_folds_, five.cv_risk_folds_)
-
-
 def test_standard_errors_know_how_many_folds_a_repetition_has():
     attenuated = [AttenuatedPCACV(2, cv=cv, n_repeats=3, random_state=0).fit(ROWS) for cv in (None, 5, 3)]
     none, five, three = (paired_gain(model, alpha=0.5).standard_error for model in attenuated)

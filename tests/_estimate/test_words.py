@@ -139,12 +139,6 @@ def test_without_a_fit_nothing_is_added(kind):
     assert model.fit(X)._repr_html_().startswith("<div><strong>")
 
 
-def test_batches_show_an_answer_once_there_can_be_one():
-    model = AttenuatedPCACV(2).partial_fit(X[:2])
-    assert model._repr_html_().startswith("<style>")
-    assert shown(model.partial_fit(X[2:]))[0] == model.verdict_
-
-
 def test_text_display_stays_text():
     with config_context(display="text"):
         assert "text/html" not in CorrectedPCA(2).fit(X)._repr_mimebundle_()
@@ -201,9 +195,6 @@ def test_a_fitted_estimator_says_in_a_line_what_came_out():
     assert repr(model) == f"{unfitted}\n{caption}; 1 component, {share}"
     assert repr(clone(model)) == unfitted
     assert caption not in repr(make_pipeline(StandardScaler(), model))
-    streamed = AttenuatedPCACV(1).partial_fit(NOISY)
-    assert repr(streamed) == "AttenuatedPCACV(n_components=1)"
-    assert "components_" not in vars(streamed)  # to show it computes nothing
     assert (
         repr(CorrectedPCA(1).fit(NOISY).set_params(damping="much"))
         == "CorrectedPCA(damping='much', n_components=1)"

@@ -5,7 +5,6 @@ batches, Arrow data, Dask collections and arrays on a device are all :class:`Fit
 """
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -94,8 +93,6 @@ class FitData(NamedTuple):
         ``numpy.float32`` or ``numpy.float64``: the type of what is fitted.
     folds : str
         Which rows are held out together, in words.
-    stream : RowStream or None
-        Sums that ``partial_fit`` can go on from.
     reweighter : RowsInMemory or None
         The rows, where they are in memory.
     """
@@ -105,7 +102,6 @@ class FitData(NamedTuple):
     fewest_training_rows: int
     dtype: type
     folds: str = ""
-    stream: RowStream | None = None
     reweighter: RowsInMemory | None = None
 
     def scaled(self) -> "FitData":
@@ -200,7 +196,7 @@ def _device_weights(X: Any, sample_weight: Any) -> Any:
 def open_for_fit(estimator: Any, X: Any, sample_weight: Any = None) -> FitData:
     """Open rows for a fit that holds none out."""
     if is_dask(X):
-        return _dask_data(DaskRows(estimator, X, 1, sample_weight=sample_weight))
+        return _stream_data(DaskRows(estimator, X, 1, sample_weight=sample_weight).stream())
     X, sample_weight = _whole_table(X, sample_weight, "sample_weight")
     if is_batches(X):
         return _open_batches(estimator, X, 1, "sample_weight", sample_weight)
@@ -258,7 +254,8 @@ def open_for_cv(
     cv, n_repeats = resolve_cv(estimator.cv), estimator.n_repeats
     if is_dask(X):
         n_folds = checked_stream_folds(cv, n_repeats)
-        return _dask_data(DaskRows(estimator, X, n_folds, groups=groups, sample_weight=sample_weight))
+        parts = DaskRows(estimator, X, n_folds, groups=groups, sample_weight=sample_weight)
+        return _stream_data(parts.stream())
     if groups is not None:
         X, groups = _whole_table(X, groups, "groups")
     else:
@@ -270,8 +267,7 @@ def open_for_cv(
         if groups is None:
             return _open_batches(estimator, X, n_folds, "sample_weight", sample_weight)
         raise ValueError(
-            "fit to batches takes groups or sample_weight, not both; add the batches with partial_fit, or "
-            "give the rows in memory."
+            "fit to batches takes groups or sample_weight, not both; give the rows in memory to use both."
         )
     rows = open_rows(estimator, X, sample_weight)
     n, kept = rows.n_samples, _kept_rows(sample_weight)
@@ -330,54 +326,33 @@ def _open_batches(estimator: Any, X: Any, n_folds: int, argument: str, labels: A
     """Add up all batches; ``argument`` names the argument that holds the labels of their rows."""
     stream = None
     for batch in iter_batches(X, labels, argument):
-        stream = with_batch(estimator, stream, batch, n_folds, **{argument: batch.labels}, min_samples=0)
+        rows = _checked_batch(estimator, batch, first=stream is None)
+        if rows.shape[0] == 0:
+            continue
+        if stream is None:
+            stream = RowStream(n_folds, _feature_names(estimator))
+        given = to_host(batch.labels)
+        if argument == "sample_weight":
+            given = checked_batch_weights(given, rows.shape[0])
+        stream.add(rows, **{argument: given})
     if stream is None:
         once = "" if can_be_read_again(X) else " An iterator or reader gives its rows once."
         raise ValueError(f"Found 0 sample(s): X gave no rows, while at least 2 are required.{once}")
-    return stream_data(stream)
+    return _stream_data(stream)
 
 
-def _dask_data(rows: DaskRows) -> FitData:
-    return stream_data(rows.stream())
-
-
-def with_batch(
-    estimator: Any,
-    stream: RowStream | None,
-    batch: Batch,
-    n_folds: int,
-    *,
-    groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    min_samples: int = 1,
-) -> RowStream | None:
-    """Check a batch of rows and return a stream with it, or raise and leave the stream as it was.
-
-    The first batch makes the stream, and its columns are those of the estimator.
-    """
-    if stream is not None and stream.n_folds != n_folds:
-        raise ValueError(f"cv was {stream.n_folds} for the first batch and is {n_folds} now.")
-    rows = _checked_batch(estimator, batch, stream is None, min_samples)
-    if rows.shape[0] == 0:
-        return stream
-    weights = checked_batch_weights(to_host(sample_weight), rows.shape[0])
-    stream = RowStream(n_folds, _feature_names(estimator)) if stream is None else copy(stream)
-    stream.add(rows, groups=to_host(groups), sample_weight=weights)
-    return stream
-
-
-def _checked_batch(estimator: Any, batch: Batch, first: bool, min_samples: int) -> Any:
+def _checked_batch(estimator: Any, batch: Batch, first: bool) -> Any:
     if batch.names is not None:
         check_names(estimator, batch.names, reset=first)
         return batch.rows
-    requirements = matrix_requirements() | {"ensure_min_samples": min_samples}
+    requirements = matrix_requirements() | {"ensure_min_samples": 0}
     # The sums of a stream are kept on the host, so a batch on a device comes there.
     refuse_other_kinds(batch.rows)
     with naming_text_columns(batch.rows):
         return as_numbers(validate_data(estimator, to_host(batch.rows), reset=first, **requirements))
 
 
-def stream_data(stream: RowStream) -> FitData:
+def _stream_data(stream: RowStream) -> FitData:
     """Return what a fit needs of the rows of a stream."""
     if stream.n_rows + stream.n_left_out == 0:
         raise ValueError("Found 0 sample(s): X has no rows, while at least 2 are required.")
@@ -386,7 +361,7 @@ def stream_data(stream: RowStream) -> FitData:
     dtype = np.float32 if stream.is_float32 else np.float64
     check_range(moments.total, dtype, stream.names)
     folds = "a hash of the group's label names its fold" if stream.has_groups else _INTERLEAVED
-    return FitData(moments, n, stream.fewest_training_rows, dtype, folds, stream)
+    return FitData(moments, n, stream.fewest_training_rows, dtype, folds)
 
 
 def checked_rows(estimator: Any, X: Any) -> Any:

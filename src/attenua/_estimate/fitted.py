@@ -40,8 +40,6 @@ class Kind(Enum):
     STEPS = "table of the steps of a search"
 
 
-# Attributes that keep rows: the sums of batches, and what ``impute`` is fitted to.
-_KEPT = ("_stream", "_filling")
 SUBSPACE = {
     "components_": Kind.DATA,
     "mean_": Kind.DATA,
@@ -64,12 +62,6 @@ def store(estimator: Any, values: Mapping[str, Any], like: Any, dtype: type) -> 
         setattr(estimator, name, held)
 
 
-def forget(estimator: Any) -> None:
-    """Delete all fitted attributes of the table, and what was kept of the rows."""
-    for name in (*type(estimator)._fitted, *_KEPT):
-        vars(estimator).pop(name, None)
-
-
 def check_switches(estimator: Any) -> None:
     """Raise unless parameters that switch something on are True or False; text such as "no" is neither."""
     for name in ("scale", "whiten", "nested", "assume_centered"):
@@ -82,19 +74,12 @@ def check_switches(estimator: Any) -> None:
 def fit_from_nothing(estimator: Any) -> Iterator[None]:
     """Forget what was fitted; a fit that fails or is interrupted leaves the estimator as it was before."""
     check_switches(estimator)
-    with all_or_nothing(estimator):
-        # All that scikit-learn's convention calls fitted, columns included, and what was kept of the rows.
-        for name in list(vars(estimator)):
-            if name in _KEPT or (name.endswith("_") and not name.startswith("_")):
-                del vars(estimator)[name]
-        yield
-
-
-@contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Restore all attributes if the block fails or is interrupted."""
     before = dict(vars(estimator))
     try:
+        # All that scikit-learn's convention calls fitted, columns included, and what `impute` keeps of rows.
+        for name in before:
+            if name == "_filling" or (name.endswith("_") and not name.startswith("_")):
+                del vars(estimator)[name]
         yield
     except BaseException:
         vars(estimator).clear()
