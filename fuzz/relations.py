@@ -123,8 +123,7 @@ def that_apply(problem):
     found = []
     if is_plain and is_linear and 1e-80 < problem.scale < 1e80:
         found.append(scaled)
-    by_number = isinstance(options.get("cv", 1), int) and problem.groups is None
-    if by_number and "n_repeats" not in options:
+    if isinstance(options.get("cv", 1), int) and problem.groups is None:
         found.append(shuffled)
         if kind.holds == "double" and not isinstance(options["n_components"], float):
             found.append(shifted)

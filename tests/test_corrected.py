@@ -152,7 +152,6 @@ BAD_PARAMETERS = [
     (CorrectedPCACV(corrections={"smoothing": [1]}), "corrections names smoothing, which needs"),
     (CorrectedPCACV(cv=1), "cv=1 must be at least 2 folds"),
     (CorrectedPCACV(40), "n_components=40"),
-    (CorrectedPCACV(n_repeats=0), "n_repeats must be an integer of at least 1"),
 ]
 
 

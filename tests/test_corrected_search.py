@@ -19,7 +19,6 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, RepeatedKFold, ShuffleSplit
 
 from attenua import CorrectedCovariance, CorrectedPCA, CorrectedPCACV
-from attenua._data.folds import make_splits
 from tests.helpers import assert_risks_close_enough, dealt_out_splits, in_turn, interleaved_splits, sine
 from tests.literal import GRIDS, OWN_GRIDS, PCA, At, Search, line, smooth_rows
 
@@ -263,15 +262,6 @@ def test_any_splits(kind):
     agree(model, reference)
     # What a single split says has no standard error.
     assert all(np.isnan(step.standard_error) == (len(splits) == 1) for step in model.steps_)
-
-
-def test_repetitions():
-    splits = make_splits(3, 20, n_repeats=2, random_state=7)
-    reference = Search(SMALL, splits, 2, WEAK, line(6)).run()
-    model = CorrectedPCACV(2, corrections=WEAK, neighbours="line", cv=3, n_repeats=2, random_state=7).fit(
-        SMALL
-    )
-    agree(model, reference)
 
 
 def test_groups_of_rows():

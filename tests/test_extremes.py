@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.model_selection import KFold
 
 from attenua import (
     AttenuatedPCA,
@@ -32,7 +33,7 @@ MODELS = [
     AttenuatedPCACV(2),
     CorrectedPCA(2, **ALL),
     CorrectedPCACV(2),
-    CorrectedPCACV(2, cv=3, n_repeats=2, random_state=0),
+    CorrectedPCACV(2, cv=KFold(3, shuffle=True, random_state=0)),
 ]
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model)[:45])
 SIZES = {1e306: "large", 1e300: "large", 1e200: "large", 1e160: "large", 1e-160: "small", 1e-300: "small"}

@@ -7,11 +7,10 @@ from numpy.typing import NDArray
 
 from attenua._correct.attenuation import checked_alphas
 from attenua._correct.registry import checked_strength
-from attenua._data.folds import folds_per_repetition
 from attenua._data.opening import FitData
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
-from attenua._estimate.parameter_types import Alphas, FeatureGroups, Folds, RandomState
+from attenua._estimate.parameter_types import Alphas, FeatureGroups, Folds
 from attenua._estimate.words import (
     Answer,
     advice_on_scale,
@@ -137,8 +136,6 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         A number of folds (None means 5), a splitter, or an iterable of (training rows, held-out rows). With a
         number, row i is held out in fold ``i % cv``; if ``fit`` is given groups, whole groups are held out
         instead.
-    n_repeats : int, default=1
-        Repetitions of the folds, averaged before choosing. With more than one, each is shuffled.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
         Groups of columns. If given, attenuation weakens the covariances within groups, not only the diagonal.
         (Groups of *rows* are the ``groups`` of ``fit``.)
@@ -152,8 +149,6 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         units of the data.
     n_jobs : int or None, default=None
         How many splits run in parallel, in threads. None spreads the threads of BLAS over the splits.
-    random_state : int, RandomState or None, default=None
-        Shuffles the repetitions.
 
     Attributes
     ----------
@@ -208,8 +203,8 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
     different ones. If neighbours depend on each other, as in time series, give groups (such as the day), or
     ``cv=KFold(5)`` for consecutive folds. Groups of rows in memory are dealt out evenly, by size and order of
     appearance; what they are called does not matter. Batches and dask partitions are seen once:
-    there a fixed hash of its label names the fold of a group, ``cv`` must be a number and ``n_repeats``
-    1. ``folds_`` says what was done.
+    there a fixed hash of its label names the fold of a group, and ``cv`` must be a number. ``folds_`` says
+    what was done.
 
     Examples
     --------
@@ -243,22 +238,18 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         *,
         alphas: Alphas = "direct",
         cv: Folds = 5,
-        n_repeats: int = 1,
         feature_groups: FeatureGroups = None,
         whiten: bool = False,
         scale: bool = False,
         n_jobs: int | None = None,
-        random_state: RandomState = None,
     ):
         self.n_components = n_components
         self.alphas = alphas
         self.cv = cv
-        self.n_repeats = n_repeats
         self.feature_groups = feature_groups
         self.whiten = whiten
         self.scale = scale
         self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         checked_alphas(self.alphas)
@@ -282,7 +273,7 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
     def _choice(self, result: CrossValidation, taken: int) -> dict[str, Any]:
         alphas = checked_alphas(self.alphas)
         chosen, n_splits = {"attenuation": float(alphas[result.best])}, len(result.risk_folds)
-        elsewhere = chosen_elsewhere(result.risk_folds, folds_per_repetition(self.cv, n_splits))
+        elsewhere = chosen_elsewhere(result.risk_folds)
         expected = crossed_gain(result.risk_folds, elsewhere, result.held_out_ratio)
         words = verdict([chosen], [1.0], expected, gives_pca=not taken, times=clear_over_splits(n_splits))
         if not taken:

@@ -21,7 +21,6 @@ from attenua._estimate.parameter_types import (
     Corrections,
     Folds,
     Neighbours,
-    RandomState,
     Reference,
 )
 from attenua._estimate.words import (
@@ -242,8 +241,6 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
         A number of folds (None means 5), a splitter, or an iterable of (training rows, held-out rows). With a
         number, row i is held out in fold ``i % cv``; if ``fit`` is given groups, whole groups are held out
         instead.
-    n_repeats : int, default=1
-        Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
     nested : bool, default=False
         Whether to measure what to expect of new rows (``left_out_gain_``). The whole choice is then made
         again without each of five blocks of rows, and judged by that block: about five times the cost. The
@@ -259,8 +256,6 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
         units of the data.
     n_jobs : int or None, default=None
         How many splits run in parallel, in threads. None spreads the threads of BLAS over the splits.
-    random_state : int, RandomState or None, default=None
-        Shuffles the repetitions.
 
     Attributes
     ----------
@@ -383,24 +378,20 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
         neighbours: Neighbours = None,
         reference: Reference = None,
         cv: Folds = 5,
-        n_repeats: int = 1,
         nested: bool = False,
         whiten: bool = False,
         scale: bool = False,
         n_jobs: int | None = None,
-        random_state: RandomState = None,
     ):
         self.n_components = n_components
         self.corrections = corrections
         self.neighbours = neighbours
         self.reference = reference
         self.cv = cv
-        self.n_repeats = n_repeats
         self.nested = nested
         self.whiten = whiten
         self.scale = scale
         self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         checked_grids(self.corrections)

@@ -27,7 +27,7 @@ from attenua._estimate.advice import AdvisesOnParameters
 from attenua._estimate.fitted import Kind, fit_from_nothing, store
 from attenua._estimate.fitting import WithReference
 from attenua._estimate.html import ShowsAnswer
-from attenua._estimate.parameter_types import Corrections, Folds, Neighbours, RandomState, Reference
+from attenua._estimate.parameter_types import Corrections, Folds, Neighbours, Reference
 from attenua._estimate.words import (
     LEDOIT_WOLF,
     Answer,
@@ -108,8 +108,6 @@ class CorrectedCovariance(
     cv : int, None, splitter or iterable, default=5
         As in :class:`CorrectedPCACV`. With fewer rows or groups than folds, each is a fold; with three rows
         or two groups, nothing is held out and the fit is Ledoit and Wolf's.
-    n_repeats : int, default=1
-        Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
     nested : bool, default=False
         Whether to measure what to expect of new rows (``left_out_gain_``), at about five times the cost, as
         in :class:`CorrectedPCACV`.
@@ -123,8 +121,6 @@ class CorrectedCovariance(
         has a recipe for discriminant analysis).
     n_jobs : int or None, default=None
         How many splits run in parallel, in threads. None spreads the threads of BLAS over the splits.
-    random_state : int, RandomState or None, default=None
-        Shuffles the repetitions.
 
     Attributes
     ----------
@@ -235,23 +231,19 @@ class CorrectedCovariance(
         neighbours: Neighbours = None,
         reference: Reference = None,
         cv: Folds = 5,
-        n_repeats: int = 1,
         nested: bool = False,
         scale: bool = False,
         assume_centered: bool = False,
         n_jobs: int | None = None,
-        random_state: RandomState = None,
     ):
         self.corrections = corrections
         self.neighbours = neighbours
         self.reference = reference
         self.cv = cv
-        self.n_repeats = n_repeats
         self.nested = nested
         self.scale = scale
         self.assume_centered = assume_centered
         self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def fit(
         self,

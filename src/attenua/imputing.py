@@ -28,7 +28,7 @@ _NO_ROWS = (
     "its impute."
 )
 # Parameters of the estimator that its covariance has too.
-_SHARED = ("scale", "neighbours", "reference", "cv", "n_repeats", "n_jobs", "random_state")
+_SHARED = ("scale", "neighbours", "reference", "cv", "n_jobs")
 
 
 class Filling:

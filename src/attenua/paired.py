@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
-from attenua._data.folds import folds_per_repetition
 from attenua._data.namespace import to_host
 from attenua._estimate.html import facts_html
 from attenua._estimate.words import ADVICE, clear_over_splits, is_clear, paired_facts
@@ -39,7 +38,7 @@ class PairedGain:
         Splits, and on how many of them the strength is better and worse than PCA.
     crossed_gain, crossed_error : float
         What to expect of new rows, with its standard error. The strength of every split is chosen on the
-        other splits of its repetition, and the result is multiplied by the part of the rows that a training
+        other splits, and the result is multiplied by the part of the rows that a training
         set has, since gains fall in proportion to the number of rows. The first gain is measured on the
         splits that chose the strength, so it is too high on average; this one is less so.
     differences : ndarray of the shape of ``cv_risk_folds_``
@@ -91,8 +90,7 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
     The gain is that of the chosen strength, or of `alpha`, another strength that was compared. Nothing chose
     `alpha`, so its crossed gain is its gain, for all rows.
 
-    Splits count equally here, even if folds hold unequal numbers of rows. For the crossed gain, the splits of
-    a splitter count as one repetition.
+    Splits count equally here, even if folds hold unequal numbers of rows.
 
     Parameters
     ----------
@@ -112,9 +110,9 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
     >>> from attenua import AttenuatedPCACV, paired_gain
     >>> random = np.random.default_rng(0)
     >>> X = random.standard_normal((60, 8)) + random.standard_normal((60, 1))  # equal variances
-    >>> found = paired_gain(AttenuatedPCACV(1, n_repeats=4, random_state=0).fit(X))
+    >>> found = paired_gain(AttenuatedPCACV(1).fit(X))
     >>> found.n_splits, found.verdict
-    (20, 'unclear')
+    (5, 'unclear')
     >>> print(found.advice)
     The gain is not larger than its noise; ordinary PCA may do as well here.
     """
@@ -126,14 +124,13 @@ def paired_gain(estimator: Any, alpha: float | None = None) -> PairedGain:
         )
     risk, folds = to_host(estimator.cv_risk_), to_host(estimator.cv_risk_folds_)
     n_splits = len(folds)
-    per_repeat = folds_per_repetition(estimator.cv, n_splits)
     if alpha is not None and (isinstance(alpha, bool) or not isinstance(alpha, numbers.Real)):
         raise ValueError(f"alpha must be one of the strengths that were compared, a number; got {alpha!r}.")
     strength = float(estimator.alpha_ if alpha is None else alpha)
     best = _place(to_host(estimator.alphas_), strength)
     base = folds[:, 0].mean()
     differences = (folds - folds[:, :1]) / (base if base > 0 else 1.0)
-    elsewhere = chosen_elsewhere(folds, per_repeat) if alpha is None else np.full(n_splits, best)
+    elsewhere = chosen_elsewhere(folds) if alpha is None else np.full(n_splits, best)
     crossed, crossed_error = crossed_gain(folds, elsewhere, estimator.held_out_ratio_)
     errors = gain_error(differences, estimator.held_out_ratio_)
     return PairedGain(

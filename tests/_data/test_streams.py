@@ -182,7 +182,6 @@ def test_a_group_has_one_fold_in_every_process():
 
 REFUSED = [
     (AttenuatedPCACV(2, cv=splits_of(np.arange(203) % 5)), {}, "cv must be a number of folds"),
-    (AttenuatedPCACV(2, n_repeats=2), {}, "n_repeats must be 1"),
     (AttenuatedPCACV(2, cv=1), {}, "cv=1 must be at least 2 folds"),
     (
         AttenuatedPCACV(2),

@@ -1,10 +1,10 @@
-"""``cv=None`` means 5 folds, as in scikit-learn: in every container, and where errors count the folds."""
+"""``cv=None`` means 5 folds, as in scikit-learn: in every container."""
 
 import dask.array as da
 import numpy as np
 import pytest
 
-from attenua import AttenuatedPCACV, CorrectedPCACV, paired_gain
+from attenua import AttenuatedPCACV, CorrectedPCACV
 from tests.helpers import spiked_rows
 
 ROWS = spiked_rows(40, 4)
@@ -23,11 +23,3 @@ def test_none_gives_the_fit_with_five_folds(estimator, container):
     none, five = (estimator(2, cv=cv).fit(CONTAINERS[container]) for cv in (None, 5))
     np.testing.assert_array_equal(none.cv_risk_folds_, five.cv_risk_folds_)
     assert none.folds_ == five.folds_
-
-
-def test_standard_errors_know_how_many_folds_a_repetition_has():
-    attenuated = [AttenuatedPCACV(2, cv=cv, n_repeats=3, random_state=0).fit(ROWS) for cv in (None, 5, 3)]
-    none, five, three = (paired_gain(model, alpha=0.5).standard_error for model in attenuated)
-    assert none == five != three
-    corrected = [CorrectedPCACV(2, cv=cv, n_repeats=3, random_state=0).fit(ROWS) for cv in (None, 5)]
-    assert corrected[0]._gain_error() == corrected[1]._gain_error()

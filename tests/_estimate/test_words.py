@@ -185,9 +185,8 @@ def test_lists_and_counts_in_words():
 
 
 def test_a_fitted_estimator_says_in_a_line_what_came_out():
-    model = CorrectedPCACV(
-        1, cv=4, n_repeats=2, random_state=0, corrections={"damping": [0.1, 0.2, 0.3, 1.0]}
-    )
+    corrections = {"tempering": [0.25, 0.5, 0.75, 1.0], "damping": [0.1, 0.2, 0.3, 1.0]}
+    model = CorrectedPCACV(1, cv=4, corrections=corrections)
     unfitted = repr(model)
     assert unfitted.splitlines()[1].startswith(" " * len("CorrectedPCACV("))  # broken as scikit-learn does
     caption = model.fit(NOISY)._answer().caption

@@ -5,7 +5,6 @@ import pytest
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
 
 from attenua import AttenuatedPCACV, CorrectedCovariance, CorrectedPCACV, paired_gain
-from attenua._data.folds import make_splits
 from attenua._data.rows import HostRows
 from attenua._select.comparison import gain_error, reconstruction_errors, smallest_strength_at_minimum
 from attenua._solve import tuning
@@ -81,16 +80,6 @@ def test_one_standard_error_under_any_splitter(case):
         assert step.standard_error == pytest.approx(error)
     if any(several.corrections_.values()):
         assert several._gain_errors()[0] == pytest.approx(error)
-
-
-def test_the_same_splits_have_the_same_error_however_they_are_given():
-    X = spiked_rows(40, 6)
-    repeated = AttenuatedPCACV(2, n_repeats=4, random_state=0).fit(X)
-    splits = make_splits(5, 40, n_repeats=4, random_state=0)
-    listed = AttenuatedPCACV(2, cv=splits).fit(X)
-    np.testing.assert_allclose(listed.cv_risk_folds_, repeated.cv_risk_folds_, rtol=1e-12)
-    errors = [paired_gain(model, 1.0).standard_error for model in (repeated, listed)]
-    assert errors[0] == pytest.approx(errors[1], rel=1e-12)
 
 
 def test_one_split_has_no_standard_error():

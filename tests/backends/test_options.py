@@ -55,7 +55,6 @@ CHOSEN = {
     ),
     "leave one out": AttenuatedPCACV(2, alphas=[0, 0.5], cv=LeaveOneOut()),
     "many folds": AttenuatedPCACV(2, alphas=[0, 0.5], cv=25),
-    "repeated": AttenuatedPCACV(2, alphas=GRID, cv=3, n_repeats=2, random_state=0),
     "threads": AttenuatedPCACV(2, alphas=GRID, cv=3, n_jobs=2),
 }
 
@@ -71,11 +70,6 @@ def test_groups_of_rows(backend, cv):
     model = AttenuatedPCACV(2, alphas=GRID, cv=cv)
     theirs, ours = fit_both(backend, model, SMALL, groups=labels)
     agree(backend, theirs, ours, SMALL)
-
-
-def test_repeated_groups_of_rows(backend):
-    model = AttenuatedPCACV(2, alphas=GRID, cv=3, n_repeats=2, random_state=0)
-    agree(backend, *fit_both(backend, model, SMALL, groups=LABELS), SMALL)
 
 
 @on_backends("shape", [(40, 8), (20, 600)])

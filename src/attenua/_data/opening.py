@@ -23,7 +23,6 @@ from attenua._data.checks import (
 )
 from attenua._data.dask_rows import DaskRows
 from attenua._data.folds import (
-    check_repeats,
     checked_groups,
     checked_stream_folds,
     interleaved_folds,
@@ -246,14 +245,14 @@ def open_for_cv(
     *,
     fewer_folds: bool = False,
 ) -> FitData:
-    """Open rows and split them by the parameters ``cv``, ``n_repeats`` and ``random_state``.
+    """Open rows and split them by the parameter ``cv``.
 
     A row of weight 0 is left out before a number of folds counts the rows. With `fewer_folds`, folds are no
     more than rows or groups in memory, and none if these are too few.
     """
-    cv, n_repeats = resolve_cv(estimator.cv), estimator.n_repeats
+    cv = resolve_cv(estimator.cv)
     if is_dask(X):
-        n_folds = checked_stream_folds(cv, n_repeats)
+        n_folds = checked_stream_folds(cv)
         parts = DaskRows(estimator, X, n_folds, groups=groups, sample_weight=sample_weight)
         return _stream_data(parts.stream())
     if groups is not None:
@@ -261,7 +260,7 @@ def open_for_cv(
     else:
         X, sample_weight = _whole_table(X, sample_weight, "sample_weight")
     if is_batches(X):
-        n_folds = checked_stream_folds(cv, n_repeats)
+        n_folds = checked_stream_folds(cv)
         if sample_weight is None:
             return _open_batches(estimator, X, n_folds, "groups", groups)
         if groups is None:
@@ -271,7 +270,6 @@ def open_for_cv(
         )
     rows = open_rows(estimator, X, sample_weight)
     n, kept = rows.n_samples, _kept_rows(sample_weight)
-    check_repeats(n_repeats)
     if kept is not None and groups is not None:
         labels = checked_groups(to_host(groups), len(kept))
         assert labels is not None
@@ -283,7 +281,7 @@ def open_for_cv(
             return _in_memory(estimator, rows, [], "none: the rows or groups are too few")
         cv = min(int(cv), units)
     splits: Sequence[SplitRows]
-    if groups is None and n_repeats == 1 and is_number_of_folds(cv):
+    if groups is None and is_number_of_folds(cv):
         # The folds that make_splits would give, without lists of row numbers as long as the data.
         splits = [(None, fold) for fold in interleaved_folds(int(cv), n)]
     else:
@@ -294,13 +292,11 @@ def open_for_cv(
             X=None if is_foreign(X) or isinstance(X, NamedRows) else X,
             y=to_host(y),
             groups=to_host(groups),
-            n_repeats=n_repeats,
-            random_state=estimator.random_state,
         )
         if counted is not None:
             splits = splits_of_kept(splits, counted)
             groups = None if groups is None else groups[counted]
-    return _in_memory(estimator, rows, splits, _folds_in_words(cv, n_repeats, groups), to_host(groups))
+    return _in_memory(estimator, rows, splits, _folds_in_words(cv, groups), to_host(groups))
 
 
 def _kept_rows(sample_weight: Any) -> NDArray[np.bool_] | None:
@@ -314,11 +310,9 @@ def _kept_rows(sample_weight: Any) -> NDArray[np.bool_] | None:
 _INTERLEAVED = "row i is held out in fold i % cv"
 
 
-def _folds_in_words(cv: Any, n_repeats: int, groups: Any) -> str:
+def _folds_in_words(cv: Any, groups: Any) -> str:
     if not is_number_of_folds(cv):
         return "the splits of cv"
-    if n_repeats > 1:
-        return "shuffled groups" if groups is not None else "shuffled rows"
     return "groups dealt out evenly" if groups is not None else _INTERLEAVED
 
 

@@ -87,14 +87,12 @@ class RuleTransformer(SubspaceTransformer):
 class CrossValidated(SubspaceTransformer):
     """The subspace of a rule at the strength that reconstructs held-out rows best, PCA among them.
 
-    A subclass has the parameters ``cv``, ``n_repeats``, ``n_jobs`` and ``random_state``. It returns the rule
-    of its parameters, or chooses in its own way by overriding ``_fit_moments``.
+    A subclass has the parameters ``cv`` and ``n_jobs``. It returns the rule of its parameters, or chooses in
+    its own way by overriding ``_fit_moments``.
     """
 
     cv: Any
-    n_repeats: int
     n_jobs: int | None
-    random_state: Any
     gain_: float
     folds_: str
     held_out_ratio_: float

@@ -108,8 +108,6 @@ def compare(
     feature_groups: Any = None,
     groups: ArrayLike | None = None,
     cv: Any = 5,
-    n_repeats: int = 1,
-    random_state: Any = None,
 ) -> pd.DataFrame:
     r"""Fit several methods to the same rows with the same folds, and judge them on the same test rows.
 
@@ -140,7 +138,7 @@ def compare(
         Columns that block masks hide together; without it, block methods are left out.
     groups : array-like of shape (n_samples,), optional
         Labels of the rows, such as subjects; rows of one group are never split.
-    cv, n_repeats, random_state
+    cv : int, None, splitter or iterable, default=5
         The folds, as in :class:`attenua.AttenuatedPCACV`.
 
     Returns
@@ -169,7 +167,7 @@ def compare(
     [0.0, 19.6]
     """
     X, _ = checked_matrix(X)
-    splits = make_splits(cv, X.shape[0], X=X, groups=groups, n_repeats=n_repeats, random_state=random_state)
+    splits = make_splits(cv, X.shape[0], X=X, groups=groups)
     pca = AttenuatedPCA(n_components, alpha=0.0).fit(X)
     setting = Setting(pca.n_components_, splits, feature_groups)
     judge = Judge(pca, X_test, X.shape[1])
