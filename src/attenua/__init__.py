@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from attenua.masks import alpha_from_mask_rate, mask_rate_from_alpha
     from attenua.model_files import load_model, save_model
     from attenua.monitoring import ControlLimits
-    from attenua.paired import PairedGain, paired_gain
     from attenua.path import AttenuationPath, attenuation_path
     from attenua.rank import RankChoice, choose_rank
 
@@ -27,7 +26,6 @@ __all__ = [
     "CorrectedPCA",
     "CorrectedPCACV",
     "LearningCurve",
-    "PairedGain",
     "RankChoice",
     "Stability",
     "alpha_from_mask_rate",
@@ -36,7 +34,6 @@ __all__ = [
     "learning_curve",
     "load_model",
     "mask_rate_from_alpha",
-    "paired_gain",
     "save_model",
     "stability",
 ]
@@ -51,7 +48,6 @@ _MODULES = {
     "masks": ["alpha_from_mask_rate", "mask_rate_from_alpha"],
     "model_files": ["load_model", "save_model"],
     "monitoring": ["ControlLimits"],
-    "paired": ["PairedGain", "paired_gain"],
     "path": ["AttenuationPath", "attenuation_path"],
     "rank": ["RankChoice", "choose_rank"],
 }

@@ -15,8 +15,8 @@ from attenua._estimate.words import (
     Answer,
     advice_on_scale,
     clear_over_splits,
+    gain_in_words,
     given_answer,
-    paired_facts,
     percent_of,
     size_of_fit,
     strengths_in_words,
@@ -26,7 +26,6 @@ from attenua._select.comparison import CrossValidation, chosen_elsewhere, crosse
 from attenua._select.rule import CorrectedRule, attenuation_rule
 from attenua.imputing import ImputesByCovariance
 from attenua.monitoring import MonitorsRows
-from attenua.paired import paired_gain
 
 
 class AttenuatedPCA(ImputesByCovariance, MonitorsRows, RuleTransformer):
@@ -162,7 +161,7 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         The same for each split.
     gain_ : float
         Part of PCA's held-out risk that the chosen strength removes. The same splits chose it, so it is
-        optimistic; see :func:`paired_gain`.
+        optimistic.
     left_out_gain_ : float
         Part of PCA's risk that the fit is expected to remove on new rows: what each split gains at the
         strength that the other splits choose, times the part of the rows in a training set. 0 where the
@@ -176,17 +175,12 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
     noise_variance_, shortfall_ : float
     n_components_, n_samples_, n_features_in_ : int
         As in :class:`CorrectedPCACV`.
-    folds_ : str
-        Which rows were held out together, in words.
-    held_out_ratio_ : float
-        Mean over the splits of held-out rows per training row. Standard errors of gains depend on it.
 
     See Also
     --------
     AttenuatedPCA : The same at a strength you give.
     CorrectedPCACV : All corrections; what we recommend.
     attenuation_path : The subspaces of all strengths.
-    paired_gain : How sure the gain is.
     choose_rank : Chooses the number of components, which must be done first.
 
     Notes
@@ -203,8 +197,7 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
     different ones. If neighbours depend on each other, as in time series, give groups (such as the day), or
     ``cv=KFold(5)`` for consecutive folds. Groups of rows in memory are dealt out evenly, by size and order of
     appearance; what they are called does not matter. Batches and dask partitions are seen once:
-    there a fixed hash of its label names the fold of a group, and ``cv`` must be a number. ``folds_`` says
-    what was done.
+    there a fixed hash of its label names the fold of a group, and ``cv`` must be a number.
 
     Examples
     --------
@@ -220,6 +213,7 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
 
     alpha_: float
     alphas_: NDArray[Any]
+    gain_: float
     left_out_gain_: float
     left_out_gain_error_: float
     _array_api_support: ClassVar[bool] = True
@@ -227,6 +221,7 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
     _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
         "alpha_": Kind.NUMBER,
         "alphas_": Kind.GRID,
+        "gain_": Kind.NUMBER,
         "left_out_gain_": Kind.MEASURED,
         "left_out_gain_error_": Kind.MEASURED,
         "verdict_": Kind.TEXT,
@@ -258,9 +253,15 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         words = strengths_in_words({"attenuation": self.alpha_})
         if not self.alpha_:
             return Answer(words, self.verdict_, (size_of_fit(self),))
-        paired = paired_gain(self)
-        gain = f", gain {percent_of(paired.crossed_gain)} expected" if paired.n_splits > 1 else ""
-        return Answer(words + gain, self.verdict_, (*paired_facts(paired), size_of_fit(self)))
+        facts = [
+            ("compared", f"{len(self.alphas_)} strengths"),
+            ("all held-out rows together", f"{words}, {gain_in_words(self.gain_)}"),
+        ]
+        if isfinite(self.left_out_gain_):
+            expected = gain_in_words(self.left_out_gain_, self.left_out_gain_error_)
+            facts.insert(0, ("to expect of new rows", expected))
+            words += f", gain {percent_of(self.left_out_gain_)} expected"
+        return Answer(words, self.verdict_, (*facts, size_of_fit(self)))
 
     def _rule(self, n_features: int) -> CorrectedRule:
         return attenuation_rule(checked_alphas(self.alphas), n_features, self.feature_groups)
@@ -283,6 +284,7 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         return {
             "alpha_": alphas[taken],
             "alphas_": alphas,
+            "gain_": result.gains[taken],
             "left_out_gain_": expected[0],
             "left_out_gain_error_": expected[1],
             "verdict_": words,

@@ -32,10 +32,8 @@ from attenua._estimate.words import (
     largest_in_words,
     percent_of,
     size_of_fit,
-    strengths_in_words,
     verdict,
 )
-from attenua._select.comparison import gain_error
 from attenua._select.election import Expected, SubspaceChooser
 from attenua._select.rule import PCA, CorrectedRule, same_subspace
 from attenua._select.steps import Steps
@@ -259,8 +257,6 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
 
     Attributes
     ----------
-    corrections_ : dict of str to float
-        Strength of each correction that all held-out rows together choose. The fit averages ``choices_``.
     choices_ : list of dict
         Strengths that the votes choose, PCA among them, the largest weight first. Their subspaces are
         averaged; many choices mean that the rows do not agree.
@@ -278,8 +274,6 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
         too few.
     left_out_gain_error_ : float
         Its standard error.
-    gain_ : float
-        Part of PCA's held-out risk that ``corrections_`` removes. The same rows chose it: it is optimistic.
     candidates_ : list of dict
         Strengths of the candidates that all splits judged, by name, PCA first. A candidate that is clearly
         worse on the first two fifths of the splits is in ``steps_`` only.
@@ -307,10 +301,6 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
     shortfall_ : float
         Bound on what the solver may have missed: exact subspaces at the same strengths explain at most this
         part of the total more, unless a leading direction was overlooked. 0 where LAPACK was used.
-    folds_ : str
-        Which rows were held out together, in words.
-    held_out_ratio_ : float
-        Mean over the splits of held-out rows per training row. Standard errors of gains depend on it.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where the fitted data had names.
 
@@ -350,7 +340,6 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
     0.5
     """
 
-    corrections_: dict[str, float]
     choices_: list[dict[str, float]]
     choice_weights_: list[float]
     steps_: Steps
@@ -360,7 +349,6 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
     _needs_memory: ClassVar[bool] = True
     _takes_missing: ClassVar[bool] = True
     _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
-        "corrections_": Kind.STRENGTHS,
         "choices_": Kind.CHOICES,
         "choice_weights_": Kind.NUMBERS,
         "steps_": Kind.STEPS,
@@ -420,42 +408,26 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
         self._store(total, subspace, data.n_samples, data.dtype)
         self._warn_of_ties(found.n_tied, len(found.risk_folds), subspace)
         outcome = {
-            "corrections_": PCA if gives_pca else found.chosen,
             "choices_": choices,
             "choice_weights_": weights,
             "steps_": found.steps.with_weights(choices, weights),
             "verdict_": words + advice_on_scale(self, total),
-            "gain_": 0.0 if gives_pca else found.gain,
             "left_out_gain_": expected.gain,
             "left_out_gain_error_": expected.standard_error,
             "candidates_": found.candidates,
             "cv_risk_": found.risk,
             "cv_risk_folds_": found.risk_folds,
-            "folds_": data.folds,
-            "held_out_ratio_": found.held_out_ratio,
         }
         store(self, outcome, total.mean, data.dtype)
 
     def _answer(self) -> Answer:
-        """Return what was chosen and how sure its gain is."""
-        words = strengths_in_words(self.corrections_)
-        if not any(strength for choice in self.choices_ for strength in choice.values()):
-            return Answer(words, self.verdict_, (size_of_fit(self),))
-        facts = [
-            ("averaged", choices_in_words(self.choices_, self.choice_weights_)),
-            ("all held-out rows together", f"{words}, {gain_in_words(self.gain_, self._gain_error())}"),
-        ]
+        """Return what was chosen, and what to expect of it."""
         caption = largest_in_words(self.choices_, self.choice_weights_)
+        if not any(strength for choice in self.choices_ for strength in choice.values()):
+            return Answer(caption, self.verdict_, (size_of_fit(self),))
+        facts = [("averaged", choices_in_words(self.choices_, self.choice_weights_))]
         if isfinite(self.left_out_gain_):
             expected = gain_in_words(self.left_out_gain_, self.left_out_gain_error_)
             facts.insert(0, ("to expect of new rows", expected))
             caption = f"{caption}, gain {percent_of(self.left_out_gain_)} expected"
         return Answer(caption, self.verdict_, (*facts, size_of_fit(self)))
-
-    def _gain_error(self) -> float:
-        """Return the standard error of ``gain_``."""
-        folds = self.cv_risk_folds_
-        differences = (folds[:, self.candidates_.index(self.corrections_)] - folds[:, 0]) / (
-            folds[:, 0].mean() or 1.0
-        )
-        return float(gain_error(differences, self.held_out_ratio_))

@@ -367,8 +367,6 @@ def _array(npz: Npz, key: str, parts: list[str]) -> Any:
 
 def _from_json(kind: Kind, value: Any, model_kind: ModelKind) -> Any:
     """Return a checked attribute that is not an array, with the strengths of all corrections."""
-    if kind is Kind.STRENGTHS:
-        return model_kind.all_by_name(value)
     if kind is Kind.CHOICES:
         return [model_kind.all_by_name(choice) for choice in value]
     if kind is Kind.STEPS:  # null is an error that one split cannot have

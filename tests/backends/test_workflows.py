@@ -11,7 +11,6 @@ from attenua import (
     AttenuatedPCACV,
     attenuation_path,
     load_model,
-    paired_gain,
     save_model,
 )
 from tests.backends.comparison import agree, fit_both, same_array
@@ -53,19 +52,6 @@ def test_the_path(backend):
     np.testing.assert_allclose(theirs.angles_to_pca(), ours.angles_to_pca(), atol=1e-7)
     assert theirs.n_samples == ours.n_samples
     assert "Attenuation path" in theirs._repr_html_()
-
-
-def test_a_paired_gain(backend):
-    theirs, ours = fit_both(backend, MODELS[1], X)
-    for given in ({}, {"alpha": 0.5}):
-        found, expected = paired_gain(theirs, **given), paired_gain(ours, **given)
-        assert found.verdict == expected.verdict
-        np.testing.assert_allclose(
-            [found.gain, found.standard_error, found.crossed_gain],
-            [expected.gain, expected.standard_error, expected.crossed_gain],
-            rtol=1e-7,
-            atol=1e-10,
-        )
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, RepeatedKFold
 from sklearn.preprocessing import StandardScaler
 from tests.helpers import covariance, each, interleaved_splits, spiked_rows
 
-from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCACV
 from attenua_paper.rivals import (
     AsymmetricAutoencoder,
     CorrelationPCA,
@@ -122,6 +122,10 @@ def test_your_own_methods(data):
         AttenuatedPCACV(2, alphas=[0.5]).fit(X).cv_risk_.min()
     )
     assert mine["scikit-learn"].n_components == 7
+    # What all rows together choose, and not the base that all methods share.
+    corrected = compare(X, 2, methods={"all": CorrectedPCACV(corrections=["attenuation"])})
+    model = CorrectedPCACV(2, corrections=["attenuation"]).fit(X)
+    assert corrected.cv_risk[0] == model.cv_risk_[0 if model.choices_ == model.candidates_[:1] else 1]
     one = Method("half", lambda s: AttenuatedPCA(s.n_components, alpha=0.5))
     by_method = compare(X, 2, methods=["PCA", one], X_test=X_test)
     assert by_method.test_risk[1] == pytest.approx(error(AttenuatedPCA(2, alpha=0.5).fit(X), X_test))

@@ -90,8 +90,6 @@ class FitData(NamedTuple):
         Rows of the smallest training set; a row of weight 2 counts as two.
     dtype : type
         ``numpy.float32`` or ``numpy.float64``: the type of what is fitted.
-    folds : str
-        Which rows are held out together, in words.
     reweighter : RowsInMemory or None
         The rows, where they are in memory.
     """
@@ -100,7 +98,6 @@ class FitData(NamedTuple):
     n_samples: int
     fewest_training_rows: int
     dtype: type
-    folds: str = ""
     reweighter: RowsInMemory | None = None
 
     def scaled(self) -> "FitData":
@@ -215,7 +212,6 @@ def _in_memory(
     estimator: Any,
     rows: HostRows | PartialRows | DeviceRows,
     splits: Sequence[SplitRows],
-    folds: str = "",
     groups: Any = None,
 ) -> FitData:
     """Return what a fit needs of rows in memory, in splits."""
@@ -227,9 +223,7 @@ def _in_memory(
         moments = SplitMoments(rows, splits)
         reweighter = RowsInMemory(rows, moments, groups)
     check_range(moments.total, rows.dtype, _feature_names(estimator))
-    return FitData(
-        moments, rows.n_samples, moments.fewest_training_rows, rows.dtype, folds, reweighter=reweighter
-    )
+    return FitData(moments, rows.n_samples, moments.fewest_training_rows, rows.dtype, reweighter)
 
 
 # Without one of three rows, two are left: too few. Groups hold more rows, so three are enough.
@@ -278,7 +272,7 @@ def open_for_cv(
         labels = checked_groups(to_host(groups), n)
         units = n if labels is None else len(np.unique(labels))
         if min(n - 1, units) < _FEWEST_UNITS:
-            return _in_memory(estimator, rows, [], "none: the rows or groups are too few")
+            return _in_memory(estimator, rows, [])
         cv = min(int(cv), units)
     splits: Sequence[SplitRows]
     if groups is None and is_number_of_folds(cv):
@@ -296,7 +290,7 @@ def open_for_cv(
         if counted is not None:
             splits = splits_of_kept(splits, counted)
             groups = None if groups is None else groups[counted]
-    return _in_memory(estimator, rows, splits, _folds_in_words(cv, groups), to_host(groups))
+    return _in_memory(estimator, rows, splits, to_host(groups))
 
 
 def _kept_rows(sample_weight: Any) -> NDArray[np.bool_] | None:
@@ -305,15 +299,6 @@ def _kept_rows(sample_weight: Any) -> NDArray[np.bool_] | None:
         return None
     kept = np.asarray(to_host(sample_weight)) > 0
     return None if kept.ndim == 0 or kept.all() else kept
-
-
-_INTERLEAVED = "row i is held out in fold i % cv"
-
-
-def _folds_in_words(cv: Any, groups: Any) -> str:
-    if not is_number_of_folds(cv):
-        return "the splits of cv"
-    return "groups dealt out evenly" if groups is not None else _INTERLEAVED
 
 
 def _open_batches(estimator: Any, X: Any, n_folds: int, argument: str, labels: Any) -> FitData:
@@ -354,8 +339,7 @@ def _stream_data(stream: RowStream) -> FitData:
     n = stream.n_rows
     dtype = np.float32 if stream.is_float32 else np.float64
     check_range(moments.total, dtype, stream.names)
-    folds = "a hash of the group's label names its fold" if stream.has_groups else _INTERLEAVED
-    return FitData(moments, n, stream.fewest_training_rows, dtype, folds)
+    return FitData(moments, n, stream.fewest_training_rows, dtype)
 
 
 def checked_rows(estimator: Any, X: Any) -> Any:

@@ -35,8 +35,7 @@ class Kind(Enum):
     MEASURED = "float, NaN where it was not measured"
     COUNT = "int"
     TEXT = "str"
-    STRENGTHS = "dict of the strength of each correction"
-    CHOICES = "list of such dicts"
+    CHOICES = "list of dicts of the strength of each correction"
     STEPS = "table of the steps of a search"
 
 
@@ -100,7 +99,6 @@ def _as_kind(kind: Kind, value: Any, like: Any, dtype: type) -> Any:
         Kind.NUMBERS: lambda values: [float(value) for value in values],
         Kind.COUNT: int,
         Kind.TEXT: str,
-        Kind.STRENGTHS: dict,
         Kind.CHOICES: lambda choices: [dict(choice) for choice in choices],
         Kind.STEPS: Steps,
     }

@@ -93,16 +93,10 @@ class CrossValidated(SubspaceTransformer):
 
     cv: Any
     n_jobs: int | None
-    gain_: float
-    folds_: str
-    held_out_ratio_: float
     cv_risk_: NDArray[Any]
     cv_risk_folds_: NDArray[Any]
     verdict_: str
     _fitted: ClassVar[dict[str, Kind]] = SUBSPACE | {
-        "gain_": Kind.NUMBER,
-        "folds_": Kind.TEXT,
-        "held_out_ratio_": Kind.NUMBER,
         "cv_risk_": Kind.GRID,
         "cv_risk_folds_": Kind.GRID,
     }
@@ -197,9 +191,6 @@ class CrossValidated(SubspaceTransformer):
         self._store(total, subspace, data.n_samples, data.dtype)
         self._warn_of_ties(result.n_tied, len(result.risk_folds), subspace)
         choice = self._choice(result, taken) | {
-            "gain_": result.gains[taken],
-            "folds_": data.folds,
-            "held_out_ratio_": result.held_out_ratio,
             "cv_risk_": result.risk,
             "cv_risk_folds_": result.risk_folds,
         }

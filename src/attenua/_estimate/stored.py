@@ -27,7 +27,6 @@ JSON_TYPES = {
     Kind.MEASURED: (float, NoneType),
     Kind.COUNT: int,
     Kind.TEXT: str,
-    Kind.STRENGTHS: dict,
     Kind.CHOICES: list,
     Kind.STEPS: list,
 }
@@ -129,12 +128,11 @@ def _checked_arrays(stored: StoredFit, kind: ModelKind, shapes: Mapping[str, Sha
         found_shape = forms[key][1]
         require(found_shape == wanted_shape, f"{key} must have shape {wanted_shape}, not {found_shape}")
     arrays = stored.read()
-    nothing_measured = stored.numbers.get("held_out_ratio_", 0.0) is None
+    # A covariance of too few rows to hold any out has no risks.
+    nothing_compared = kind.unit and not stored.numbers.get("steps_")
     for key, array in arrays.items():
-        if nothing_measured and key in ("cv_risk_", "cv_risk_folds_"):
-            require(bool(np.isnan(array).all()), f"{key} must be NaN, as held_out_ratio_ is")
-        else:
-            require(bool(np.isfinite(array).all()), f"{key} must hold finite numbers")
+        unknown = nothing_compared and key in ("cv_risk_", "cv_risk_folds_") and np.isnan(array).all()
+        require(bool(unknown or np.isfinite(array).all()), f"{key} must hold finite numbers")
     return arrays
 
 
@@ -223,9 +221,8 @@ def _check_numbers(stored: StoredFit) -> None:
         names = " or ".join("null" if one is NoneType else one.__name__ for one in types)
         require(type(numbers[key]) in types, f"{key} must be of type {names}")
     require(1 <= numbers["n_samples_"] <= _MOST_ROWS, "n_samples_ must be an integer of at least 1")
-    error, ratio = numbers.get("left_out_gain_error_"), numbers.get("held_out_ratio_")
+    error = numbers.get("left_out_gain_error_")
     require(error is None or error >= 0, "left_out_gain_error_ must be a number of at least 0")
-    require(ratio is None or ratio > 0, "held_out_ratio_ must be above 0")
 
 
 def _check_search(numbers: Mapping[str, Any], arrays: Arrays, kind: ModelKind) -> None:
@@ -247,7 +244,6 @@ def _check_search(numbers: Mapping[str, Any], arrays: Arrays, kind: ModelKind) -
     def is_candidate(choice: Any) -> bool:
         return are_strengths(choice) and kind.all_by_name(choice) in compared
 
-    require(is_candidate(numbers["corrections_"]), "corrections_ must be one of candidates_, by names")
     are_choices = bool(choices) and all(map(is_candidate, choices))
     require(are_choices, "choices_ must be some of candidates_, by names")
     are_weights = len(weights) == len(choices) and all(_is_float(w) and 0 < w <= 1 for w in weights)

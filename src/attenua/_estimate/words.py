@@ -12,12 +12,6 @@ from attenua._correct.registry import ALL_CORRECTIONS
 from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
 
-# The verdict of a paired gain, in a sentence.
-ADVICE = {
-    "pca": "Ordinary PCA: strength 0 gains and loses nothing.",
-    "clear": "The gain is larger than its noise.",
-    "unclear": "The gain is not larger than its noise; ordinary PCA may do as well here.",
-}
 # A gain is claimed if it is more than so many standard errors.
 CLEAR = 2.0
 # One column with more of the variance than this, or standard deviations that differ by more than this factor,
@@ -93,10 +87,10 @@ def percent_of(gain: float) -> str:
     return f"{gain:.1%}" if abs(gain) >= 0.0005 or gain == 0 else f"{100 * gain:.1g}%"
 
 
-def gain_in_words(gain: float, error: float) -> str:
-    """Return how much less held-out risk than PCA's there is, with the standard error where there is one."""
-    sure = f"standard error {error:.2%}" if isfinite(error) else "one split has no standard error"
-    return f"{abs(gain):.2%} {'less' if gain >= 0 else 'more'} held-out risk than PCA's, {sure}"
+def gain_in_words(gain: float, error: float | None = None) -> str:
+    """Return how much less held-out risk than PCA's there is, with the standard error if given."""
+    sure = "" if error is None else f", standard error {error:.2%}"
+    return f"{abs(gain):.2%} {'less' if gain >= 0 else 'more'} held-out risk than PCA's{sure}"
 
 
 def is_clear(gain: float, error: float, times: float = CLEAR) -> bool:
@@ -241,24 +235,6 @@ def given_answer(estimator: Any, strengths: Mapping[str, float]) -> Answer:
         f"{capitalised(words)}, as given",
         (("gain", f"not measured; {name}CV holds rows out and measures it"), size_of_fit(estimator)),
     )
-
-
-def paired_facts(paired: Any) -> list[tuple[str, str]]:
-    """Return what a :class:`attenua.paired.PairedGain` says about a strength above 0."""
-    compared = paired.differences.shape[1]
-    chosen, measured = f"attenuation {paired.alpha:g}", gain_in_words(paired.gain, paired.standard_error)
-    facts = [("compared", f"{compared} strengths"), ("all held-out rows together", f"{chosen}, {measured}")]
-    if paired.n_splits > 1:
-        low, high = paired.interval
-        expected = gain_in_words(paired.crossed_gain, paired.crossed_error)
-        facts = [
-            ("to expect of new rows", expected),
-            ("how sure", paired.advice),
-            *facts,
-            ("its 95% interval", f"{low:.2%} to {high:.2%}"),
-        ]
-    better = f"better in {paired.n_better} of {paired.n_splits}, worse in {paired.n_worse}"
-    return [*facts, ("held-out parts", better)]
 
 
 def described(source: str, estimator: Any) -> str:

@@ -258,6 +258,7 @@ class MaskedTargetPCACV(StoresConvergence, CrossValidated):
     _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
         "mask_rates_": Kind.GRID,
         "mask_rate_": Kind.NUMBER,
+        "gain_": Kind.NUMBER,
     }
 
     def __init__(
@@ -302,6 +303,7 @@ class MaskedTargetPCACV(StoresConvergence, CrossValidated):
         return {
             "mask_rates_": result.strengths,
             "mask_rate_": result.strengths[taken],
+            "gain_": result.gains[taken],
         }
 
 

@@ -22,7 +22,7 @@ import attenua
 from attenua._data.checks import checked_random
 from attenua._data.folds import Split, checked_groups, make_splits
 from attenua.attenuation import AttenuatedPCA
-from attenua_paper.studies.compare import Setting, fit_and_judge
+from attenua_paper.studies.compare import Setting, chosen_together, fit_and_judge
 from attenua_paper.studies.gain import excess_risk_removed
 from attenua_paper.studies.hindsight import ALPHAS, HeldMoments, risks_on_test
 from attenua_paper.studies.real_data import N_VERSIONS, Array, StudyData, study_data
@@ -252,7 +252,7 @@ def _record(name: str, estimator: Any, X: Array, judge: Callable[[Any], dict[str
         "seconds": found["seconds"],
     }
     if hasattr(model, "choices_"):
-        record |= model.corrections_
+        record |= chosen_together(model) if hasattr(model, "steps_") else model.choices_[0]
         record["fallback"] = int(not any(any(choice.values()) for choice in model.choices_))
     return record
 

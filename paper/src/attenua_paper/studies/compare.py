@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from attenua._data.folds import make_splits
 from attenua._data.opening import checked_matrix
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
+from attenua.corrected import CorrectedPCACV
 from attenua_paper.rivals import (
     CorrelationPCA,
     HeteroPCA,
@@ -250,10 +251,20 @@ def fit_and_judge(
     }
 
 
+def chosen_together(model: CorrectedPCACV) -> dict[str, float]:
+    """Return the strengths that all held-out rows together choose, all 0 where the answer is PCA."""
+    pca = model.candidates_[0]
+    if model.choices_ == [pca]:
+        return pca
+    return pca | {step.correction: step.best for step in model.steps_}
+
+
 def _cv_risk(model: Any, X: Any, splits: list[Any]) -> float:
     """Return the held-out risk on the common folds: what the method found, or refits of its settings."""
-    if hasattr(model, "cv_risk_"):
+    if hasattr(model, "gain_"):
         return float(model.cv_risk_[0] * (1 - model.gain_))
+    if hasattr(model, "candidates_"):
+        return float(model.cv_risk_[model.candidates_.index(chosen_together(model))])
     if "cv" in model.get_params(deep=False):
         return np.nan  # it chose by some other measure, and its folds do not fit inside a fold
     with warnings.catch_warnings():
