@@ -53,11 +53,6 @@ class AttenuatedPCA(ImputesByCovariance, MonitorsRows, RuleTransformer):
         Groups of columns. If given, the covariances within groups are weakened, not only the diagonal.
     whiten : bool, default=False
         Scale the scores to unit variance.
-    scale : bool, default=False
-        Divide the columns by their standard deviations, as ``StandardScaler`` does in front of PCA. A column
-        that does not vary is left as it is. Scores, components, variances, errors are those of divided
-        columns; ``mean_``, ``inverse_transform``, ``impute``, ``score`` and ``get_covariance`` are in the
-        units of the data.
 
     Attributes
     ----------
@@ -90,13 +85,11 @@ class AttenuatedPCA(ImputesByCovariance, MonitorsRows, RuleTransformer):
         alpha: float = 0.0,
         feature_groups: FeatureGroups = None,
         whiten: bool = False,
-        scale: bool = False,
     ):
         self.n_components = n_components
         self.alpha = alpha
         self.feature_groups = feature_groups
         self.whiten = whiten
-        self.scale = scale
 
     def _check_parameters(self) -> None:
         checked_strength("attenuation", self.alpha, "alpha")
@@ -140,12 +133,6 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         (Groups of *rows* are the ``groups`` of ``fit``.)
     whiten : bool, default=False
         Scale the scores to unit variance.
-    scale : bool, default=False
-        Divide the columns by their standard deviations, in every training set by those of its own rows, as
-        ``StandardScaler`` in front of PCA does where a whole pipeline is cross-validated. A column that does
-        not vary is left as it is. Risks, errors, scores, components and variances are those of divided
-        columns; ``mean_``, ``inverse_transform``, ``impute``, ``score`` and ``get_covariance`` are in the
-        units of the data.
     n_jobs : int or None, default=None
         How many splits run in parallel, in threads. None spreads the threads of BLAS over the splits.
 
@@ -187,10 +174,10 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
     -----
     The held-out error falls with every component, so it must not be used to choose ``n_components``.
 
-    If all columns have the same variance, every strength gives PCA's subspace: with ``scale=True``, and after
-    StandardScaler, there is nothing left to attenuate. If columns have different units, use
-    :class:`CorrectedPCACV` with ``scale=True``; or divide them beforehand by scales that do not come from
-    these rows, such as those of a population.
+    If all columns have the same variance, as after StandardScaler, every strength gives PCA's subspace:
+    nothing is left to attenuate. If columns have different units, use :class:`CorrectedPCACV` with
+    ``scale=True``; or divide them beforehand by scales that do not come from these rows, such as those of a
+    population.
 
     A number of folds means the same in every container: row i, counted from 0 over all batches or partitions,
     is held out in fold ``i % cv``. So sorted rows are spread over all folds, and neighbouring rows fall in
@@ -235,7 +222,6 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         cv: Folds = 5,
         feature_groups: FeatureGroups = None,
         whiten: bool = False,
-        scale: bool = False,
         n_jobs: int | None = None,
     ):
         self.n_components = n_components
@@ -243,7 +229,6 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         self.cv = cv
         self.feature_groups = feature_groups
         self.whiten = whiten
-        self.scale = scale
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:

@@ -155,7 +155,7 @@ class CrossValidated(SubspaceTransformer):
             warnings.warn(
                 f"X varies so much more in {columns} than in the other columns that held-out risks are lost "
                 "to rounding, so that the choice means little. Drop columns that are not measurements, such "
-                "as IDs and timestamps, or scale the columns with scale=True.",
+                "as IDs and timestamps, or scale the columns (CorrectedPCACV with scale=True).",
                 stacklevel=caller_level(),
             )
         return rank

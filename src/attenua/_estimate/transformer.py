@@ -103,7 +103,7 @@ class SubspaceTransformer(AdvisesOnParameters, GaussianModel, ShowsAnswer, RowsT
 
     n_components: Any
     whiten: bool
-    scale: bool = False
+    scale: bool = False  # not a parameter of the paper's classes
     _needs_memory: ClassVar[bool] = False  # whether rows in batches, Dask or on a device are refused
     components_: NDArray[Any]
     explained_variance_: NDArray[Any]

@@ -201,20 +201,21 @@ def advice_on_scale(estimator: Any, moments: Moments) -> str:
 
     Columns that have neighbours have one unit, however little some of them vary.
     """
-    columns = np.flatnonzero(to_host(moments.varies))
-    if estimator.scale or estimator.get_params(deep=False).get("neighbours") is not None or len(columns) < 2:
+    columns, given = np.flatnonzero(to_host(moments.varies)), estimator.get_params(deep=False)
+    if given.get("scale") or given.get("neighbours") is not None or len(columns) < 2:
         return ""
+    scaling = "scale=True" if "scale" in given else "CorrectedPCACV with scale=True"
     variances = to_host(moments.variances)[columns]
     largest, share = int(columns[np.argmax(variances)]), variances.max() / variances.sum()
     if share > _MOST_VARIANCE:
         names = getattr(estimator, "feature_names_in_", None)
         column = f"Column {largest} (the first is 0)" if names is None else f"One column, {names[largest]},"
         part = f"{share:.1%}" if share < 0.9995 else "over 99.9%"
-        advice = "look for a wrong cell, consider scale=True, or leave it out if it measures nothing"
+        advice = f"look for a wrong cell, consider {scaling}, or leave it out if it measures nothing"
         return f" {column} has {part} of the variance: {advice}."
     ratio = float(np.sqrt(variances.max() / variances.min()))
     if ratio > _MOST_RATIO:
-        return f" The standard deviations of columns differ by a factor of {ratio:.0e}: consider scale=True."
+        return f" The standard deviations of columns differ by a factor of {ratio:.0e}: consider {scaling}."
     return ""
 
 
