@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from attenua import RankChoice, choose_rank
+from attenua import choose_rank
+from attenua.rank import RankChoice
 from tests.helpers import in_turn
 
 METHODS = ("bcv", "parallel", "threshold")

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from attenua import (
     AttenuatedPCA,
     AttenuatedPCACV,
-    AttenuationPath,
     CorrectedCovariance,
     CorrectedPCA,
     CorrectedPCACV,
-    RankChoice,
     attenuation_path,
     choose_rank,
     save_model,
 )
+from attenua.path import AttenuationPath
+from attenua.rank import RankChoice
 
 
 def right(X: NDArray[np.float64]) -> None:
