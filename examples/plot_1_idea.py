@@ -84,12 +84,13 @@ panels[0].legend(frameon=False)
 # one of them.
 
 from sklearn.datasets import load_digits
+from sklearn.model_selection import RepeatedKFold
 
 images = load_digits().images
 n, random = len(images), np.random.default_rng(0)
 windows = sliding_window_view(images, (3, 3), axis=(1, 2))
 patches = windows[np.arange(n), random.integers(0, 6, n), random.integers(0, 6, n)].reshape(n, 9)
-model = AttenuatedPCACV(2, n_repeats=20, random_state=0).fit(patches[:64])
+model = AttenuatedPCACV(2, cv=RepeatedKFold(n_splits=5, n_repeats=20, random_state=0)).fit(patches[:64])
 figure, ax = plt.subplots(figsize=(6.2, 3.9), layout="constrained")
 ax.axvspan(0, 0.5, color="#e9edf2", lw=0)
 ax.plot(model.alphas_, model.cv_risk_, "o-", color=ATTENUATED, ms=4)

@@ -14,6 +14,7 @@ rows are never made dense, and with many columns no square matrix is formed.
 import matplotlib.pyplot as plt
 import numpy as np
 import scipy.sparse as sp
+from sklearn.model_selection import RepeatedKFold
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
 
@@ -41,7 +42,7 @@ for ax, (title, abundance) in zip(axes, panels.items(), strict=True):
     random = np.random.default_rng(1)
     counts = count(random, 1_600, abundance(random))
     cells, new_cells = counts[:100], counts[100:]
-    model = AttenuatedPCACV(6, n_repeats=4, random_state=0).fit(cells)
+    model = AttenuatedPCACV(6, cv=RepeatedKFold(n_splits=5, n_repeats=4, random_state=0)).fit(cells)
     pca = AttenuatedPCA(6, alpha=0).fit(cells)
     ax.plot(model.alphas_, 100 * (model.cv_risk_ / model.cv_risk_[0] - 1), "o-", color="#1d5a86", ms=4)
     ax.plot(model.alpha_, 100 * (model.cv_risk_.min() / model.cv_risk_[0] - 1), "o", ms=11, mfc="none", mew=2)
@@ -56,7 +57,7 @@ for ax, (title, abundance) in zip(axes, panels.items(), strict=True):
 # %%
 # With equal abundance the variances of the counts carry no information about directions, and attenuation
 # helps. With unequal abundance they carry most of it, and cross-validation keeps PCA. This takes repeated
-# folds: one set of folds, ``n_repeats=1``, happens to choose a strength of 0.3 in the second panel, and makes
+# folds: one set of folds, ``cv=5``, happens to choose a strength of 0.3 in the second panel, and makes
 # the error on new cells larger.
 #
 # Dividing every gene by its standard deviation *in the same rows* does not turn the second case into the

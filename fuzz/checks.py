@@ -50,14 +50,7 @@ def _fitted(problem, folder):
         ((name, values),) = given.items()
         X, column = labelled(X, values)
         given = {name: column}
-    if problem.container != "partial_fit":
-        return model.fit(X, **given)
-    start = 0
-    for batch in X:
-        stop = start + len(batch)
-        model.partial_fit(batch, **{name: value[start:stop] for name, value in given.items()})
-        start = stop
-    return model
+    return model.fit(X, **given)
 
 
 class Expected:

@@ -158,7 +158,6 @@ CONTAINERS = {
         is_sparse=True,
     ),
     "iterator": Container(lambda rows, random, folder: iter(pieces(rows, random)), in_memory=False),
-    "partial_fit": Container(lambda rows, random, folder: pieces(rows, random), in_memory=False),
     "dask array": Container(_dask_array, in_memory=False, needs="dask"),
     "dask frame": Container(_dask_frame, in_memory=False, needs="dask"),
     "torch": Container(_torch, is_device=True, needs="torch"),

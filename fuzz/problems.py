@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.model_selection import ShuffleSplit
 from tests.helpers import dealt_out_splits
 
 from attenua._correct.registry import CORRECTIONS, parameter_is_missing
@@ -190,7 +190,7 @@ def _with_splits(random, problem):
     cv = int(random.integers(2, 6))
     every = np.arange(n)
     plain = [(every[every % cv != fold], every[every % cv == fold]) for fold in range(cv)]
-    kind = str(random.choice(["number", "groups", "splitter", "repeats", "list"]))
+    kind = str(random.choice(["number", "groups", "splitter", "list"]))
     if kind == "groups":
         groups = random.integers(0, max(n // 2, 2), n)
         folds = [hashed_fold(int(label), cv) for label in groups]
@@ -202,15 +202,6 @@ def _with_splits(random, problem):
             return replace(problem, groups=groups, splits=splits, options={"cv": cv})
     if not in_memory or kind in ("number", "groups"):
         return replace(problem, splits=plain, options={"cv": cv})
-    if kind == "repeats":
-        number = int(random.integers(2**31))
-        seeds = np.random.RandomState(number).randint(np.iinfo(np.int32).max, size=2)
-        splits = [
-            split
-            for seed in seeds
-            for split in KFold(cv, shuffle=True, random_state=seed).split(problem.rows)
-        ]
-        return replace(problem, splits=splits, options={"cv": cv, "n_repeats": 2, "random_state": number})
     splitter = ShuffleSplit(cv, test_size=0.3, random_state=int(random.integers(100)))
     splits = list(splitter.split(problem.rows))
     return replace(problem, splits=splits, options={"cv": splitter if kind == "splitter" else splits})

@@ -123,8 +123,7 @@ def that_apply(problem):
     found = []
     if is_plain and is_linear and 1e-80 < problem.scale < 1e80:
         found.append(scaled)
-    by_number = isinstance(options.get("cv", 1), int) and problem.groups is None
-    if by_number and "n_repeats" not in options:
+    if isinstance(options.get("cv", 1), int) and problem.groups is None:
         found.append(shuffled)
         if kind.holds == "double" and not isinstance(options["n_components"], float):
             found.append(shifted)
@@ -132,7 +131,7 @@ def that_apply(problem):
     has_no_map &= options.get("reference") is None
     if not problem.chooses and isinstance(options["n_components"], int):
         found += [repeated, *[widened] * (has_no_map and kind.holds == "double")]
-    if problem.estimator == "AttenuatedPCA" and problem.container != "partial_fit" and is_plain:
+    if problem.estimator == "AttenuatedPCA" and is_plain:
         found += [along_a_path] * (problem.container != "dask frame")
     if is_plain and kind.in_memory and not kind.is_sparse and enough_to_choose(problem.rows):
         found.append(rank_chosen)

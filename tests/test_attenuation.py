@@ -148,18 +148,12 @@ def test_cv_risk_against_fits_from_scratch(shape, cv):
     np.testing.assert_allclose(model.components_, refit.components_, atol=1e-9)
 
 
-def test_a_number_of_folds_deals_rows_out_in_turn_and_says_so():
+def test_a_number_of_folds_deals_rows_out_in_turn():
     X = spiked_rows(60, 6)
-    groups = np.repeat(np.arange(20), 3)
     number, splitter = AttenuatedPCACV(2).fit(X), AttenuatedPCACV(2, cv=KFold(5)).fit(X)
     by_hand = AttenuatedPCACV(2, cv=interleaved_splits(60, 5)).fit(X)
     np.testing.assert_allclose(number.cv_risk_folds_, by_hand.cv_risk_folds_, rtol=1e-9)
     assert not np.allclose(number.cv_risk_, splitter.cv_risk_, rtol=1e-6)
-    assert number.folds_ == "row i is held out in fold i % cv"
-    assert splitter.folds_ == by_hand.folds_ == "the splits of cv"
-    assert AttenuatedPCACV(2, n_repeats=2).fit(X).folds_ == "shuffled rows"
-    assert AttenuatedPCACV(2).fit(X, groups=groups).folds_ == "groups dealt out evenly"
-    assert AttenuatedPCACV(2, n_repeats=2).fit(X, groups=groups).folds_ == "shuffled groups"
 
 
 def test_cv_with_feature_groups_and_jobs():
@@ -177,17 +171,6 @@ def test_grids_of_strengths():
     np.testing.assert_allclose(direct, sorted([*np.arange(21) / 20, 0.49]))
     np.testing.assert_array_equal(mask, direct[direct <= 0.49])
     np.testing.assert_array_equal(AttenuatedPCACV(2, alphas=[0.7, 0.2, 0.7]).fit(X).alphas_, [0, 0.2, 0.7])
-
-
-def test_repeats_are_averaged_over_reshuffled_folds():
-    X = spiked_rows(60, 6)
-    model = AttenuatedPCACV(2, n_repeats=4, random_state=3).fit(X)
-    assert model.cv_risk_folds_.shape == (20, 22)
-    np.testing.assert_allclose(model.cv_risk_, model.cv_risk_folds_.mean(axis=0))  # folds of equal size
-    again = AttenuatedPCACV(2, n_repeats=4, random_state=3).fit(X)
-    np.testing.assert_array_equal(model.cv_risk_, again.cv_risk_)
-    other = AttenuatedPCACV(2, n_repeats=4, random_state=4).fit(X)
-    assert not np.allclose(model.cv_risk_, other.cv_risk_, rtol=1e-6)
 
 
 def test_ties_go_to_the_smallest_strength():
@@ -333,7 +316,7 @@ def test_pipeline_and_grid_search_over_alpha():
     assert scores.shape == (100, 2)
 
 
-@pytest.mark.parametrize("estimator", [AttenuatedPCA(2, alpha=0.3), AttenuatedPCACV(2, cv=4, n_repeats=2)])
+@pytest.mark.parametrize("estimator", [AttenuatedPCA(2, alpha=0.3), AttenuatedPCACV(2, cv=4)])
 def test_clone_pickle_names_and_frames(estimator):
     X = pd.DataFrame(spiked_rows(50, 4), columns=list("abcd"))
     model = clone(estimator).fit(X)
@@ -384,7 +367,6 @@ BAD_PARAMETERS = [
     (AttenuatedPCACV(2, alphas=["a"]), "alphas must be 'direct', 'mask' or an array of numbers"),
     (AttenuatedPCACV(2, cv=1), "cv=1 must be at least 2 folds"),
     (AttenuatedPCACV(2, cv=30), "cv=30 folds need at least as many rows; got n_samples=20"),
-    (AttenuatedPCACV(2, n_repeats=0), "n_repeats must be an integer of at least 1"),
 ]
 
 
@@ -403,8 +385,6 @@ def test_switches_are_true_or_false(value):
             with pytest.raises(ValueError, match=f"{name} must be True or False; got {value!r}"):
                 model.fit(X)
             model.set_params(**{name: np.True_}).fit(X)
-    with pytest.raises(ValueError, match="scale must be True or False"):
-        AttenuatedPCA(2, scale=value).partial_fit(X)
 
 
 def test_too_many_components_for_a_training_fold():

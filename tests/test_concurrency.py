@@ -433,7 +433,7 @@ def test_a_child_forked_during_a_fit_has_all_threads():
 @pytest.mark.parametrize("p", [80, 400])  # matrices that joblib sends as they are, and as read-only maps
 def test_processes_give_what_threads_give(p):
     X = spiked_rows(60, p)
-    model = AttenuatedPCACV(3, alphas=[0, 0.5, 1], n_repeats=2, random_state=0, n_jobs=2)
+    model = AttenuatedPCACV(3, alphas=[0, 0.5, 1], n_jobs=2)
     threads = model.fit(X).cv_risk_folds_
     with joblib.parallel_config("loky"):
         processes = model.fit(X).cv_risk_folds_

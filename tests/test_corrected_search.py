@@ -19,7 +19,6 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, RepeatedKFold, ShuffleSplit
 
 from attenua import CorrectedCovariance, CorrectedPCA, CorrectedPCACV
-from attenua._data.folds import make_splits
 from tests.helpers import assert_risks_close_enough, dealt_out_splits, in_turn, interleaved_splits, sine
 from tests.literal import GRIDS, OWN_GRIDS, PCA, At, Search, line, smooth_rows
 
@@ -39,7 +38,7 @@ def strengths_of(choice):
 
 def agree(model, reference, close=1e-9):
     """Check everything that the search reports; close=None where subspaces of folds are iterated."""
-    assert strengths_of(model.corrections_) == reference.chosen
+    assert {step.correction: step.best for step in model.steps_ if step.best} == reference.chosen
     choices = [strengths_of(choice) for choice in model.choices_]
     assert set(choices) == set(reference.weights)
     weights = [reference.weights[choice] for choice in choices]
@@ -59,9 +58,6 @@ def agree(model, reference, close=1e-9):
     steps = [step for step in model.steps_ if step.strengths]
     for step, expected in zip(steps, reference.steps, strict=True):
         same_step(step, expected, close)
-    # Gains are parts of PCA's risk; iterated ones are off by less than the splits can tell apart.
-    off = 0.1 * max(step["standard_error"] for step in reference.steps) if close is None else close
-    assert model.gain_ == pytest.approx(reference.gain, abs=off)
     assert sine(model.components_, reference.components) <= (1e-6 if close is None else 100 * close)
 
 
@@ -148,7 +144,6 @@ def test_few_rows_in_any_container(container, tmp_path):
     reference = few_columns()
     model = CorrectedPCACV(2, neighbours="line")
     agree(model.fit(CONTAINERS[container](reference.X, tmp_path)), reference)
-    assert model.folds_ == "row i is held out in fold i % cv"
 
 
 @pytest.mark.parametrize("container", NOT_IN_MEMORY)
@@ -192,7 +187,7 @@ def test_pca_that_loses_nothing_stays():
     X = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 6)) * np.geomspace(1, 9, 6)
     grids = {"tempering": (0.0, 0.5, 1.0), "damping": (0.0, 0.5)}
     model = CorrectedPCACV(2, corrections=grids).fit(X)
-    assert not any(model.corrections_.values())
+    assert not any(step.best for step in model.steps_)
     assert Search(X, interleaved_splits(40, 5), 2, grids).run().chosen == {}
 
 
@@ -263,15 +258,6 @@ def test_any_splits(kind):
     agree(model, reference)
     # What a single split says has no standard error.
     assert all(np.isnan(step.standard_error) == (len(splits) == 1) for step in model.steps_)
-
-
-def test_repetitions():
-    splits = make_splits(3, 20, n_repeats=2, random_state=7)
-    reference = Search(SMALL, splits, 2, WEAK, line(6)).run()
-    model = CorrectedPCACV(2, corrections=WEAK, neighbours="line", cv=3, n_repeats=2, random_state=7).fit(
-        SMALL
-    )
-    agree(model, reference)
 
 
 def test_groups_of_rows():

@@ -152,7 +152,7 @@ def agree(model, reference):
         np.testing.assert_allclose(step.strengths, list(risks), rtol=1e-9)
         np.testing.assert_allclose(step.risks, list(risks.values()), rtol=1e-8)
     for name, strength in reference.chosen.items():
-        assert model.corrections_[name] == pytest.approx(strength, rel=1e-9)
+        assert model.steps_[name].best == pytest.approx(strength, rel=1e-9)
     assert len(model.candidates_) == len(reference.candidates)
     np.testing.assert_allclose(
         sorted(model.choice_weights_), sorted(filter(None, reference.weights.values())), atol=1e-12
@@ -198,7 +198,6 @@ def test_without_corrections_it_is_scikit_learns_ledoit_wolf(shape, centred):
     np.testing.assert_allclose(model.precision_, other.precision_, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(model.location_, other.location_, rtol=1e-12)
     assert model.verdict_.startswith("The fit is Ledoit-Wolf's covariance: no correction")
-    assert model.gain_ == 0
 
 
 @pytest.mark.parametrize("shape", [(60, 12), (20, 40), (10, 700)], ids=str)
@@ -295,7 +294,8 @@ def test_containers(container):
     np.testing.assert_allclose(
         model.mahalanobis(container(X[:5])), plain.mahalanobis(X[:5]), rtol=20 * tolerance
     )
-    assert model.corrections_ == pytest.approx(plain.corrections_, rel=1e-3)
+    for found, expected in zip(model.choices_, plain.choices_, strict=True):
+        assert found == pytest.approx(expected, rel=1e-3)
 
 
 def test_wide_rows_are_judged_by_inner_products(monkeypatch):
@@ -312,7 +312,7 @@ def test_a_reference_is_borrowed_from():
     X, others, new = factors(15, 30), factors(300, 30, seed=1), factors(1000, 30, seed=2)
     alone = CorrectedCovariance().fit(X)
     model = CorrectedCovariance(reference=others).fit(X)
-    assert model.corrections_["borrowing"] > 0
+    assert model.steps_["borrowing"].weight > 0
     assert model.score(new) > alone.score(new)
 
 
@@ -351,7 +351,7 @@ def test_eigenvectors_of_equal_eigenvalues_do_not_matter():
     X = factors(12, 3) @ noise(3, 30, 0) + 0.1 * noise(12, 30, 1)
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((30, 30)))[0]
     plain, turned = (CorrectedCovariance(corrections=["shrinkage"]).fit(Z) for Z in (X, X @ turn))
-    assert plain.corrections_["shrinkage"] != 1
+    assert plain.steps_["shrinkage"].best != 1
     np.testing.assert_allclose(turned.covariance_, turn.T @ plain.covariance_ @ turn, rtol=1e-7, atol=1e-9)
 
 
@@ -448,7 +448,7 @@ def test_bad_groups(groups):
 
 
 def test_shrinkages_are_not_pcas():
-    assert "shrinkage" not in CorrectedPCACV(2).fit(factors(20, 5)).corrections_
+    assert "shrinkage" not in CorrectedPCACV(2).fit(factors(20, 5)).choices_[0]
     with pytest.raises(ValueError, match="corrections names 'shrinkage'; the corrections are row_tempering"):
         CorrectedPCACV(2, corrections=["shrinkage"]).fit(factors(20, 5))
 

@@ -5,7 +5,8 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from attenua import AttenuatedPCACV, CorrectedPCA, LearningCurve, learning_curve
+from attenua import AttenuatedPCACV, CorrectedPCA, learning_curve
+from attenua.learning import LearningCurve
 from tests.helpers import spiked_rows
 
 DIGITS = load_digits().data

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, GroupShuffleSplit, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -294,8 +294,8 @@ def test_splitters_groups_and_nested_choices():
         model.fit(HOLES, groups=None)
         assert np.isfinite(model.left_out_gain_)
         assert np.isfinite(model.left_out_gain_error_)
-    repeated = CorrectedPCACV(2, n_repeats=2, random_state=0).fit(HOLES, groups=np.arange(40) // 4)
-    assert repeated.cv_risk_folds_.shape[0] == 10
+    overlapping = CorrectedPCACV(2, cv=GroupShuffleSplit(10, random_state=0))
+    assert overlapping.fit(HOLES, groups=np.arange(40) // 4).cv_risk_folds_.shape[0] == 10
 
 
 def test_wide_rows():

@@ -20,7 +20,6 @@ from attenua import (
     AttenuatedPCACV,
     CorrectedPCA,
     CorrectedPCACV,
-    RankChoice,
     choose_rank,
     learning_curve,
     pictures,
@@ -28,6 +27,7 @@ from attenua import (
 )
 from attenua._select.steps import Step, Steps
 from attenua.monitoring import ControlLimits
+from attenua.rank import RankChoice
 from tests.helpers import spiked_rows
 
 X = spiked_rows(60, 9)

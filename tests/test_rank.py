@@ -6,8 +6,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 
-from attenua import RankChoice, choose_rank
+from attenua import choose_rank
 from attenua._data.missing import PartialRows
+from attenua.rank import RankChoice
 from tests.helpers import in_turn
 
 METHODS = ("bcv", "parallel", "threshold")

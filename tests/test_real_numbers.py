@@ -14,7 +14,6 @@ from attenua import (
     attenuation_path,
     choose_rank,
     mask_rate_from_alpha,
-    paired_gain,
 )
 from tests.helpers import in_turn, spiked_rows
 
@@ -69,9 +68,3 @@ def test_neighbours_in_a_sparse_matrix(form):
 def test_complex_rows_are_refused():
     with pytest.raises(ValueError, match="Complex data not supported"):
         choose_rank(X + 0.5j)
-
-
-@pytest.mark.parametrize("alpha", [1j, "1", True, np.array([1.0])])
-def test_a_strength_that_is_no_number(alpha):
-    with pytest.raises(ValueError, match=r"^alpha must be one of the strengths that were compared, a number"):
-        paired_gain(FITTED, alpha)

@@ -24,7 +24,6 @@ DOORS = {
     "masks",
     "model_files",
     "monitoring",
-    "paired",
     "pictures",
     "anndata",
     "rank",

@@ -1,4 +1,4 @@
-"""scikit-learn's own tests of PCA and IncrementalPCA, with AttenuatedPCA at strength 0 in their place.
+"""scikit-learn's own tests of PCA, with AttenuatedPCA at strength 0 in their place.
 
 Every test that the installed scikit-learn ships runs here, also those that a later version adds, with few of
 its parameters. It must pass, or fail in the way and for the reason that `CANNOT_APPLY` lists. A line of that
@@ -13,7 +13,6 @@ from unittest import mock
 import numpy as np
 import pytest
 import sklearn.decomposition
-from sklearn.utils import gen_batches
 
 from attenua import AttenuatedPCA
 
@@ -44,16 +43,6 @@ CANNOT_APPLY = {
     },
     "n_components=0, a model without components, is refused": {
         r"test_pca_score3": ValueError,
-    },
-    "partial_fit takes sparse batches": {
-        r"test_incremental_pca_sparse\[": NOT_REFUSED,
-    },
-    "n_components may change between batches, and exceed the rows of the first: only sums are kept": {
-        r"test_incremental_pca_set_params": NOT_REFUSED,
-        r"test_incremental_pca_validation": OTHER_WORDS,
-    },
-    "it changes n_samples_seen_, a count that scikit-learn keeps between batches": {
-        r"test_incremental_pca_partial_fit_float_division": AttributeError,
     },
 }
 
@@ -90,22 +79,6 @@ def as_pca():
     return PCA
 
 
-def as_incremental_pca():
-    """Return a class with the parameters of IncrementalPCA, which fits rows in batches of its size."""
-
-    class IncrementalPCA(AttenuatedPCA):
-        def __init__(self, n_components=None, *, whiten=False, copy=True, batch_size=None):
-            super().__init__(n_components, alpha=0, whiten=whiten)
-            self.copy = copy
-            self.batch_size = batch_size
-
-        def fit(self, X, y=None):
-            n, p = X.shape
-            return super().fit([X[rows] for rows in gen_batches(n, self.batch_size or 5 * p)])
-
-    return IncrementalPCA
-
-
 def own_tests(file, **replaced):
     """Return a class of the tests in a file of scikit-learn, with another class in place of its own."""
     spec = importlib.util.find_spec(f"sklearn.decomposition.tests.{file}")
@@ -139,7 +112,6 @@ def thinned(mark):
 
 
 TestPCA = own_tests("test_pca", PCA=as_pca())
-TestBatches = own_tests("test_incremental_pca", IncrementalPCA=as_incremental_pca())
 
 
 @pytest.fixture
@@ -165,8 +137,7 @@ def with_the_list(request, monkeypatch):
 
 def test_every_line_names_a_test():
     names = {re.match(r"\w+", start)[0] for tests in CANNOT_APPLY.values() for start in tests}
-    own = [*vars(TestPCA), *vars(TestBatches)]
-    assert {name for name in names if not any(test.startswith(name) for test in own)} == set()
+    assert {name for name in names if not any(test.startswith(name) for test in vars(TestPCA))} == set()
 
 
 def test_the_error_for_mle_names_choose_rank():

@@ -49,7 +49,7 @@ def rows():
 def test_it_is_searched_fitted_and_printed(toy, rows):
     assert CorrectedPCACV(2).fit(rows).steps_["toy_ridge"].strengths[0] == 0.0
     model = CorrectedPCACV(2, corrections=["toy_ridge"]).fit(rows)
-    assert model.corrections_["toy_ridge"] == 1.0
+    assert model.steps_["toy_ridge"].best == 1.0
     assert model.steps_["toy_ridge"].weight
     assert "averages toy ridge 1 (" in model.verdict_
     assert "toy_ridge" in repr(model.steps_)
@@ -63,21 +63,20 @@ def test_it_is_saved_and_a_file_without_it_is_read(toy, rows, tmp_path):
     model = CorrectedPCACV(2, corrections=["toy_ridge"]).fit(rows)
     save_model(model, tmp_path / "with.safetensors")
     again = load_model(tmp_path / "with.safetensors")
-    assert again.corrections_ == model.corrections_
+    assert again.choices_ == model.choices_
     np.testing.assert_array_equal(again.transform(rows), model.transform(rows))
 
 
 def test_a_file_of_before_is_read(rows, tmp_path):
     save_model(CorrectedPCACV(2).fit(rows), tmp_path / "before.safetensors")
     header, _ = unpacked((tmp_path / "before.safetensors").read_bytes())
-    assert "toy_ridge" not in header["fitted"]["corrections_"]
+    assert "toy_ridge" not in header["fitted"]["choices_"][0]
     CORRECTIONS[TOY.name] = TOY
     try:
         later = load_model(tmp_path / "before.safetensors")
     finally:
         del CORRECTIONS[TOY.name]
-    assert later.corrections_["toy_ridge"] == 0.0
-    assert all(candidate["toy_ridge"] == 0.0 for candidate in later.candidates_)
+    assert all(strengths["toy_ridge"] == 0.0 for strengths in later.choices_ + later.candidates_)
 
 
 def test_it_is_reported_and_drawn(toy, rows):

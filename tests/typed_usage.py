@@ -12,22 +12,20 @@ from numpy.typing import NDArray
 from attenua import (
     AttenuatedPCA,
     AttenuatedPCACV,
-    AttenuationPath,
     CorrectedCovariance,
     CorrectedPCA,
     CorrectedPCACV,
-    PairedGain,
-    RankChoice,
     attenuation_path,
     choose_rank,
-    paired_gain,
     save_model,
 )
+from attenua.path import AttenuationPath
+from attenua.rank import RankChoice
 
 
 def right(X: NDArray[np.float64]) -> None:
     """Everything that works passes."""
-    AttenuatedPCACV(2, alphas="mask", cv=3, random_state=0)
+    AttenuatedPCACV(2, alphas="mask", cv=3, n_jobs=2)
     AttenuatedPCACV(2, cv=None)
     AttenuatedPCACV(0.9, alphas=[0, 0.5, 1], cv=[([0, 1], [2])], feature_groups=[[0, 1], [2]])
     AttenuatedPCACV(None, alphas=np.linspace(0, 1, 5), feature_groups=["a", "a", "b"])
@@ -38,8 +36,8 @@ def right(X: NDArray[np.float64]) -> None:
     CorrectedPCA(2, borrowing=0.5, reference=AttenuatedPCA(2).fit(X))
     fitted = CorrectedPCACV(2).fit(X)
     assert_type(fitted, CorrectedPCACV)
-    assert_type(fitted.corrections_, dict[str, float])
-    assert_type(fitted.gain_, float)
+    assert_type(fitted.choices_, list[dict[str, float]])
+    assert_type(fitted.left_out_gain_, float)
     assert_type(fitted.verdict_, str)
     assert_type(fitted.n_components_, int)
     assert_type(fitted.score(X), float)
@@ -49,9 +47,8 @@ def right(X: NDArray[np.float64]) -> None:
     assert_type(covariance, CorrectedCovariance)
     assert_type(covariance.score(X), float)
     assert_type(covariance.mahalanobis(X), NDArray[np.float64])
-    assert_type(AttenuatedPCA(2).partial_fit(X), AttenuatedPCA)
+    assert_type(AttenuatedPCA(2).fit(X), AttenuatedPCA)
     assert_type(attenuation_path(X, 2, alphas="direct"), AttenuationPath)
-    assert_type(paired_gain(AttenuatedPCACV(2).fit(X)), PairedGain)
     choice = choose_rank(X, method="parallel", max_rank=5, random_state=np.random.RandomState(0))
     assert_type(choice, RankChoice)
     assert_type(choice.rank, int)
@@ -79,4 +76,4 @@ def wrong(X: NDArray[np.float64]) -> None:
     attenuation_path(X, 2, alphas="wild")  # type: ignore[arg-type]
     choose_rank(X, method="elbow")  # type: ignore[arg-type]
     choose_rank(X, random_state="a")  # type: ignore[arg-type]
-    CorrectedPCACV(2).fit(X).gain_ = "much"  # type: ignore[assignment]
+    CorrectedPCACV(2).fit(X).left_out_gain_ = "much"  # type: ignore[assignment]

@@ -13,7 +13,6 @@ ELSEWHERE = {
     "set_fit_request",
     "set_output",
     "set_params",
-    "set_partial_fit_request",
     "with_traceback",
 }
 

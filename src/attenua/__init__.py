@@ -5,38 +5,29 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
-    from attenua.bootstrap import Stability, stability
+    from attenua.bootstrap import stability
     from attenua.corrected import CorrectedPCA, CorrectedPCACV
     from attenua.covariance import CorrectedCovariance
-    from attenua.learning import LearningCurve, learning_curve
+    from attenua.learning import learning_curve
     from attenua.masks import alpha_from_mask_rate, mask_rate_from_alpha
     from attenua.model_files import load_model, save_model
-    from attenua.monitoring import ControlLimits
-    from attenua.paired import PairedGain, paired_gain
-    from attenua.path import AttenuationPath, attenuation_path
-    from attenua.rank import RankChoice, choose_rank
+    from attenua.path import attenuation_path
+    from attenua.rank import choose_rank
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AttenuatedPCA",
     "AttenuatedPCACV",
-    "AttenuationPath",
-    "ControlLimits",
     "CorrectedCovariance",
     "CorrectedPCA",
     "CorrectedPCACV",
-    "LearningCurve",
-    "PairedGain",
-    "RankChoice",
-    "Stability",
     "alpha_from_mask_rate",
     "attenuation_path",
     "choose_rank",
     "learning_curve",
     "load_model",
     "mask_rate_from_alpha",
-    "paired_gain",
     "save_model",
     "stability",
 ]
@@ -44,16 +35,14 @@ __all__ = [
 # Loaded when they are first used: scikit-learn takes a second, and `attenua --help` does without it.
 _MODULES = {
     "attenuation": ["AttenuatedPCA", "AttenuatedPCACV"],
-    "bootstrap": ["Stability", "stability"],
+    "bootstrap": ["stability"],
     "corrected": ["CorrectedPCA", "CorrectedPCACV"],
     "covariance": ["CorrectedCovariance"],
-    "learning": ["LearningCurve", "learning_curve"],
+    "learning": ["learning_curve"],
     "masks": ["alpha_from_mask_rate", "mask_rate_from_alpha"],
     "model_files": ["load_model", "save_model"],
-    "monitoring": ["ControlLimits"],
-    "paired": ["PairedGain", "paired_gain"],
-    "path": ["AttenuationPath", "attenuation_path"],
-    "rank": ["RankChoice", "choose_rank"],
+    "path": ["attenuation_path"],
+    "rank": ["choose_rank"],
 }
 
 

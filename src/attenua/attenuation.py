@@ -1,23 +1,22 @@
 """Attenuated PCA as scikit-learn estimators: at a given strength, and at one chosen by cross-validation."""
 
 from math import isfinite, nan
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from attenua._correct.attenuation import checked_alphas
 from attenua._correct.registry import checked_strength
-from attenua._data.folds import checked_stream_folds
 from attenua._data.opening import FitData
 from attenua._estimate.fitted import Kind
 from attenua._estimate.fitting import CrossValidated, RuleTransformer
-from attenua._estimate.parameter_types import Alphas, FeatureGroups, Folds, RandomState
+from attenua._estimate.parameter_types import Alphas, FeatureGroups, Folds
 from attenua._estimate.words import (
     Answer,
     advice_on_scale,
     clear_over_splits,
+    gain_in_words,
     given_answer,
-    paired_facts,
     percent_of,
     size_of_fit,
     strengths_in_words,
@@ -27,7 +26,6 @@ from attenua._select.comparison import CrossValidation, chosen_elsewhere, crosse
 from attenua._select.rule import CorrectedRule, attenuation_rule
 from attenua.imputing import ImputesByCovariance
 from attenua.monitoring import MonitorsRows
-from attenua.paired import paired_gain
 
 
 class AttenuatedPCA(ImputesByCovariance, MonitorsRows, RuleTransformer):
@@ -55,11 +53,6 @@ class AttenuatedPCA(ImputesByCovariance, MonitorsRows, RuleTransformer):
         Groups of columns. If given, the covariances within groups are weakened, not only the diagonal.
     whiten : bool, default=False
         Scale the scores to unit variance.
-    scale : bool, default=False
-        Divide the columns by their standard deviations, as ``StandardScaler`` does in front of PCA. A column
-        that does not vary is left as it is. Scores, components, variances, errors are those of divided
-        columns; ``mean_``, ``inverse_transform``, ``impute``, ``score`` and ``get_covariance`` are in the
-        units of the data.
 
     Attributes
     ----------
@@ -92,36 +85,11 @@ class AttenuatedPCA(ImputesByCovariance, MonitorsRows, RuleTransformer):
         alpha: float = 0.0,
         feature_groups: FeatureGroups = None,
         whiten: bool = False,
-        scale: bool = False,
     ):
         self.n_components = n_components
         self.alpha = alpha
         self.feature_groups = feature_groups
         self.whiten = whiten
-        self.scale = scale
-
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Add a batch of rows to those seen so far.
-
-        The subspace of all rows so far is computed when it is next used, so many batches cost no more
-        eigenproblems than one. A batch that is refused leaves the estimator as it was. After a ``fit`` to
-        rows in memory, whose sums are not kept, this starts again and warns; after ``fit([X])`` it continues.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
-            A batch; one row is enough.
-        y : ignored
-            Here for scikit-learn.
-        sample_weight : array-like of shape (n_samples,), optional
-            Frequencies of its rows.
-
-        Returns
-        -------
-        self
-        """
-        self._add_batch(X, 1, sample_weight=sample_weight)
-        return self
 
     def _check_parameters(self) -> None:
         checked_strength("attenuation", self.alpha, "alpha")
@@ -160,23 +128,13 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         A number of folds (None means 5), a splitter, or an iterable of (training rows, held-out rows). With a
         number, row i is held out in fold ``i % cv``; if ``fit`` is given groups, whole groups are held out
         instead, and each of fewer groups is a fold.
-    n_repeats : int, default=1
-        Repetitions of the folds, averaged before choosing. With more than one, each is shuffled.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
         Groups of columns. If given, attenuation weakens the covariances within groups, not only the diagonal.
         (Groups of *rows* are the ``groups`` of ``fit``.)
     whiten : bool, default=False
         Scale the scores to unit variance.
-    scale : bool, default=False
-        Divide the columns by their standard deviations, in every training set by those of its own rows, as
-        ``StandardScaler`` in front of PCA does where a whole pipeline is cross-validated. A column that does
-        not vary is left as it is. Risks, errors, scores, components and variances are those of divided
-        columns; ``mean_``, ``inverse_transform``, ``impute``, ``score`` and ``get_covariance`` are in the
-        units of the data.
     n_jobs : int or None, default=None
         How many splits run in parallel, in threads. None spreads the threads of BLAS over the splits.
-    random_state : int, RandomState or None, default=None
-        Shuffles the repetitions.
 
     Attributes
     ----------
@@ -190,7 +148,7 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         The same for each split.
     gain_ : float
         Part of PCA's held-out risk that the chosen strength removes. The same splits chose it, so it is
-        optimistic; see :func:`paired_gain`.
+        optimistic.
     left_out_gain_ : float
         Part of PCA's risk that the fit is expected to remove on new rows: what each split gains at the
         strength that the other splits choose, times the part of the rows in a training set. 0 where the
@@ -204,35 +162,29 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
     noise_variance_, shortfall_ : float
     n_components_, n_samples_, n_features_in_ : int
         As in :class:`CorrectedPCACV`.
-    folds_ : str
-        Which rows were held out together, in words.
-    held_out_ratio_ : float
-        Mean over the splits of held-out rows per training row. Standard errors of gains depend on it.
 
     See Also
     --------
     AttenuatedPCA : The same at a strength you give.
     CorrectedPCACV : All corrections; what we recommend.
     attenuation_path : The subspaces of all strengths.
-    paired_gain : How sure the gain is.
     choose_rank : Chooses the number of components, which must be done first.
 
     Notes
     -----
     The held-out error falls with every component, so it must not be used to choose ``n_components``.
 
-    If all columns have the same variance, every strength gives PCA's subspace: with ``scale=True``, and after
-    StandardScaler, there is nothing left to attenuate. If columns have different units, use
-    :class:`CorrectedPCACV` with ``scale=True``; or divide them beforehand by scales that do not come from
-    these rows, such as those of a population.
+    If all columns have the same variance, as after StandardScaler, every strength gives PCA's subspace:
+    nothing is left to attenuate. If columns have different units, use :class:`CorrectedPCACV` with
+    ``scale=True``; or divide them beforehand by scales that do not come from these rows, such as those of a
+    population.
 
     A number of folds means the same in every container: row i, counted from 0 over all batches or partitions,
     is held out in fold ``i % cv``. So sorted rows are spread over all folds, and neighbouring rows fall in
     different ones. If neighbours depend on each other, as in time series, give groups (such as the day), or
     ``cv=KFold(5)`` for consecutive folds. Groups of rows in memory are dealt out evenly, by size and order of
     appearance; what they are called does not matter. Batches and dask partitions are seen once:
-    there a fixed hash of its label names the fold of a group, ``cv`` must be a number and ``n_repeats``
-    1. ``folds_`` says what was done.
+    there a fixed hash of its label names the fold of a group, and ``cv`` must be a number.
 
     Examples
     --------
@@ -249,6 +201,7 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
 
     alpha_: float
     alphas_: NDArray[Any]
+    gain_: float
     left_out_gain_: float
     left_out_gain_error_: float
     _array_api_support: ClassVar[bool] = True
@@ -256,6 +209,7 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
     _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
         "alpha_": Kind.NUMBER,
         "alphas_": Kind.GRID,
+        "gain_": Kind.NUMBER,
         "left_out_gain_": Kind.MEASURED,
         "left_out_gain_error_": Kind.MEASURED,
         "verdict_": Kind.TEXT,
@@ -267,50 +221,16 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         *,
         alphas: Alphas = "direct",
         cv: Folds = 5,
-        n_repeats: int = 1,
         feature_groups: FeatureGroups = None,
         whiten: bool = False,
-        scale: bool = False,
         n_jobs: int | None = None,
-        random_state: RandomState = None,
     ):
         self.n_components = n_components
         self.alphas = alphas
         self.cv = cv
-        self.n_repeats = n_repeats
         self.feature_groups = feature_groups
         self.whiten = whiten
-        self.scale = scale
         self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        groups: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Add a batch of rows to those seen so far, as by :meth:`AttenuatedPCA.partial_fit`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Arrow table of shape (n_samples, n_features)
-            A batch; one row is enough.
-        y : ignored
-            Here for scikit-learn.
-        groups : array-like of shape (n_samples,), optional
-            Labels of its rows: with every batch or with none.
-        sample_weight : array-like of shape (n_samples,), optional
-            Frequencies of its rows.
-
-        Returns
-        -------
-        self
-        """
-        n_folds = checked_stream_folds(self.cv, self.n_repeats)
-        self._add_batch(X, n_folds, groups=groups, sample_weight=sample_weight)
-        return self
 
     def _check_parameters(self) -> None:
         checked_alphas(self.alphas)
@@ -319,9 +239,15 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         words = strengths_in_words({"attenuation": self.alpha_})
         if not self.alpha_:
             return Answer(words, self.verdict_, (size_of_fit(self),))
-        paired = paired_gain(self)
-        gain = f", gain {percent_of(paired.crossed_gain)} expected" if paired.n_splits > 1 else ""
-        return Answer(words + gain, self.verdict_, (*paired_facts(paired), size_of_fit(self)))
+        facts = [
+            ("compared", f"{len(self.alphas_)} strengths"),
+            ("all held-out rows together", f"{words}, {gain_in_words(self.gain_)}"),
+        ]
+        if isfinite(self.left_out_gain_):
+            expected = gain_in_words(self.left_out_gain_, self.left_out_gain_error_)
+            facts.insert(0, ("to expect of new rows", expected))
+            words += f", gain {percent_of(self.left_out_gain_)} expected"
+        return Answer(words, self.verdict_, (*facts, size_of_fit(self)))
 
     def _rule(self, n_features: int) -> CorrectedRule:
         return attenuation_rule(checked_alphas(self.alphas), n_features, self.feature_groups)
@@ -334,7 +260,7 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
     def _choice(self, result: CrossValidation, taken: int) -> dict[str, Any]:
         alphas = checked_alphas(self.alphas)
         chosen, n_splits = {"attenuation": float(alphas[result.best])}, len(result.risk_folds)
-        elsewhere = chosen_elsewhere(result.risk_folds, n_splits // self.n_repeats)
+        elsewhere = chosen_elsewhere(result.risk_folds)
         expected = crossed_gain(result.risk_folds, elsewhere, result.held_out_ratio)
         words = verdict([chosen], [1.0], expected, gives_pca=not taken, times=clear_over_splits(n_splits))
         if not taken:
@@ -344,6 +270,7 @@ class AttenuatedPCACV(ImputesByCovariance, MonitorsRows, CrossValidated):
         return {
             "alpha_": alphas[taken],
             "alphas_": alphas,
+            "gain_": result.gains[taken],
             "left_out_gain_": expected[0],
             "left_out_gain_error_": expected[1],
             "verdict_": words,

@@ -21,7 +21,6 @@ from attenua._estimate.parameter_types import (
     Corrections,
     Folds,
     Neighbours,
-    RandomState,
     Reference,
 )
 from attenua._estimate.words import (
@@ -33,10 +32,8 @@ from attenua._estimate.words import (
     largest_in_words,
     percent_of,
     size_of_fit,
-    strengths_in_words,
     verdict,
 )
-from attenua._select.comparison import gain_error
 from attenua._select.election import Expected, SubspaceChooser
 from attenua._select.rule import PCA, CorrectedRule, same_subspace
 from attenua._select.steps import Steps
@@ -242,8 +239,6 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
         A number of folds (None means 5), a splitter, or an iterable of (training rows, held-out rows). With a
         number, row i is held out in fold ``i % cv``; if ``fit`` is given groups, whole groups are held out
         instead, and each of fewer groups is a fold.
-    n_repeats : int, default=1
-        Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
     nested : bool, default=False
         Whether to measure what to expect of new rows (``left_out_gain_``). The whole choice is then made
         again without each of five blocks of rows, with the other four blocks as its folds, whatever `cv` is,
@@ -260,13 +255,9 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
         units of the data.
     n_jobs : int or None, default=None
         How many splits run in parallel, in threads. None spreads the threads of BLAS over the splits.
-    random_state : int, RandomState or None, default=None
-        Shuffles the repetitions.
 
     Attributes
     ----------
-    corrections_ : dict of str to float
-        Strength of each correction that all held-out rows together choose. The fit averages ``choices_``.
     choices_ : list of dict
         Strengths that the votes choose, PCA among them, the largest weight first. Their subspaces are
         averaged; many choices mean that the rows do not agree.
@@ -284,8 +275,6 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
         too few.
     left_out_gain_error_ : float
         Its standard error.
-    gain_ : float
-        Part of PCA's held-out risk that ``corrections_`` removes. The same rows chose it: it is optimistic.
     candidates_ : list of dict
         Strengths of the candidates that all splits judged, by name, PCA first. A candidate that is clearly
         worse on the first two fifths of the splits is in ``steps_`` only.
@@ -313,10 +302,6 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
     shortfall_ : float
         Bound on what the solver may have missed: exact subspaces at the same strengths explain at most this
         part of the total more, unless a leading direction was overlooked. 0 where LAPACK was used.
-    folds_ : str
-        Which rows were held out together, in words.
-    held_out_ratio_ : float
-        Mean over the splits of held-out rows per training row. Standard errors of gains depend on it.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where the fitted data had names.
 
@@ -356,7 +341,6 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
     0.5
     """
 
-    corrections_: dict[str, float]
     choices_: list[dict[str, float]]
     choice_weights_: list[float]
     steps_: Steps
@@ -366,7 +350,6 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
     _needs_memory: ClassVar[bool] = True
     _takes_missing: ClassVar[bool] = True
     _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
-        "corrections_": Kind.STRENGTHS,
         "choices_": Kind.CHOICES,
         "choice_weights_": Kind.NUMBERS,
         "steps_": Kind.STEPS,
@@ -384,24 +367,20 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
         neighbours: Neighbours = None,
         reference: Reference = None,
         cv: Folds = 5,
-        n_repeats: int = 1,
         nested: bool = False,
         whiten: bool = False,
         scale: bool = False,
         n_jobs: int | None = None,
-        random_state: RandomState = None,
     ):
         self.n_components = n_components
         self.corrections = corrections
         self.neighbours = neighbours
         self.reference = reference
         self.cv = cv
-        self.n_repeats = n_repeats
         self.nested = nested
         self.whiten = whiten
         self.scale = scale
         self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         checked_grids(self.corrections)
@@ -430,42 +409,26 @@ class CorrectedPCACV(ImputesByCovariance, MonitorsRows, WithReference, CrossVali
         self._store(total, subspace, data.n_samples, data.dtype)
         self._warn_of_ties(found.n_tied, len(found.risk_folds), subspace)
         outcome = {
-            "corrections_": PCA if gives_pca else found.chosen,
             "choices_": choices,
             "choice_weights_": weights,
             "steps_": found.steps.with_weights(choices, weights),
             "verdict_": words + advice_on_scale(self, total),
-            "gain_": 0.0 if gives_pca else found.gain,
             "left_out_gain_": expected.gain,
             "left_out_gain_error_": expected.standard_error,
             "candidates_": found.candidates,
             "cv_risk_": found.risk,
             "cv_risk_folds_": found.risk_folds,
-            "folds_": data.folds,
-            "held_out_ratio_": found.held_out_ratio,
         }
         store(self, outcome, total.mean, data.dtype)
 
     def _answer(self) -> Answer:
-        """Return what was chosen and how sure its gain is."""
-        words = strengths_in_words(self.corrections_)
-        if not any(strength for choice in self.choices_ for strength in choice.values()):
-            return Answer(words, self.verdict_, (size_of_fit(self),))
-        facts = [
-            ("averaged", choices_in_words(self.choices_, self.choice_weights_)),
-            ("all held-out rows together", f"{words}, {gain_in_words(self.gain_, self._gain_error())}"),
-        ]
+        """Return what was chosen, and what to expect of it."""
         caption = largest_in_words(self.choices_, self.choice_weights_)
+        if not any(strength for choice in self.choices_ for strength in choice.values()):
+            return Answer(caption, self.verdict_, (size_of_fit(self),))
+        facts = [("averaged", choices_in_words(self.choices_, self.choice_weights_))]
         if isfinite(self.left_out_gain_):
             expected = gain_in_words(self.left_out_gain_, self.left_out_gain_error_)
             facts.insert(0, ("to expect of new rows", expected))
             caption = f"{caption}, gain {percent_of(self.left_out_gain_)} expected"
         return Answer(caption, self.verdict_, (*facts, size_of_fit(self)))
-
-    def _gain_error(self) -> float:
-        """Return the standard error of ``gain_``."""
-        folds = self.cv_risk_folds_
-        differences = (folds[:, self.candidates_.index(self.corrections_)] - folds[:, 0]) / (
-            folds[:, 0].mean() or 1.0
-        )
-        return float(gain_error(differences, self.held_out_ratio_))

@@ -36,7 +36,6 @@ from attenua._estimate.words import (
     counted,
     covariance_verdict,
     largest_in_words,
-    strengths_in_words,
 )
 from attenua._select.election import Expected
 from attenua._select.likelihood import LEDOIT_WOLF as BASE
@@ -108,8 +107,6 @@ class CorrectedCovariance(
     cv : int, None, splitter or iterable, default=5
         As in :class:`CorrectedPCACV`. With fewer rows or groups than folds, each is a fold; with three rows
         or two groups, nothing is held out and the fit is Ledoit and Wolf's.
-    n_repeats : int, default=1
-        Repetitions of the folds. With more than one, each is shuffled: a steadier choice that costs more.
     nested : bool, default=False
         Whether to measure what to expect of new rows (``left_out_gain_``), at about five times the cost, as
         in :class:`CorrectedPCACV`: by five blocks of rows, of which the other four are the folds inside.
@@ -125,8 +122,6 @@ class CorrectedCovariance(
         has a recipe for discriminant analysis).
     n_jobs : int or None, default=None
         How many splits run in parallel, in threads. None spreads the threads of BLAS over the splits.
-    random_state : int, RandomState or None, default=None
-        Shuffles the repetitions.
 
     Attributes
     ----------
@@ -134,8 +129,6 @@ class CorrectedCovariance(
         The covariance and its inverse.
     location_ : ndarray of shape (n_features,)
         Mean of the rows, or 0 with `assume_centered`.
-    corrections_ : dict of str to float
-        Strength of each correction that all held-out rows together choose. The fit averages ``choices_``.
     choices_, choice_weights_ : list
         Strengths that the votes choose, the largest weight first, and their weights.
     steps_ : Steps
@@ -147,19 +140,12 @@ class CorrectedCovariance(
         Log-likelihood of new rows above that of Ledoit and Wolf's covariance, in nats per row, and its
         standard error: what choices made with four fifths of the rows gain on the others. NaN unless
         `nested`, or where rows are too few.
-    gain_ : float
-        The same gain of ``corrections_``, on the held-out rows that chose them: it is optimistic.
     candidates_ : list of dict
         Strengths of the candidates that all splits judged, by name, Ledoit and Wolf's first.
     cv_risk_ : ndarray of shape (n_candidates,)
-        Negative log-likelihood of each candidate: mean over all held-out rows.
+        Negative log-likelihood of each candidate: mean over all held-out rows. NaN where nothing is held out.
     cv_risk_folds_ : ndarray of shape (n_splits, n_candidates)
         The same for each split.
-    folds_ : str
-        Which rows were held out together, in words.
-    held_out_ratio_ : float
-        Mean over the splits of held-out rows per training row. Where nothing is held out, this and the risks
-        are NaN.
     n_samples_, n_features_in_ : int
         Numbers of fitted rows and of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -201,32 +187,25 @@ class CorrectedCovariance(
         "precision_": Kind.GRID,
         "location_": Kind.GRID,
         "n_samples_": Kind.COUNT,
-        "corrections_": Kind.STRENGTHS,
         "choices_": Kind.CHOICES,
         "choice_weights_": Kind.NUMBERS,
         "steps_": Kind.STEPS,
         "verdict_": Kind.TEXT,
-        "gain_": Kind.NUMBER,
         "left_out_gain_": Kind.MEASURED,
         "left_out_gain_error_": Kind.MEASURED,
         "candidates_": Kind.CHOICES,
         "cv_risk_": Kind.GRID,
         "cv_risk_folds_": Kind.GRID,
-        "folds_": Kind.TEXT,
-        "held_out_ratio_": Kind.MEASURED,
     }
     covariance_: NDArray[Any]
     precision_: NDArray[Any]
     location_: NDArray[Any]
-    corrections_: dict[str, float]
     choices_: list[dict[str, float]]
     choice_weights_: list[float]
     steps_: Steps
     verdict_: str
-    gain_: float
     left_out_gain_: float
     left_out_gain_error_: float
-    held_out_ratio_: float
     n_samples_: int
     n_features_in_: int
 
@@ -237,23 +216,19 @@ class CorrectedCovariance(
         neighbours: Neighbours = None,
         reference: Reference = None,
         cv: Folds = 5,
-        n_repeats: int = 1,
         nested: bool = False,
         scale: bool = False,
         assume_centered: bool = False,
         n_jobs: int | None = None,
-        random_state: RandomState = None,
     ):
         self.corrections = corrections
         self.neighbours = neighbours
         self.reference = reference
         self.cv = cv
-        self.n_repeats = n_repeats
         self.nested = nested
         self.scale = scale
         self.assume_centered = assume_centered
         self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def fit(
         self,
@@ -321,19 +296,15 @@ class CorrectedCovariance(
             "precision_": _in_data_units((precision + precision.T) / 2, 1 / divisor),
             "location_": covariance.centre * divisor,
             "n_samples_": data.n_samples,
-            "corrections_": _offered(found.chosen),
             "choices_": [_offered(choice) for choice in choices],
             "choice_weights_": weights,
             "steps_": found.steps.with_weights(choices, weights),
             "verdict_": words + advice_on_scale(self, total),
-            "gain_": found.gain,
             "left_out_gain_": expected.gain,
             "left_out_gain_error_": expected.standard_error,
             "candidates_": [_offered(candidate) for candidate in found.candidates],
             "cv_risk_": found.risk,
             "cv_risk_folds_": found.risk_folds,
-            "folds_": data.folds,
-            "held_out_ratio_": found.held_out_ratio,
         }
         store(self, values, covariance.centre, data.dtype)
 
@@ -483,14 +454,12 @@ class CorrectedCovariance(
 
     def _answer(self) -> Answer:
         """Return what was chosen and what it gains."""
-        words = strengths_in_words(self.corrections_, LEDOIT_WOLF)
         fitted = f"{counted(self.n_samples_, 'row')}, {counted(self.n_features_in_, 'column')}"
         facts = [
             ("averaged", choices_in_words(self.choices_, self.choice_weights_, LEDOIT_WOLF)),
-            ("all held-out rows together", f"{words}, {self.gain_:.3g} nats per row above {LEDOIT_WOLF}"),
             ("fitted", fitted),
         ]
-        if not isfinite(self.held_out_ratio_):
+        if not isfinite(self.cv_risk_[0]):
             facts = facts[-1:]
         if isfinite(self.left_out_gain_):
             gain, error = f"{self.left_out_gain_:.3g}", f"{self.left_out_gain_error_:.2g}"

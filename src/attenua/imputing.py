@@ -29,7 +29,7 @@ _NO_ROWS = (
     "its impute."
 )
 # Parameters of the estimator that its covariance has too.
-_SHARED = ("scale", "neighbours", "reference", "cv", "n_repeats", "n_jobs", "random_state")
+_SHARED = ("scale", "neighbours", "reference", "cv", "n_jobs")
 
 
 class Filling:
@@ -131,7 +131,7 @@ class ImputesByCovariance(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         if "_filling" not in vars(self):
-            why = "a model that was saved before its first impute, or fitted by partial_fit, has none"
+            why = "a model that was saved before its first impute has none"
             raise ValueError(_NO_ROWS.format(why=why))
         law = self._filling.law(self)
         wanted: dict[str, Any] = {"return_std": return_std, "n_draws": n_draws, "random_state": random_state}

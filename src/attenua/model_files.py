@@ -49,7 +49,7 @@ _SHAPES = {
 _STEP = {name: kind if kind in (str, float) else [float] for name, kind in Step.__annotations__.items()}
 _FORMS: dict[Kind, Any] = {
     Kind.NUMBER: float, Kind.MEASURED: float, Kind.COUNT: int, Kind.TEXT: str, Kind.NUMBERS: [float],
-    Kind.STRENGTHS: dict, Kind.CHOICES: [dict], Kind.STEPS: [_STEP],
+    Kind.CHOICES: [dict], Kind.STEPS: [_STEP],
 }  # fmt: skip
 
 
@@ -352,8 +352,7 @@ def _numbers(cls: Any, numbers: dict[str, Any]) -> dict[str, Any]:
         return {name: each.neutral for name, each in offered.items()} | given
 
     found = {key: list(map(of_all, numbers[key])) for key in ("candidates_", "choices_")}
-    chosen, steps = of_all(numbers["corrections_"]), Steps.from_records(numbers["steps_"])
-    return numbers | found | {"corrections_": chosen, "steps_": steps}
+    return numbers | found | {"steps_": Steps.from_records(numbers["steps_"])}
 
 
 def _check_subspace(model: Any) -> None:
@@ -398,8 +397,8 @@ def _check_search(model: Any) -> None:
     if hasattr(model, "candidates_"):
         candidates, choices, weights = model.candidates_, model.choices_, model.choice_weights_
         _require(len(candidates) == len(model.cv_risk_), "candidates_ must have a risk each")
-        among = all(choice in candidates for choice in [model.corrections_, *choices])
-        _require(among, "corrections_ and choices_ must be some of candidates_")
+        among = all(choice in candidates for choice in choices)
+        _require(among, "choices_ must be some of candidates_")
         whole = len(weights) == len(choices) and math.isclose(sum(weights), 1) and min(weights) > 0
         _require(whole, "choice_weights_ must hold a weight for each of choices_, and sum to 1")
 

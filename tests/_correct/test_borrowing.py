@@ -144,7 +144,7 @@ def test_the_search_by_its_definitions(wide):
     expected = Search(rows, interleaved_splits(24, 4), 2, grids, reference=others).run()
     model = CorrectedPCACV(2, corrections=grids, reference=others, cv=4).fit(rows)
     assert expected.chosen["borrowing"] > 0
-    assert {name: strength for name, strength in model.corrections_.items() if strength} == expected.chosen
+    assert {step.correction: step.best for step in model.steps_ if step.best} == expected.chosen
     np.testing.assert_allclose(model.steps_["borrowing"].risks, expected.steps[0]["risks"], rtol=1e-5)
     assert sine(model.components_, expected.components) < 1e-4
 
@@ -198,7 +198,7 @@ def test_clones_keep_a_fitted_reference():
     fitted = PCA(3).fit(OTHERS)
     model = CorrectedPCACV(2, reference=fitted)
     assert clone(model).reference is model.reference is model.get_params()["reference"] is fitted
-    assert pickle.loads(pickle.dumps(model)).fit(X).corrections_ == model.fit(X).corrections_
+    assert pickle.loads(pickle.dumps(model)).fit(X).choices_ == model.fit(X).choices_
     search = GridSearchCV(CorrectedPCA(2, reference=fitted), {"borrowing": [0.0, 0.5]}, cv=3).fit(X)
     assert search.best_params_["borrowing"] in (0.0, 0.5)
 
@@ -215,13 +215,13 @@ GIVEN = {
 @pytest.mark.parametrize("given", GIVEN)
 def test_a_loaded_model_refits_to_the_same_without_the_rows(given, tmp_path):
     model = CorrectedPCACV(2, reference=GIVEN[given]()).fit(frame(X))
-    assert model.corrections_["borrowing"] > 0
+    assert model.steps_["borrowing"].weight > 0
     save_model(model, tmp_path / "model.safetensors")
     loaded = load_model(tmp_path / "model.safetensors")
-    assert loaded.corrections_ == model.corrections_
+    assert loaded.choices_ == model.choices_
     assert loaded.reference.shape == (10, 10)
     again = clone(loaded).fit(frame(X))
-    assert again.corrections_ == model.corrections_
+    assert again.choices_ == model.choices_
     assert sine(again.components_, model.components_) < 1e-9
 
 

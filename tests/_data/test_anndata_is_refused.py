@@ -34,9 +34,6 @@ def test_an_anndata_object_is_refused_with_what_to_do(estimator, make):
     model = estimator(2)
     with pytest.raises(TypeError, match=sentence):
         model.fit(adata)
-    if hasattr(model, "partial_fit"):
-        with pytest.raises(TypeError, match=sentence):
-            model.partial_fit(adata)
     model.fit(adata.X)
     with pytest.raises(TypeError, match=sentence):
         model.transform(adata)

@@ -105,4 +105,4 @@ def test_missing_cells_of_batches_are_named_with_what_to_do(estimator):
     with pytest.raises(ValueError, match=r"NaN in column 2 \('c'\).*CorrectedCovariance"):
         estimator(2).fit([frame, frame])
     with pytest.raises(ValueError, match=r"NaN in column 2; .*in memory"):
-        estimator(2).partial_fit(frame.to_numpy())
+        estimator(2).fit([frame.to_numpy()])

@@ -110,7 +110,6 @@ def test_a_column_that_is_not_numbers_is_named(frame, kind):
     says(lambda: model.score(bad))
     says(lambda: attenuation_path(bad, 2))
     if frame is not dask_frame:
-        says(lambda: AttenuatedPCA(2).partial_fit(bad))
         says(lambda: AttenuatedPCA(2).fit([bad, bad]))
         says(lambda: choose_rank(bad))
 

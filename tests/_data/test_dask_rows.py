@@ -90,11 +90,6 @@ def test_columns_without_names():
     )
 
 
-def test_folds_continue_over_batches_after_dask():
-    model = AttenuatedPCACV(2, alphas=ALPHAS).fit(da.from_array(X[:101], chunks=(17, 6)))
-    assert_same_fit(model.partial_fit(X[101:]), in_memory())
-
-
 def test_groups_and_weights():
     expected = in_memory(folds_by_group(GROUPS, 5))
     arrays = da.from_array(X, chunks=UNEVEN)

@@ -38,17 +38,6 @@ def test_a_splitter_gives_consecutive_folds():
         np.testing.assert_array_equal(held, expected_held)
 
 
-@pytest.mark.parametrize("groups", [None, GROUPS])
-def test_repetitions_are_reshuffled_partitions(groups):
-    splits = make_splits(3, N, groups=groups, n_repeats=4, random_state=0)
-    assert len(splits) == 12
-    for repetition in range(4):
-        held = np.concatenate([h for _, h in splits[3 * repetition : 3 * repetition + 3]])
-        np.testing.assert_array_equal(np.sort(held), np.arange(12))
-    patterns = {tuple(np.sort(held)) for _, held in splits}
-    assert len(patterns) > 6
-
-
 NAMES = {
     "numbers": lambda g: g,
     "in another order": lambda g: 100 - g,
@@ -67,10 +56,6 @@ def test_folds_of_groups_do_not_depend_on_their_names(k, named):
     for split, expected in zip(found, dealt_out_splits(groups, k), strict=True):
         np.testing.assert_array_equal(split[0], expected[0])
         np.testing.assert_array_equal(split[1], expected[1])
-    plain = make_splits(k, len(groups), groups=groups, n_repeats=3, random_state=1)
-    renamed = make_splits(k, len(groups), groups=[named(int(g)) for g in groups], n_repeats=3, random_state=1)
-    for one, two in zip(plain, renamed, strict=True):
-        np.testing.assert_array_equal(one[1], two[1])
 
 
 def test_groups_are_dealt_out_by_hand():
@@ -120,12 +105,11 @@ def test_masks_and_splitters_are_splits():
     assert len(make_splits((pair for pair in KFold(2).split(X)), N)) == 2
 
 
-@pytest.mark.parametrize("n_repeats", [1, 2])
-def test_fewer_groups_than_folds_are_each_held_out_once(n_repeats):
+def test_fewer_groups_than_folds_are_each_held_out_once():
     labels = np.array(["north", "south", "west"])[np.arange(N) % 3]
-    splits = make_splits(5, N, groups=labels, n_repeats=n_repeats, random_state=0)
+    splits = make_splits(5, N, groups=labels)
     held_out = sorted(set(labels[held]).pop() for _, held in splits)
-    assert held_out == sorted(["north", "south", "west"] * n_repeats)
+    assert held_out == ["north", "south", "west"]
     assert all(len(set(labels[held])) == 1 for _, held in splits)
 
 
@@ -154,8 +138,6 @@ REFUSED = [
     ({"cv": []}, "cv gave no splits"),
     ({"cv": "five"}, "cv must be a number of folds, a splitter or an iterable"),
     ({"cv": 2.5}, "cv must be a number of folds, a splitter or an iterable"),
-    ({"cv": KFold(3), "n_repeats": 2}, "n_repeats above 1 needs cv to be a number of folds"),
-    ({"cv": 3, "n_repeats": 1.5}, "n_repeats must be an integer"),
 ]
 
 
@@ -222,13 +204,6 @@ def test_renaming_groups_changes_nothing(estimator, form):
     for other in (two, three):
         np.testing.assert_array_equal(other.cv_risk_folds_, one.cv_risk_folds_)
         np.testing.assert_array_equal(other.components_, one.components_)
-    assert one.folds_ == two.folds_ == "groups dealt out evenly"
-
-
-def test_streams_say_that_they_hash():
-    batches = np.split(spiked_rows(60, 5), 3)
-    model = AttenuatedPCACV(2).fit(batches, groups=np.arange(60) // 2)
-    assert model.folds_ == "a hash of the group's label names its fold"
 
 
 @pytest.mark.parametrize("estimator", [AttenuatedPCACV, CorrectedPCACV])

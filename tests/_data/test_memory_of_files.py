@@ -32,7 +32,7 @@ FITS = {
     "all rows": lambda X: AttenuatedPCA(2, alpha=0.5).fit(X),
     "one weight of zero": lambda X: AttenuatedPCA(2, alpha=0.5).fit(X, sample_weight=WEIGHTS),
     "every other weight of zero": lambda X: AttenuatedPCA(2, alpha=0.5).fit(X, sample_weight=ODD),
-    "weights of a batch": lambda X: AttenuatedPCA(2, alpha=0.5).partial_fit(X, sample_weight=WEIGHTS),
+    "weights of a batch": lambda X: AttenuatedPCA(2, alpha=0.5).fit([X], sample_weight=WEIGHTS),
     "folds": lambda X: AttenuatedPCACV(2, alphas=[0, 1]).fit(X),
     "groups": lambda X: AttenuatedPCACV(2, alphas=[0, 1]).fit(X, groups=GROUPS),
     "shuffled folds": lambda X: AttenuatedPCACV(2, alphas=[0, 1], cv=KFold(3, shuffle=True)).fit(X),

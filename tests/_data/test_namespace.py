@@ -80,13 +80,12 @@ def test_batches_come_to_the_host(lib):
     for model in (
         AttenuatedPCACV(2).fit([A[:25, :], A[25:, :]]),
         AttenuatedPCACV(2).fit(iter([A[:25, :], X[25:]])),
-        AttenuatedPCACV(2).partial_fit(A[:7, :]).partial_fit(A[7:, :]),
     ):
         assert isinstance(model.components_, np.ndarray)
         assert model.alpha_ == expected.alpha_
         np.testing.assert_allclose(model.cv_risk_folds_, expected.cv_risk_folds_, rtol=1e-9)
         np.testing.assert_allclose(model.components_, expected.components_, atol=1e-9)
-    model = AttenuatedPCA(2, alpha=0.5).partial_fit(A, sample_weight=lib.array(np.ones(60)))
+    model = AttenuatedPCA(2, alpha=0.5).fit([A], sample_weight=[lib.array(np.ones(60))])
     np.testing.assert_allclose(model.components_, fixed.components_, atol=1e-9)
 
 

@@ -1,7 +1,6 @@
 """Rows in batches: the same answer as one fit in memory with the same folds, whatever the batches."""
 
 import os
-import pickle
 import subprocess
 import sys
 
@@ -12,9 +11,6 @@ import pyarrow as pa
 import pyarrow.dataset
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from attenua import AttenuatedPCA, AttenuatedPCACV
 from attenua._data import blas, sums
@@ -22,7 +18,6 @@ from attenua._data.folds import folds_by_group
 from attenua._data.rows import HostRows
 from attenua._data.streams import RowStream
 from attenua._data.sums import FoldSums, choose_frame
-from attenua._estimate.fitting import CrossValidated
 from tests.helpers import covariance, in_turn, spiked_rows
 
 X = spiked_rows(203, 6)
@@ -63,28 +58,17 @@ def assert_same_fit(one, two, rtol=1e-9):
 # --- Against the fit in memory ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [1, 100])
-def test_partial_fit_is_the_fit_in_memory_with_the_same_folds(size):
-    model, fixed = AttenuatedPCACV(2, alphas=ALPHAS), AttenuatedPCA(2, alpha=0.5)
-    for batch in batches(X, size):
-        model.partial_fit(batch)
-        fixed.partial_fit(batch)
-    assert_same_fit(model, in_memory())
-    assert_same_fit(fixed, AttenuatedPCA(2, alpha=0.5).fit(X))
-
-
 @pytest.mark.parametrize("order", [np.arange(7), np.array([3, 6, 0, 5, 1, 4, 2])])
 def test_groups_stay_whole_over_batches_in_any_order(order):
-    model = AttenuatedPCACV(2, alphas=ALPHAS)
-    for i in order:
-        rows = slice(31 * i, 31 * i + 31)
-        model.partial_fit(X[rows], groups=GROUPS[rows])
+    parts, labels = ([batches(each)[i] for i in order] for each in (X, GROUPS))
+    model = AttenuatedPCACV(2, alphas=ALPHAS).fit(parts, groups=labels)
     assert_same_fit(model, in_memory(folds_by_group(GROUPS, 5)))
 
 
 SOURCES = {
     "generator": lambda: (batch for batch in batches(X)),
     "list": lambda: batches(X),
+    "single rows": lambda: iter(batches(X, 1)),
     "uneven, with empty ones": lambda: iter([X[:0], X[:1], X[1:150], X[150:150], X[150:]]),
     "frames": lambda: (pd.DataFrame(batch, columns=NAMES) for batch in batches(X)),
     "polars": lambda: (pl.DataFrame(batch, schema=NAMES) for batch in batches(X)),
@@ -160,71 +144,6 @@ def test_an_outlier_that_is_held_out_does_not_reach_the_training_rows():
             np.testing.assert_allclose(train.covariance, covariance(far[FOLDS != 0]), rtol=1e-6)
 
 
-def test_fit_then_partial_fit_goes_on():
-    model = AttenuatedPCACV(2, alphas=ALPHAS).fit([X[:100]])
-    assert model.n_samples_ == 100
-    assert_same_fit(model.partial_fit(X[100:]), in_memory())
-
-
-# --- When things are computed -----------------------------------------------------------------------------
-
-
-def test_the_subspace_is_computed_when_it_is_used(monkeypatch):
-    counted = []
-    settle = CrossValidated._fit_moments
-    monkeypatch.setattr(
-        CrossValidated, "_fit_moments", lambda self, *a: (counted.append(a[0].n_samples), settle(self, *a))
-    )
-    model = AttenuatedPCACV(2, alphas=ALPHAS)
-    for batch in batches(X):
-        model.partial_fit(batch)
-        check_is_fitted(model)
-    assert counted == []
-    model.transform(X)
-    assert model.alpha_ in ALPHAS
-    assert model.get_feature_names_out().shape == (2,)
-    assert counted == [203]
-    model.partial_fit(X[:10])
-    assert model.n_samples_ == 213
-    assert counted == [203, 213]
-
-
-def test_pickle_midway_goes_on():
-    model = AttenuatedPCACV(2, alphas=ALPHAS).partial_fit(X[:90])
-    for read_between in (False, True):
-        if read_between:
-            assert model.n_samples_ == 90
-        assert_same_fit(pickle.loads(pickle.dumps(model)).partial_fit(X[90:]), in_memory())
-    assert not hasattr(clone(model), "components_")
-
-
-def test_fit_starts_anew():
-    model = AttenuatedPCACV(2, alphas=ALPHAS).partial_fit(100 * X[:, :3])
-    assert_same_fit(model.fit(batches(X)), in_memory())
-    model = AttenuatedPCACV(2, alphas=ALPHAS, cv=splits_of(np.arange(203) % 5))
-    model.set_params(cv=4).partial_fit(X[:50])
-    assert_same_fit(model.set_params(cv=splits_of(np.arange(203) % 5)).fit(X), in_memory())
-    assert "_stream" not in vars(model)
-    with pytest.warns(
-        UserWarning, match="partial_fit starts again: this estimator was fitted to rows in memory"
-    ):
-        model.set_params(cv=5).partial_fit(X)
-    assert_same_fit(model, in_memory())
-
-
-def test_too_few_rows_so_far():
-    model = AttenuatedPCACV(3).partial_fit(X[:1])
-    with pytest.raises(NotFittedError, match=r"components_ cannot be computed yet: Found 1 sample\(s\)"):
-        model.components_  # noqa: B018
-    assert not hasattr(model, "components_")
-    model.partial_fit(X[1:4])
-    with pytest.raises(NotFittedError, match="cv=5 folds need at least as many rows; got n_samples=4"):
-        model.transform(X)
-    assert model.partial_fit(X[4:10]).transform(X).shape == (203, 3)
-    with pytest.raises(NotFittedError, match="n_components=3 must be between 1 and 2"):
-        AttenuatedPCA(3, alpha=0.5).partial_fit(X[:2]).mean_  # noqa: B018
-
-
 # --- Folds ------------------------------------------------------------------------------------------------
 
 
@@ -263,7 +182,6 @@ def test_a_group_has_one_fold_in_every_process():
 
 REFUSED = [
     (AttenuatedPCACV(2, cv=splits_of(np.arange(203) % 5)), {}, "cv must be a number of folds"),
-    (AttenuatedPCACV(2, n_repeats=2), {}, "n_repeats must be 1"),
     (AttenuatedPCACV(2, cv=1), {}, "cv=1 must be at least 2 folds"),
     (
         AttenuatedPCACV(2),
@@ -273,6 +191,7 @@ REFUSED = [
     (AttenuatedPCACV(2), {"groups": np.zeros(204)}, "groups holds 204 entries, but X has 203 rows"),
     (AttenuatedPCACV(2), {"groups": np.zeros(202)}, "groups holds 202 entries, but X has more rows"),
     (AttenuatedPCACV(2), {"groups": [np.zeros(31)]}, "groups has 1 batches, but X has more"),
+    (AttenuatedPCACV(2), {"groups": [np.zeros(31), *[None] * 6]}, "groups must be given with every batch"),
     (AttenuatedPCACV(2), {"groups": [np.zeros(30)] * 7}, "one label for each of the 31 rows; got 30"),
     (AttenuatedPCACV(2), {"groups": np.full(203, np.nan)}, "groups holds a label that is NaN"),
     (AttenuatedPCACV(2), {"groups": [None] * 203}, "groups holds a missing label"),
@@ -299,33 +218,6 @@ def test_streams_that_are_refused():
         assert not hasattr(model, "components_")
 
 
-def test_a_batch_that_is_refused_changes_nothing():
-    bad = X[:20].copy()
-    bad[3, 2] = np.nan
-    for model in (AttenuatedPCACV(2, alphas=ALPHAS), AttenuatedPCA(2, alpha=0.5)):
-        with pytest.raises(ValueError, match=r"contains NaN in column 2 \('c'\)"):
-            model.partial_fit(pd.DataFrame(bad, columns=NAMES))
-        assert not hasattr(model, "n_features_in_")
-        with pytest.raises(NotFittedError):
-            check_is_fitted(model)
-        model.partial_fit(X[:90])
-        before = model.mean_
-        with pytest.raises(ValueError, match="contains NaN in column 2"):
-            model.partial_fit(bad)
-        with pytest.raises(ValueError, match="X has 5 features, but"):
-            model.partial_fit(X[:, :5])
-        with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-            model.partial_fit(X[:0])
-        assert model.mean_ is before
-        expected = in_memory() if isinstance(model, AttenuatedPCACV) else AttenuatedPCA(2, alpha=0.5).fit(X)
-        assert_same_fit(model.partial_fit(X[90:]), expected)
-    grouped = AttenuatedPCACV(2).partial_fit(X, groups=GROUPS)
-    with pytest.raises(ValueError, match="groups must be given with every batch or with none"):
-        grouped.partial_fit(X)
-    with pytest.raises(ValueError, match="cv was 5 for the first batch and is 3 now"):
-        grouped.set_params(cv=3).partial_fit(X, groups=GROUPS)
-
-
 def test_bad_batches_of_arrow():
     table = arrow_table().set_column(1, "b", pa.array([None, *X[1:, 1]]))
     with pytest.raises(ValueError, match=r"contains NaN in column 1 \('b'\)"):
@@ -338,12 +230,10 @@ def test_bad_batches_of_arrow():
     with pytest.raises(ValueError, match=r"feature names should match .* got 'b' where 'a' was fitted"):
         model.transform(arrow_table().select(["b", "a", *"cdef"]))
     with pytest.raises(ValueError, match="X has 2 features, but AttenuatedPCA is expecting 6"):
-        model.partial_fit(arrow_table().select(["a", "b"]))
+        model.fit([arrow_table(), arrow_table().select(["a", "b"])])
 
 
-def test_an_iterator_is_no_batch():
-    with pytest.raises(TypeError, match="partial_fit takes one batch of rows; fit takes an iterable"):
-        AttenuatedPCA(2, alpha=0.5).partial_fit(iter(batches(X)))
+def test_iterators_of_batches_that_cannot_be_used():
     with pytest.raises(TypeError, match="X holds batches of rows; give them one by one"):
         AttenuatedPCA(2, alpha=0.5).fit(X).transform(iter(batches(X)))
     with pytest.raises(ValueError, match=r"Found 0 sample\(s\): X gave no rows"):
@@ -447,9 +337,7 @@ def test_a_bad_value_deep_in_a_memory_map_is_named(tmp_path):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_float32_batches_give_float32_results(dtype):
-    mixed = (
-        AttenuatedPCA(2, alpha=0.5).partial_fit(X[:100].astype(np.float32)).partial_fit(X[100:].astype(dtype))
-    )
+    mixed = AttenuatedPCA(2, alpha=0.5).fit([X[:100].astype(np.float32), X[100:].astype(dtype)])
     assert mixed.components_.dtype == dtype
 
 
@@ -494,9 +382,7 @@ def test_batches_that_weigh_next_to_nothing(first):
     random = np.random.default_rng(0)
     batches = [random.standard_normal((6, 3)) * 1e9, random.standard_normal((40, 3)), np.eye(4, 3)]
     weights = [np.full(6, first), np.ones(40), np.zeros(4)]
-    model = AttenuatedPCA(3, alpha=0.5)
-    for rows, weight in zip(batches, weights, strict=True):
-        model.partial_fit(rows, sample_weight=weight)
+    model = AttenuatedPCA(3, alpha=0.5).fit(batches, sample_weight=weights)
     X, w = np.concatenate(batches), np.concatenate(weights)
     np.testing.assert_allclose(model.mean_, np.average(X, axis=0, weights=w), atol=1e-9)
     expected = np.linalg.eigvalsh(np.cov(X, rowvar=False, aweights=w, ddof=0))[::-1] * (

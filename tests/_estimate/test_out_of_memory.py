@@ -1,4 +1,4 @@
-"""Memory that truly runs out, in numpy and in Python: all of a batch or a fit happened, or nothing did."""
+"""Memory that truly runs out, in numpy and in Python: all of a fit happened, or nothing did."""
 
 import json
 import os
@@ -42,11 +42,6 @@ def until_done(call, model, refused, done):
 
 found, threads = [], blas_threads()
 attenuated = AttenuatedPCACV(2, alphas=[0, 0.5])
-whole = clone(attenuated).partial_fit(FIRST)
-before = state(whole)
-after = state(whole.partial_fit(SECOND))
-one = clone(attenuated).partial_fit(FIRST)
-found.append(until_done(lambda: one.partial_fit(SECOND), one, before, after))
 corrected = CorrectedPCACV(2, corrections={"tempering": [0.5]})
 for model, rows in ((attenuated, [FIRST, SECOND]), (attenuated, X), (corrected, X)):
     after = state(clone(model).fit(rows))

@@ -20,7 +20,6 @@ ONE_STRENGTH = {
     "labels of columns": AttenuatedPCA(2, alpha=0.7, feature_groups=list("aabbccdd")),
     "lists of columns": AttenuatedPCA(2, alpha=0.7, feature_groups=[[0, 7], [1, 2, 3], [4, 5, 6]]),
     "whitened": AttenuatedPCA(3, alpha=0.5, whiten=True),
-    "scaled": AttenuatedPCA(3, alpha=0.5, feature_groups=[[0, 7], [1, 2, 3], [4, 5, 6]], scale=True),
     "fraction": AttenuatedPCA(0.8, alpha=0.5),
     "all": AttenuatedPCA(),
     "as many as columns": AttenuatedPCA(8, alpha=0.5),
@@ -45,7 +44,6 @@ CHOSEN = {
     "grid": AttenuatedPCACV(2, alphas=GRID, cv=3),
     "labels of columns": AttenuatedPCACV(2, alphas=GRID, cv=3, feature_groups=np.arange(8) // 2),
     "whitened": AttenuatedPCACV(2, alphas=GRID, cv=3, whiten=True),
-    "scaled": AttenuatedPCACV(2, alphas=GRID, cv=3, feature_groups=np.arange(8) // 2, scale=True),
     "fraction": AttenuatedPCACV(0.7, alphas=GRID, cv=3),
     "all": AttenuatedPCACV(alphas=GRID, cv=3),
     "splitter": AttenuatedPCACV(2, alphas=GRID, cv=KFold(4, shuffle=True, random_state=0)),
@@ -55,7 +53,6 @@ CHOSEN = {
     ),
     "leave one out": AttenuatedPCACV(2, alphas=[0, 0.5], cv=LeaveOneOut()),
     "many folds": AttenuatedPCACV(2, alphas=[0, 0.5], cv=25),
-    "repeated": AttenuatedPCACV(2, alphas=GRID, cv=3, n_repeats=2, random_state=0),
     "threads": AttenuatedPCACV(2, alphas=GRID, cv=3, n_jobs=2),
 }
 
@@ -71,11 +68,6 @@ def test_groups_of_rows(backend, cv):
     model = AttenuatedPCACV(2, alphas=GRID, cv=cv)
     theirs, ours = fit_both(backend, model, SMALL, groups=labels)
     agree(backend, theirs, ours, SMALL)
-
-
-def test_repeated_groups_of_rows(backend):
-    model = AttenuatedPCACV(2, alphas=GRID, cv=3, n_repeats=2, random_state=0)
-    agree(backend, *fit_both(backend, model, SMALL, groups=LABELS), SMALL)
 
 
 @on_backends("shape", [(40, 8), (20, 600)])

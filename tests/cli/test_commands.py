@@ -225,7 +225,7 @@ def test_auto_takes_rows_with_missing_cells(holes):
     number = choose_rank(holes, scale=True, random_state=0).rank
     assert f"bcv        {number} " in run("rank", "holes.csv", "--scale").stdout
     run("fit", "holes.csv", "-k", "auto", "--scale", "--method", "pca")
-    assert load_model("attenua-fit/model.npz").n_components_ == number
+    assert load_model("attenua-fit/model.safetensors").n_components_ == number
 
 
 def test_impute_fills_the_cells_that_miss_and_says_how_sure(holes):

@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attenua import CorrectedPCA, CorrectedPCACV, Stability, stability
+from attenua import CorrectedPCA, CorrectedPCACV, stability
 from attenua._files import write_whole
 from attenua._select.resampling import LARGEST_ANGLE
+from attenua.bootstrap import Stability
 
 ESTIMATORS = {"PCA": CorrectedPCA, "CorrectedPCACV": CorrectedPCACV}
 SEED = 0

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
-from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, RepeatedKFold
 from sklearn.preprocessing import StandardScaler
 from tests.helpers import covariance, each, interleaved_splits, spiked_rows
 
-from attenua import AttenuatedPCA, AttenuatedPCACV
+from attenua import AttenuatedPCA, AttenuatedPCACV, CorrectedPCACV
 from attenua_paper.rivals import (
     AsymmetricAutoencoder,
     CorrelationPCA,
@@ -50,7 +50,7 @@ def data():
 @pytest.fixture(scope="module")
 def table(data):
     X, X_test = data
-    return compare(X, 2, X_test=X_test, feature_groups=GROUPS, random_state=7)
+    return compare(X, 2, X_test=X_test, feature_groups=GROUPS)
 
 
 def error(model, X):
@@ -122,6 +122,10 @@ def test_your_own_methods(data):
         AttenuatedPCACV(2, alphas=[0.5]).fit(X).cv_risk_.min()
     )
     assert mine["scikit-learn"].n_components == 7
+    # What all rows together choose, and not the base that all methods share.
+    corrected = compare(X, 2, methods={"all": CorrectedPCACV(corrections=["attenuation"])})
+    model = CorrectedPCACV(2, corrections=["attenuation"]).fit(X)
+    assert corrected.cv_risk[0] == model.cv_risk_[0 if model.choices_ == model.candidates_[:1] else 1]
     one = Method("half", lambda s: AttenuatedPCA(s.n_components, alpha=0.5))
     by_method = compare(X, 2, methods=["PCA", one], X_test=X_test)
     assert by_method.test_risk[1] == pytest.approx(error(AttenuatedPCA(2, alpha=0.5).fit(X), X_test))
@@ -149,8 +153,9 @@ def test_row_groups_repeats_and_fractions(data):
     rank = AttenuatedPCA(0.7, alpha=0.5).fit(X).n_components_
     by_hand = AttenuatedPCACV(rank, cv=GroupKFold(5)).fit(X, groups=groups)
     assert table.cv_risk[0] == pytest.approx(by_hand.cv_risk_.min())
-    repeated = compare(X, 2, methods=["direct attenuation"], n_repeats=3, random_state=1)
-    expected = AttenuatedPCACV(2, n_repeats=3, random_state=1).fit(X).cv_risk_.min()
+    cv = RepeatedKFold(n_splits=5, n_repeats=3, random_state=1)
+    repeated = compare(X, 2, methods=["direct attenuation"], cv=cv)
+    expected = AttenuatedPCACV(2, cv=cv).fit(X).cv_risk_.min()
     assert repeated.cv_risk[0] == pytest.approx(expected)
 
 

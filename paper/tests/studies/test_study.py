@@ -24,6 +24,7 @@ from attenua_paper.studies.budget import (
     repeated_splits,
     run_study,
 )
+from attenua_paper.studies.compare import chosen_together
 from attenua_paper.studies.gain import best_affine_risk, excess_risk_removed
 from attenua_paper.studies.published import CELLS, GAINS
 from attenua_paper.studies.real_data import study_data
@@ -101,7 +102,7 @@ def test_all_corrections_are_those_of_the_estimator(stand_in, method):
         cv=repeated_splits(5, 40, subjects, repeats),
     ).fit(X)
     assert record["test_risk"] == pytest.approx(model.reconstruction_error(data.X_test).mean(), rel=1e-9)
-    assert {name: record[name] for name in CORRECTIONS} == model.corrections_
+    assert {name: record[name] for name in CORRECTIONS} == chosen_together(model)
 
 
 def test_methods_with_neighbours_need_an_order_of_the_columns(stand_in):

@@ -191,15 +191,14 @@ def _check_length(found: int, expected: int, argument: str) -> None:
 
 
 def _light(estimator: Any) -> Any:
-    """Return a copy to send to workers: without the sums, and without names, which were compared already.
+    """Return a copy to send to workers: without names, which were compared already.
 
     A reference, which may have many rows, is for fitting only.
     """
     light = copy(estimator)
     if hasattr(light, "reference"):
         light.reference = None
-    for name in ("_stream", "feature_names_in_"):
-        vars(light).pop(name, None)
+    vars(light).pop("feature_names_in_", None)
     return light.set_output(transform="default")
 
 

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import GroupKFold, KFold
 
-from attenua._data.checks import as_labels, caller_level, checked_random, encode_labels, shown
+from attenua._data.checks import as_labels, caller_level, encode_labels, shown
 
 Indices = NDArray[np.intp]
 Split = tuple[Indices, Indices]
@@ -37,8 +36,6 @@ def make_splits(
     X: Any = None,
     y: Any = None,
     groups: ArrayLike | None = None,
-    n_repeats: int = 1,
-    random_state: Any = None,
 ) -> list[Split]:
     """Return the (training rows, held-out rows) of every split.
 
@@ -53,21 +50,11 @@ def make_splits(
         Data and targets, for a splitter that looks at them.
     groups : array-like of shape (n_samples,), optional
         Label of every row; rows that share a label are never on both sides of a split.
-    n_repeats : int
-        Repetitions, each with the rows (or groups) reshuffled if there is more than one.
-    random_state : int, RandomState or None
-        Shuffles the repetitions.
     """
     cv = resolve_cv(cv)
     labels = checked_groups(groups, n_samples)
-    check_repeats(n_repeats)
     if is_number_of_folds(cv):
-        splits = _folds(int(cv), n_samples, labels, int(n_repeats), random_state)
-    elif n_repeats > 1:
-        raise ValueError(
-            "n_repeats above 1 needs cv to be a number of folds; a splitter or list of splits holds its own "
-            "repetitions (for example sklearn.model_selection.RepeatedKFold)."
-        )
+        splits = _folds(int(cv), n_samples, labels)
     elif isinstance(cv, (str, bytes, type)) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
         raise ValueError(f"cv must be a number of folds, a splitter or an iterable of splits; got {cv!r}.")
     elif hasattr(cv, "split"):
@@ -118,13 +105,13 @@ def interleaved_folds(n_folds: int, n_samples: int) -> list[slice]:
     return [slice(fold, n_samples, n_folds) for fold in range(n_folds)]
 
 
-def checked_stream_folds(cv: Any, n_repeats: Any) -> int:
-    """Return the number of folds of a stream, whose rows are seen once, in one arrangement."""
+def checked_stream_folds(cv: Any) -> int:
+    """Return the number of folds of a stream, whose rows are seen once."""
     cv = resolve_cv(cv)
-    if not is_number_of_folds(cv) or n_repeats != 1:
+    if not is_number_of_folds(cv):
         raise ValueError(
-            "rows that come in batches or partitions are seen once, so cv must be a number of folds and "
-            f"n_repeats must be 1; got cv={shown(cv)} and n_repeats={n_repeats!r}."
+            "rows that come in batches or partitions are seen once, so cv must be a number of folds; "
+            f"got cv={shown(cv)}."
         )
     if cv < 2:
         raise ValueError(f"cv={cv} must be at least 2 folds.")
@@ -183,24 +170,15 @@ def _check_number(n_folds: int, n_samples: int, labels: Indices | None = None) -
         raise ValueError("groups must have at least 2 different labels, so that one can be held out; got 1.")
 
 
-def _folds(
-    n_folds: int, n_samples: int, labels: Indices | None, n_repeats: int, random_state: Any
-) -> list[Split]:
-    if labels is None and n_repeats == 1:
+def _folds(n_folds: int, n_samples: int, labels: Indices | None) -> list[Split]:
+    if labels is None:
         rows = np.arange(n_samples)
         held = [rows[fold] for fold in interleaved_folds(n_folds, n_samples)]
         return [(np.setdiff1d(rows, some, assume_unique=True), some) for some in held]
     _check_number(n_folds, n_samples, labels)
-    if labels is not None:
-        n_folds = min(n_folds, int(labels.max()) + 1)
-    if labels is not None and n_repeats == 1:
-        fold_of = _dealt_out(labels, n_folds)
-        return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(n_folds)]
-    splitter = KFold if labels is None else GroupKFold
-    random = checked_random(random_state)
-    seeds = random.randint(np.iinfo(np.int32).max, size=n_repeats)
-    repetitions = (splitter(n_folds, shuffle=True, random_state=int(seed)) for seed in seeds)
-    return [split for r in repetitions for split in r.split(np.empty(n_samples), groups=labels)]
+    n_folds = min(n_folds, int(labels.max()) + 1)
+    fold_of = _dealt_out(labels, n_folds)
+    return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(n_folds)]
 
 
 def _dealt_out(labels: Indices, n_folds: int) -> Indices:
@@ -216,12 +194,6 @@ def _dealt_out(labels: Indices, n_folds: int) -> Indices:
         fold_of_group[group] = fold
         heapreplace(filled, (rows + int(sizes[group]), fold))
     return fold_of_group[labels]
-
-
-def check_repeats(n_repeats: Any) -> None:
-    """Raise unless n_repeats is a positive whole number."""
-    if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
-        raise ValueError(f"n_repeats must be an integer of at least 1; got {n_repeats!r}.")
 
 
 def checked_groups(groups: ArrayLike | None, n_samples: int) -> Indices | None:

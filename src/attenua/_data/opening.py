@@ -5,7 +5,6 @@ batches, Arrow data, Dask collections and arrays on a device are all :class:`Fit
 """
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,7 +23,6 @@ from attenua._data.checks import (
 )
 from attenua._data.dask_rows import DaskRows
 from attenua._data.folds import (
-    check_repeats,
     checked_groups,
     checked_stream_folds,
     interleaved_folds,
@@ -92,10 +90,6 @@ class FitData(NamedTuple):
         Rows of the smallest training set; a row of weight 2 counts as two.
     dtype : type
         ``numpy.float32`` or ``numpy.float64``: the type of what is fitted.
-    folds : str
-        Which rows are held out together, in words.
-    stream : RowStream or None
-        Sums that ``partial_fit`` can go on from.
     reweighter : RowsInMemory or None
         The rows, where they are in memory.
     """
@@ -104,8 +98,6 @@ class FitData(NamedTuple):
     n_samples: int
     fewest_training_rows: int
     dtype: type
-    folds: str = ""
-    stream: RowStream | None = None
     reweighter: RowsInMemory | None = None
 
     def scaled(self) -> "FitData":
@@ -203,7 +195,7 @@ def _device_weights(X: Any, sample_weight: Any) -> Any:
 def open_for_fit(estimator: Any, X: Any, sample_weight: Any = None) -> FitData:
     """Open rows for a fit that holds none out."""
     if is_dask(X):
-        return _dask_data(DaskRows(estimator, X, 1, sample_weight=sample_weight))
+        return _stream_data(DaskRows(estimator, X, 1, sample_weight=sample_weight).stream())
     X, sample_weight = _whole_table(X, sample_weight, "sample_weight")
     if is_batches(X):
         return _open_batches(estimator, X, 1, "sample_weight", sample_weight)
@@ -223,7 +215,6 @@ def _in_memory(
     estimator: Any,
     rows: HostRows | PartialRows | DeviceRows,
     splits: Sequence[SplitRows],
-    folds: str = "",
     groups: Any = None,
 ) -> FitData:
     """Return what a fit needs of rows in memory, in splits."""
@@ -235,9 +226,7 @@ def _in_memory(
         moments = SplitMoments(rows, splits)
         reweighter = RowsInMemory(rows, moments, groups)
     check_range(moments.total, rows.dtype, _feature_names(estimator))
-    return FitData(
-        moments, rows.n_samples, moments.fewest_training_rows, rows.dtype, folds, reweighter=reweighter
-    )
+    return FitData(moments, rows.n_samples, moments.fewest_training_rows, rows.dtype, reweighter)
 
 
 # Without one of three rows, two are left: too few. Groups hold more rows, so three are enough.
@@ -253,32 +242,31 @@ def open_for_cv(
     *,
     fewer_folds: bool = False,
 ) -> FitData:
-    """Open rows and split them by the parameters ``cv``, ``n_repeats`` and ``random_state``.
+    """Open rows and split them by the parameter ``cv``.
 
     A row of weight 0 is left out before a number of folds counts the rows. Folds are no more than groups in
     memory; with `fewer_folds`, no more than rows either, and none if these or the groups are too few.
     """
-    cv, n_repeats = resolve_cv(estimator.cv), estimator.n_repeats
+    cv = resolve_cv(estimator.cv)
     if is_dask(X):
-        n_folds = checked_stream_folds(cv, n_repeats)
-        return _dask_data(DaskRows(estimator, X, n_folds, groups=groups, sample_weight=sample_weight))
+        n_folds = checked_stream_folds(cv)
+        parts = DaskRows(estimator, X, n_folds, groups=groups, sample_weight=sample_weight)
+        return _stream_data(parts.stream())
     if groups is not None:
         X, groups = _whole_table(X, groups, "groups")
     else:
         X, sample_weight = _whole_table(X, sample_weight, "sample_weight")
     if is_batches(X):
-        n_folds = checked_stream_folds(cv, n_repeats)
+        n_folds = checked_stream_folds(cv)
         if sample_weight is None:
             return _open_batches(estimator, X, n_folds, "groups", groups)
         if groups is None:
             return _open_batches(estimator, X, n_folds, "sample_weight", sample_weight)
         raise ValueError(
-            "fit to batches takes groups or sample_weight, not both; add the batches with partial_fit, or "
-            "give the rows in memory."
+            "fit to batches takes groups or sample_weight, not both; give the rows in memory to use both."
         )
     rows = open_rows(estimator, X, sample_weight)
     n, kept = rows.n_samples, _kept_rows(sample_weight)
-    check_repeats(n_repeats)
     if kept is not None and groups is not None:
         labels = checked_groups(to_host(groups), len(kept))
         assert labels is not None
@@ -287,10 +275,10 @@ def open_for_cv(
         labels = checked_groups(to_host(groups), n)
         units = n if labels is None else len(np.unique(labels))
         if min(n - 1, units) < _FEWEST_UNITS:
-            return _in_memory(estimator, rows, [], "none: the rows or groups are too few")
-        cv = min(int(cv), n)
+            return _in_memory(estimator, rows, [])
+        cv = min(int(cv), units)
     splits: Sequence[SplitRows]
-    if groups is None and n_repeats == 1 and is_number_of_folds(cv):
+    if groups is None and is_number_of_folds(cv):
         # The folds that make_splits would give, without lists of row numbers as long as the data.
         splits = [(None, fold) for fold in interleaved_folds(int(cv), n)]
     else:
@@ -301,13 +289,11 @@ def open_for_cv(
             X=None if is_foreign(X) or isinstance(X, NamedRows) else X,
             y=to_host(y),
             groups=to_host(groups),
-            n_repeats=n_repeats,
-            random_state=estimator.random_state,
         )
         if counted is not None:
             splits = splits_of_kept(splits, counted)
             groups = None if groups is None else groups[counted]
-    return _in_memory(estimator, rows, splits, _folds_in_words(cv, n_repeats, groups), to_host(groups))
+    return _in_memory(estimator, rows, splits, to_host(groups))
 
 
 def _kept_rows(sample_weight: Any) -> NDArray[np.bool_] | None:
@@ -318,72 +304,37 @@ def _kept_rows(sample_weight: Any) -> NDArray[np.bool_] | None:
     return None if kept.ndim == 0 or kept.all() else kept
 
 
-_INTERLEAVED = "row i is held out in fold i % cv"
-
-
-def _folds_in_words(cv: Any, n_repeats: int, groups: Any) -> str:
-    if not is_number_of_folds(cv):
-        return "the splits of cv"
-    if groups is None:
-        return "shuffled rows" if n_repeats > 1 else _INTERLEAVED
-    if n_repeats > 1:
-        return "shuffled groups"
-    n_groups = len(np.unique(to_host(groups)))
-    return "groups dealt out evenly" if n_groups >= cv else f"each of {n_groups} groups, fewer than cv={cv}"
-
-
 def _open_batches(estimator: Any, X: Any, n_folds: int, argument: str, labels: Any) -> FitData:
     """Add up all batches; ``argument`` names the argument that holds the labels of their rows."""
     stream = None
     for batch in iter_batches(X, labels, argument):
-        stream = with_batch(estimator, stream, batch, n_folds, **{argument: batch.labels}, min_samples=0)
+        rows = _checked_batch(estimator, batch, first=stream is None)
+        if rows.shape[0] == 0:
+            continue
+        if stream is None:
+            stream = RowStream(n_folds, _feature_names(estimator))
+        given = to_host(batch.labels)
+        if argument == "sample_weight":
+            given = checked_batch_weights(given, rows.shape[0])
+        stream.add(rows, **{argument: given})
     if stream is None:
         once = "" if can_be_read_again(X) else " An iterator or reader gives its rows once."
         raise ValueError(f"Found 0 sample(s): X gave no rows, while at least 2 are required.{once}")
-    return stream_data(stream)
+    return _stream_data(stream)
 
 
-def _dask_data(rows: DaskRows) -> FitData:
-    return stream_data(rows.stream())
-
-
-def with_batch(
-    estimator: Any,
-    stream: RowStream | None,
-    batch: Batch,
-    n_folds: int,
-    *,
-    groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    min_samples: int = 1,
-) -> RowStream | None:
-    """Check a batch of rows and return a stream with it, or raise and leave the stream as it was.
-
-    The first batch makes the stream, and its columns are those of the estimator.
-    """
-    if stream is not None and stream.n_folds != n_folds:
-        raise ValueError(f"cv was {stream.n_folds} for the first batch and is {n_folds} now.")
-    rows = _checked_batch(estimator, batch, stream is None, min_samples)
-    if rows.shape[0] == 0:
-        return stream
-    weights = checked_batch_weights(to_host(sample_weight), rows.shape[0])
-    stream = RowStream(n_folds, _feature_names(estimator)) if stream is None else copy(stream)
-    stream.add(rows, groups=to_host(groups), sample_weight=weights)
-    return stream
-
-
-def _checked_batch(estimator: Any, batch: Batch, first: bool, min_samples: int) -> Any:
+def _checked_batch(estimator: Any, batch: Batch, first: bool) -> Any:
     if batch.names is not None:
         check_names(estimator, batch.names, reset=first)
         return batch.rows
-    requirements = matrix_requirements() | {"ensure_min_samples": min_samples}
+    requirements = matrix_requirements() | {"ensure_min_samples": 0}
     # The sums of a stream are kept on the host, so a batch on a device comes there.
     refuse_other_kinds(batch.rows)
     with naming_text_columns(batch.rows):
         return as_numbers(validate_data(estimator, to_host(batch.rows), reset=first, **requirements))
 
 
-def stream_data(stream: RowStream) -> FitData:
+def _stream_data(stream: RowStream) -> FitData:
     """Return what a fit needs of the rows of a stream."""
     if stream.n_rows + stream.n_left_out == 0:
         raise ValueError("Found 0 sample(s): X has no rows, while at least 2 are required.")
@@ -391,8 +342,7 @@ def stream_data(stream: RowStream) -> FitData:
     n = stream.n_rows
     dtype = np.float32 if stream.is_float32 else np.float64
     check_range(moments.total, dtype, stream.names)
-    folds = "a hash of the group's label names its fold" if stream.has_groups else _INTERLEAVED
-    return FitData(moments, n, stream.fewest_training_rows, dtype, folds, stream)
+    return FitData(moments, n, stream.fewest_training_rows, dtype)
 
 
 def checked_rows(estimator: Any, X: Any) -> Any:

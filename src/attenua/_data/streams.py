@@ -74,15 +74,6 @@ def _has_two_dimensions(X: Any) -> bool:
     return len(getattr(X, "shape", ())) == 2
 
 
-def one_batch(X: Any) -> Batch:
-    """Return rows that are given at once as a batch."""
-    if is_arrow_table(X):
-        return arrow_batch(X)
-    if is_batches(X):
-        raise TypeError("partial_fit takes one batch of rows; fit takes an iterable of them.")
-    return Batch(X)
-
-
 def iter_batches(X: Any, labels: Any, argument: str) -> Iterator[Batch]:
     """Yield the batches of X with the labels of their rows.
 
@@ -256,7 +247,7 @@ class RowStream:
         return max(int(self.n_rows - self.counts.max()), int(weights.sum() - weights.max()))
 
     def add(self, X: Any, *, groups: ArrayLike | None = None, sample_weight: Array | None = None) -> None:
-        """Add a batch, or raise before anything is added. Rows of weight zero are left out."""
+        """Add a batch. Rows of weight zero are left out."""
         n = X.shape[0]
         if self.has_groups not in (None, groups is not None):
             raise ValueError("groups must be given with every batch or with none.")
@@ -274,7 +265,7 @@ class RowStream:
         self.has_groups = groups is not None
 
     def _add_rows(self, X: Any, folds: NDArray[np.intp] | None, sample_weight: Array | None) -> None:
-        """Sum the rows by themselves, then replace the sums: all of the batch is added, or nothing."""
+        """Sum the rows by themselves, then add these sums to those before."""
         n = X.shape[0]
         largest = magnitude(X, self.names)
         if sp.issparse(X) and not X.has_canonical_format:

@@ -35,13 +35,10 @@ class Kind(Enum):
     MEASURED = "float, NaN where it was not measured"
     COUNT = "int"
     TEXT = "str"
-    STRENGTHS = "dict of the strength of each correction"
-    CHOICES = "list of such dicts"
+    CHOICES = "list of dicts of the strength of each correction"
     STEPS = "table of the steps of a search"
 
 
-# Attributes that keep rows: the sums of batches, and what ``impute`` is fitted to.
-_KEPT = ("_stream", "_filling")
 SUBSPACE = {
     "components_": Kind.DATA,
     "mean_": Kind.DATA,
@@ -64,12 +61,6 @@ def store(estimator: Any, values: Mapping[str, Any], like: Any, dtype: type) -> 
         setattr(estimator, name, held)
 
 
-def forget(estimator: Any) -> None:
-    """Delete all fitted attributes of the table, and what was kept of the rows."""
-    for name in (*type(estimator)._fitted, *_KEPT):
-        vars(estimator).pop(name, None)
-
-
 def check_switches(estimator: Any) -> None:
     """Raise unless parameters that switch something on are True or False; text such as "no" is neither."""
     for name in ("scale", "whiten", "nested", "assume_centered"):
@@ -82,19 +73,12 @@ def check_switches(estimator: Any) -> None:
 def fit_from_nothing(estimator: Any) -> Iterator[None]:
     """Forget what was fitted; a fit that fails or is interrupted leaves the estimator as it was before."""
     check_switches(estimator)
-    with all_or_nothing(estimator):
-        # All that scikit-learn's convention calls fitted, columns included, and what was kept of the rows.
-        for name in list(vars(estimator)):
-            if name in _KEPT or (name.endswith("_") and not name.startswith("_")):
-                del vars(estimator)[name]
-        yield
-
-
-@contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Restore all attributes if the block fails or is interrupted."""
     before = dict(vars(estimator))
     try:
+        # All that scikit-learn's convention calls fitted, columns included, and what `impute` keeps of rows.
+        for name in before:
+            if name == "_filling" or (name.endswith("_") and not name.startswith("_")):
+                del vars(estimator)[name]
         yield
     except BaseException:
         vars(estimator).clear()
@@ -117,7 +101,6 @@ def _as_kind(kind: Kind, value: Any, like: Any, dtype: type) -> Any:
         Kind.NUMBERS: lambda values: [float(value) for value in values],
         Kind.COUNT: int,
         Kind.TEXT: str,
-        Kind.STRENGTHS: dict,
         Kind.CHOICES: lambda choices: [dict(choice) for choice in choices],
         Kind.STEPS: Steps,
     }

@@ -87,24 +87,16 @@ class RuleTransformer(SubspaceTransformer):
 class CrossValidated(SubspaceTransformer):
     """The subspace of a rule at the strength that reconstructs held-out rows best, PCA among them.
 
-    A subclass has the parameters ``cv``, ``n_repeats``, ``n_jobs`` and ``random_state``. It returns the rule
-    of its parameters, or chooses in its own way by overriding ``_fit_moments``.
+    A subclass has the parameters ``cv`` and ``n_jobs``. It returns the rule of its parameters, or chooses in
+    its own way by overriding ``_fit_moments``.
     """
 
     cv: Any
-    n_repeats: int
     n_jobs: int | None
-    random_state: Any
-    gain_: float
-    folds_: str
-    held_out_ratio_: float
     cv_risk_: NDArray[Any]
     cv_risk_folds_: NDArray[Any]
     verdict_: str
     _fitted: ClassVar[dict[str, Kind]] = SUBSPACE | {
-        "gain_": Kind.NUMBER,
-        "folds_": Kind.TEXT,
-        "held_out_ratio_": Kind.NUMBER,
         "cv_risk_": Kind.GRID,
         "cv_risk_folds_": Kind.GRID,
     }
@@ -163,7 +155,7 @@ class CrossValidated(SubspaceTransformer):
             warnings.warn(
                 f"X varies so much more in {columns} than in the other columns that held-out risks are lost "
                 "to rounding, so that the choice means little. Drop columns that are not measurements, such "
-                "as IDs and timestamps, or scale the columns with scale=True.",
+                "as IDs and timestamps, or scale the columns (CorrectedPCACV with scale=True).",
                 stacklevel=caller_level(),
             )
         return rank
@@ -199,9 +191,6 @@ class CrossValidated(SubspaceTransformer):
         self._store(total, subspace, data.n_samples, data.dtype)
         self._warn_of_ties(result.n_tied, len(result.risk_folds), subspace)
         choice = self._choice(result, taken) | {
-            "gain_": result.gains[taken],
-            "folds_": data.folds,
-            "held_out_ratio_": result.held_out_ratio,
             "cv_risk_": result.risk,
             "cv_risk_folds_": result.risk_folds,
         }

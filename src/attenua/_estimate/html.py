@@ -29,17 +29,13 @@ class ShowsAnswer(BaseEstimator):
         return None
 
     def _answer_if_fitted(self) -> Answer | None:
-        # Asking for a fitted attribute triggers pending computation.
         return self._answer() if hasattr(self, next(iter(type(self)._fitted))) else None
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        """Return scikit-learn's text and, once fitted, a line that says what came out.
-
-        Nothing is computed for it, so after batches the line is missing until the fit is used.
-        """
+        """Return scikit-learn's text and, once fitted, a line that says what came out."""
         text: str = super().__repr__(N_CHAR_MAX)
         try:
-            answer = self._answer() if next(iter(type(self)._fitted)) in vars(self) else None
+            answer = self._answer_if_fitted()
         except Exception:  # such as of parameters that were changed since: a debugger shows texts, too
             answer = None
         return text if answer is None else f"{text}\n{answer.caption}; {dict(answer.facts)['fitted']}"

@@ -1,18 +1,16 @@
 """What every estimator of a subspace does once the subspace is found."""
 
-import warnings
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from attenua._data.blas import limit_for_fit
-from attenua._data.checks import caller_level, naming_text_columns
+from attenua._data.checks import naming_text_columns
 from attenua._data.dask_rows import lazy_rows
 from attenua._data.moments import Moments
 from attenua._data.namespace import (
@@ -22,21 +20,12 @@ from attenua._data.namespace import (
     is_dask,
     namespace_of,
 )
-from attenua._data.opening import FitData, checked_magnitude, checked_rows, stream_data, with_batch
+from attenua._data.opening import FitData, checked_magnitude, checked_rows
 from attenua._data.range import check_scores
-from attenua._data.streams import from_arrow, one_batch, refuse_batches
+from attenua._data.streams import from_arrow, refuse_batches
 from attenua._data.sums import partly_centred, row_blocks
 from attenua._estimate.advice import AdvisesOnParameters
-from attenua._estimate.fitted import (
-    SUBSPACE,
-    Kind,
-    all_or_nothing,
-    check_switches,
-    forget,
-    store,
-    subspace_values,
-    warn_of_tie,
-)
+from attenua._estimate.fitted import SUBSPACE, Kind, store, subspace_values, warn_of_tie
 from attenua._estimate.gaussian_model import GaussianModel, quiet_overflow
 from attenua._estimate.html import ShowsAnswer
 from attenua._solve.subspace import Subspace
@@ -110,14 +99,11 @@ class SubspaceTransformer(AdvisesOnParameters, GaussianModel, ShowsAnswer, RowsT
 
     A subclass has the parameters ``n_components`` and ``whiten``. Its ``fit`` opens the rows and calls
     ``_fit_data``; its ``_fit_moments`` finds a subspace and calls ``_store``.
-
-    A subclass with ``partial_fit`` only adds up batches there. The subspace is computed at the first use of
-    a fitted attribute or method after a batch, so a hundred batches cost one set of eigenproblems.
     """
 
     n_components: Any
     whiten: bool
-    scale: bool = False
+    scale: bool = False  # not a parameter of the paper's classes
     _needs_memory: ClassVar[bool] = False  # whether rows in batches, Dask or on a device are refused
     components_: NDArray[Any]
     explained_variance_: NDArray[Any]
@@ -136,61 +122,12 @@ class SubspaceTransformer(AdvisesOnParameters, GaussianModel, ShowsAnswer, RowsT
         raise NotImplementedError
 
     def _fit_data(self, data: FitData) -> None:
-        """Set the fitted attributes, and keep the sums of a stream for ``partial_fit``."""
-        self.__dict__.pop("_stream", None)
+        """Set the fitted attributes."""
         with limit_for_fit(data.n_samples, data.moments.n_features):
             self._fit_moments(data.scaled() if self.scale else data)
-        if data.stream is not None and hasattr(type(self), "partial_fit"):
-            self._stream = data.stream
 
     def _keep_rows(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> None:
         """Keep the fitted rows; a subclass that needs them later does."""
-
-    def __getattr__(self, name: str) -> Any:
-        # Called only for what is not set: a fitted attribute after a batch, or a mistake.
-        if name in type(self)._fitted and "_stream" in vars(self):
-            try:
-                with all_or_nothing(self):
-                    self._check_parameters()
-                    data = stream_data(self._stream)
-                    self._fit_moments(data.scaled() if self.scale else data)
-            except ValueError as error:
-                raise NotFittedError(f"{name} cannot be computed yet: {error}") from error
-            return vars(self)[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "components_" in vars(self) or "_stream" in vars(self)
-
-    def _add_batch(
-        self,
-        X: Any,
-        n_folds: int,
-        *,
-        groups: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> None:
-        """Check a batch and add it; a batch that is refused or interrupted changes nothing."""
-        check_switches(self)
-        self._check_parameters()
-        if "_stream" not in vars(self) and "components_" in vars(self):
-            warnings.warn(
-                "partial_fit starts again: this estimator was fitted to rows in memory, and their sums were "
-                "not kept. To continue from them, fit them as a batch: fit([X]).",
-                stacklevel=caller_level(),
-            )
-        with all_or_nothing(self):
-            stream = with_batch(
-                self,
-                vars(self).get("_stream"),
-                one_batch(X),
-                n_folds,
-                groups=groups,
-                sample_weight=sample_weight,
-            )
-            if stream is not None:
-                forget(self)
-                self._stream = stream
 
     def _store(self, moments: Moments, subspace: Subspace, n_samples: int, dtype: type) -> None:
         """Set the fitted attributes from a subspace and the moments that it was found from."""

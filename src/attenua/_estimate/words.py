@@ -12,12 +12,6 @@ from attenua._correct.registry import ALL_CORRECTIONS
 from attenua._data.moments import Moments
 from attenua._data.namespace import to_host
 
-# The verdict of a paired gain, in a sentence.
-ADVICE = {
-    "pca": "Ordinary PCA: strength 0 gains and loses nothing.",
-    "clear": "The gain is larger than its noise.",
-    "unclear": "The gain is not larger than its noise; ordinary PCA may do as well here.",
-}
 # A gain is claimed if it is more than so many standard errors.
 CLEAR = 2.0
 # So few columns with more of the variance than this, or standard deviations that differ by more than this
@@ -93,10 +87,10 @@ def percent_of(gain: float) -> str:
     return f"{gain:.1%}" if abs(gain) >= 0.0005 or gain == 0 else f"{100 * gain:.1g}%"
 
 
-def gain_in_words(gain: float, error: float) -> str:
-    """Return how much less held-out risk than PCA's there is, with the standard error where there is one."""
-    sure = f"standard error {error:.2%}" if isfinite(error) else "one split has no standard error"
-    return f"{abs(gain):.2%} {'less' if gain >= 0 else 'more'} held-out risk than PCA's, {sure}"
+def gain_in_words(gain: float, error: float | None = None) -> str:
+    """Return how much less held-out risk than PCA's there is, with the standard error if given."""
+    sure = "" if error is None else f", standard error {error:.2%}"
+    return f"{abs(gain):.2%} {'less' if gain >= 0 else 'more'} held-out risk than PCA's{sure}"
 
 
 def is_clear(gain: float, error: float, times: float = CLEAR) -> bool:
@@ -225,9 +219,10 @@ def _fit_in_words(
 
 def advice_on_scale(estimator: Any, moments: Moments) -> str:
     """Return a sentence, after a space, if columns that are not scaled seem to have different units."""
-    columns = np.flatnonzero(to_host(moments.varies))
-    if estimator.scale or len(columns) < 2:
+    columns, given = np.flatnonzero(to_host(moments.varies)), estimator.get_params(deep=False)
+    if given.get("scale") or len(columns) < 2:
         return ""
+    scaling = "scale=True" if "scale" in given else "CorrectedPCACV with scale=True"
     variances = to_host(moments.variances)[columns]
     order = np.argsort(-variances, kind="stable")[: max(min(_FEW_COLUMNS, len(columns) // 4), 1)]
     shares = np.cumsum(variances[order]) / variances.sum()
@@ -238,16 +233,16 @@ def advice_on_scale(estimator: Any, moments: Moments) -> str:
         share = shares[number - 1]
         part = f"{share:.1%}" if share < 0.9995 else "over 99.9%"
         if number == 1:
-            advice = "look for a wrong cell, consider scale=True, or leave it out if it measures nothing"
+            advice = f"look for a wrong cell, consider {scaling}, or leave it out if it measures nothing"
             return f" One column, {called}, has {part} of the variance: {advice}."
         few = f"{number} columns, {called}, together have {part} of the variance"
-        return f" {few}: if columns have different units, consider scale=True."
+        return f" {few}: if columns have different units, consider {scaling}."
     ratio = float(np.sqrt(variances.max() / variances.min()))
     if ratio > _MOST_RATIO:
         factor = f"{ratio:,.0f}" if ratio < 1e6 else f"{ratio:.0e}"
         return (
             f" The standard deviations of columns differ by a factor of {factor}: if columns have different "
-            "units, consider scale=True."
+            f"units, consider {scaling}."
         )
     return ""
 
@@ -275,24 +270,6 @@ def given_answer(estimator: Any, strengths: Mapping[str, float]) -> Answer:
         f"{capitalised(words)}, as given",
         (("gain", f"not measured; {name}CV holds rows out and measures it"), size_of_fit(estimator)),
     )
-
-
-def paired_facts(paired: Any) -> list[tuple[str, str]]:
-    """Return what a :class:`attenua.paired.PairedGain` says about a strength above 0."""
-    compared = paired.differences.shape[1]
-    chosen, measured = f"attenuation {paired.alpha:g}", gain_in_words(paired.gain, paired.standard_error)
-    facts = [("compared", f"{compared} strengths"), ("all held-out rows together", f"{chosen}, {measured}")]
-    if paired.n_splits > 1:
-        low, high = paired.interval
-        expected = gain_in_words(paired.crossed_gain, paired.crossed_error)
-        facts = [
-            ("to expect of new rows", expected),
-            ("how sure", paired.advice),
-            *facts,
-            ("its 95% interval", f"{low:.2%} to {high:.2%}"),
-        ]
-    better = f"better in {paired.n_better} of {paired.n_splits}, worse in {paired.n_worse}"
-    return [*facts, ("held-out parts", better)]
 
 
 def described(source: str, estimator: Any) -> str:

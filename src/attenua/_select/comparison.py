@@ -223,13 +223,11 @@ def gain_error(differences: Array, held_out_ratio: float) -> Any:
     return np.sqrt(1 / n_splits + held_out_ratio) * differences.std(axis=0, ddof=1)
 
 
-def chosen_elsewhere(risk_folds: Array, per_repetition: int) -> NDArray[np.intp]:
-    """Return, for every split, the candidate that the other splits of its repetition choose."""
-    if per_repetition < 2:
+def chosen_elsewhere(risk_folds: Array) -> NDArray[np.intp]:
+    """Return, for every split, the candidate that the other splits choose; of one split, the first."""
+    if len(risk_folds) < 2:
         return np.zeros(len(risk_folds), dtype=np.intp)
-    repetitions = np.arange(len(risk_folds)) // per_repetition
-    totals = np.stack([risk_folds[repetitions == each].sum(axis=0) for each in range(repetitions[-1] + 1)])
-    least: NDArray[np.intp] = np.argmin(totals[repetitions] - risk_folds, axis=1)
+    least: NDArray[np.intp] = np.argmin(risk_folds.sum(axis=0) - risk_folds, axis=1)
     return least
 
 

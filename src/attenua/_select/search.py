@@ -43,23 +43,20 @@ _CLEAR = 2.0
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search compared, and what all held-out rows together chose."""
+    """What a search compared."""
 
-    chosen: Strengths  # by all held-out rows
-    steps: Steps  # those that led to `chosen`
+    steps: Steps
     candidates: list[Strengths]  # all that were compared, the judge's base first
     losses: Array  # of each voter and candidate: sum over its held-out rows
     risk: Array  # of each candidate: mean over all held-out rows
     risk_folds: Array  # of each split and candidate: mean over its held-out rows
-    held_out_ratio: float  # mean over the splits of held-out rows per training row
-    gain: float  # what `chosen` gains over the base, in the judge's unit
     n_tied: int  # training sets in which the cut falls on a tie for the base
 
 
 def nothing_compared(base: Strengths) -> SearchResult:
     """Return the result where no rows are held out: what was not measured is NaN."""
     unknown = np.full((1, 1), np.nan)
-    return SearchResult(base, Steps([]), [base], np.zeros((0, 1)), unknown[0], unknown, np.nan, 0.0, 0)
+    return SearchResult(Steps([]), [base], np.zeros((0, 1)), unknown[0], unknown, 0)
 
 
 class StepSearch:
@@ -205,16 +202,12 @@ class StepSearch:
         risk_folds = np.column_stack([[fold.reported[0] for fold in folds] for folds in self._folds.values()])
         held = [fold.held for fold in self._folds[self._judge.base]]
         risk = np.average(risk_folds, axis=0, weights=held)
-        of_base, of_chosen = risk[0], risk[list(self._folds).index(self._present)]
         return SearchResult(
-            self._present,
             Steps(self._steps),
             list(self._folds),
             np.column_stack(list(self._losses.values())),
             self._judge.reported(risk),
             self._judge.reported(risk_folds),
-            held_out_ratio(self._folds[self._judge.base]),
-            float(of_base - of_chosen) / (1.0 if self._judge.unit else of_base or 1.0),
             sum(fold.is_tied for fold in self._folds[self._judge.base]),
         )
 

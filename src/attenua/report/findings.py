@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from attenua import AttenuatedPCACV, CorrectedPCA, CorrectedPCACV
 from attenua._correct.registry import CORRECTIONS
-from attenua._estimate.words import ADVICE, CLEAR, clear_over_splits, counted, is_clear, strengths_in_words
+from attenua._estimate.words import CLEAR, clear_over_splits, counted, is_clear, strengths_in_words
 from attenua.monitoring import ControlLimits, refitted
 
 Array = NDArray[np.float64]
@@ -139,7 +139,7 @@ def answer(model: Any, turn: float) -> Answer:
     if is_clear(gain, error, times):
         return Answer("yes", "Yes", "Use this fit in place of PCA.")
     if gain > 0:
-        return Answer("perhaps", "Perhaps", ADVICE["unclear"])
+        return Answer("perhaps", "Perhaps", "Ordinary PCA may do as well here.")
     return Answer("no", "No", "Use ordinary PCA on these data.")
 
 

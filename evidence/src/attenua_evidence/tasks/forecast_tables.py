@@ -17,7 +17,11 @@ from attenua_paper.studies.tables import Table
 # gain on the held-out rows that made the choice.
 LOOK_UP, OPTIMISTIC = "expected_gain", "gain_"
 WAYS = {LOOK_UP: "excess", PILOT: "whole", OPTIMISTIC: "whole"}
-WORDS = {LOOK_UP: "a look-up of similar data", PILOT: "`left_out_gain_`", OPTIMISTIC: "`gain_`"}
+WORDS = {
+    LOOK_UP: "a look-up of similar data",
+    PILOT: "`left_out_gain_`",
+    OPTIMISTIC: "the gain on the rows that chose",
+}
 LOSS = 1.0  # percent
 
 

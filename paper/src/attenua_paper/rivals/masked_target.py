@@ -210,8 +210,6 @@ class MaskedTargetPCACV(StoresConvergence, CrossValidated):
         Mask rates to compare. 0 is always included.
     cv : int, None, splitter or iterable, default=5
         A number of folds (None means 5), a splitter, or an iterable of (training rows, held-out rows).
-    n_repeats : int, default=1
-        Repetitions of the folds, averaged before choosing. More than one shuffles each.
     feature_groups : None, array-like of labels, or list of lists of column indices, default=None
         Columns that are hidden together. The ``groups`` of ``fit`` are of rows.
     max_iter : int, default=800
@@ -222,8 +220,6 @@ class MaskedTargetPCACV(StoresConvergence, CrossValidated):
         Scale the scores to unit variance.
     n_jobs : int or None, default=None
         Threads over splits.
-    random_state : int, RandomState or None, default=None
-        Shuffles the repetitions.
 
     Attributes
     ----------
@@ -262,6 +258,7 @@ class MaskedTargetPCACV(StoresConvergence, CrossValidated):
     _fitted: ClassVar[dict[str, Kind]] = CrossValidated._fitted | {
         "mask_rates_": Kind.GRID,
         "mask_rate_": Kind.NUMBER,
+        "gain_": Kind.NUMBER,
     }
 
     def __init__(
@@ -270,24 +267,20 @@ class MaskedTargetPCACV(StoresConvergence, CrossValidated):
         *,
         mask_rates: ArrayLike = (0, 0.25, 0.5, 0.75, 0.9),
         cv: Any = 5,
-        n_repeats: int = 1,
         feature_groups: Any = None,
         max_iter: int = MAX_ITER,
         tol: float = TOLERANCE,
         whiten: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
     ):
         self.n_components = n_components
         self.mask_rates = mask_rates
         self.cv = cv
-        self.n_repeats = n_repeats
         self.feature_groups = feature_groups
         self.max_iter = max_iter
         self.tol = tol
         self.whiten = whiten
         self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _strengths(self) -> Array:
         try:
@@ -310,6 +303,7 @@ class MaskedTargetPCACV(StoresConvergence, CrossValidated):
         return {
             "mask_rates_": result.strengths,
             "mask_rate_": result.strengths[taken],
+            "gain_": result.gains[taken],
         }
 
 

@@ -16,12 +16,13 @@ import numpy as np
 import scipy
 import sklearn
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 
 import attenua
-from attenua._data.folds import Split, checked_random, make_splits
+from attenua._data.checks import checked_random
+from attenua._data.folds import Split, checked_groups, make_splits
 from attenua.attenuation import AttenuatedPCA
-from attenua_paper.studies.compare import Setting, fit_and_judge
+from attenua_paper.studies.compare import Setting, chosen_together, fit_and_judge
 from attenua_paper.studies.gain import excess_risk_removed
 from attenua_paper.studies.hindsight import ALPHAS, HeldMoments, risks_on_test
 from attenua_paper.studies.real_data import N_VERSIONS, Array, StudyData, study_data
@@ -251,7 +252,7 @@ def _record(name: str, estimator: Any, X: Array, judge: Callable[[Any], dict[str
         "seconds": found["seconds"],
     }
     if hasattr(model, "choices_"):
-        record |= model.corrections_
+        record |= chosen_together(model) if hasattr(model, "steps_") else model.choices_[0]
         record["fallback"] = int(not any(any(choice.values()) for choice in model.choices_))
     return record
 
@@ -281,8 +282,10 @@ def repeated_splits(
     The consecutive folds count as one of the repetitions.
     """
     splits = make_splits(KFold(n_folds) if groups is None else n_folds, n_samples, groups=groups)
-    random = checked_random(random_state)
+    random, labels = checked_random(random_state), checked_groups(groups, n_samples)
+    shuffled = KFold if groups is None else GroupKFold
     for _ in range(n_repeats - 1):
-        # make_splits shuffles two repetitions or more; the second of each pair goes unused.
-        splits += make_splits(n_folds, n_samples, groups=groups, n_repeats=2, random_state=random)[:n_folds]
+        seed, _ = random.randint(np.iinfo(np.int32).max, size=2)  # the published folds leave out every other
+        folds = shuffled(n_folds, shuffle=True, random_state=int(seed))
+        splits += folds.split(np.empty(n_samples), groups=labels)
     return splits

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from attenua._data.folds import make_splits
 from attenua._data.opening import checked_matrix
 from attenua.attenuation import AttenuatedPCA, AttenuatedPCACV
+from attenua.corrected import CorrectedPCACV
 from attenua_paper.rivals import (
     CorrelationPCA,
     HeteroPCA,
@@ -108,8 +109,6 @@ def compare(
     feature_groups: Any = None,
     groups: ArrayLike | None = None,
     cv: Any = 5,
-    n_repeats: int = 1,
-    random_state: Any = None,
 ) -> pd.DataFrame:
     r"""Fit several methods to the same rows with the same folds, and judge them on the same test rows.
 
@@ -140,7 +139,7 @@ def compare(
         Columns that block masks hide together; without it, block methods are left out.
     groups : array-like of shape (n_samples,), optional
         Labels of the rows, such as subjects; rows of one group are never split.
-    cv, n_repeats, random_state
+    cv : int, None, splitter or iterable, default=5
         The folds, as in :class:`attenua.AttenuatedPCACV`.
 
     Returns
@@ -169,7 +168,7 @@ def compare(
     [0.0, 19.6]
     """
     X, _ = checked_matrix(X)
-    splits = make_splits(cv, X.shape[0], X=X, groups=groups, n_repeats=n_repeats, random_state=random_state)
+    splits = make_splits(cv, X.shape[0], X=X, groups=groups)
     pca = AttenuatedPCA(n_components, alpha=0.0).fit(X)
     setting = Setting(pca.n_components_, splits, feature_groups)
     judge = Judge(pca, X_test, X.shape[1])
@@ -252,10 +251,20 @@ def fit_and_judge(
     }
 
 
+def chosen_together(model: CorrectedPCACV) -> dict[str, float]:
+    """Return the strengths that all held-out rows together choose, all 0 where the answer is PCA."""
+    pca = model.candidates_[0]
+    if model.choices_ == [pca]:
+        return pca
+    return pca | {step.correction: step.best for step in model.steps_}
+
+
 def _cv_risk(model: Any, X: Any, splits: list[Any]) -> float:
     """Return the held-out risk on the common folds: what the method found, or refits of its settings."""
-    if hasattr(model, "cv_risk_"):
+    if hasattr(model, "gain_"):
         return float(model.cv_risk_[0] * (1 - model.gain_))
+    if hasattr(model, "candidates_"):
+        return float(model.cv_risk_[model.candidates_.index(chosen_together(model))])
     if "cv" in model.get_params(deep=False):
         return np.nan  # it chose by some other measure, and its folds do not fit inside a fold
     with warnings.catch_warnings():

@@ -78,10 +78,8 @@ class CorrectedInHindsight(CorrectedPCA):
 
     Attributes
     ----------
-    corrections_ : dict of str to float
-        The strengths that the search took.
     choices_ : list of dict
-        These alone.
+        The strengths that the search took, alone.
     """
 
     def __init__(self, n_components: int, *, test: HeldMoments, neighbours: Any = None):
@@ -106,6 +104,6 @@ class CorrectedInHindsight(CorrectedPCA):
                 if (found := risk(candidate)) >= least:
                     break
                 best, least = candidate, found
-        self.corrections_, self.choices_ = best, [best]
+        self.choices_ = [best]
         vars(self).update({name: value for name, value in vars(fitted(best)).items() if name.endswith("_")})
         return self
