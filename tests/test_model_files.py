@@ -230,8 +230,8 @@ PCA_FAULTS = [
     (fitted("n_samples_", value=True), "n_samples_ must be a int"),
     (fitted("more_", value=0), "it must hold the numbers candidates_"),
     (fitted("left_out_gain_", value="0"), "left_out_gain_ must be a float"),
-    (fitted("corrections_", "tempering", value=0.3), "corrections_ and choices_ must be some of candidates_"),
-    (fitted("corrections_", "other", value=0.0), "strengths must have the names of corrections"),
+    (fitted("choices_", 0, "tempering", value=0.3), "choices_ must be some of candidates_"),
+    (fitted("choices_", 0, "other", value=0.0), "strengths must have the names of corrections"),
     (fitted("candidates_", 0, "tempering", value=9.0), "tempering must be a number from 0 to 1"),
     (fitted("candidates_", value=[{}]), "candidates_ must have a risk each"),
     (fitted("choice_weights_", 0, value=0.01), "choice_weights_ must hold a weight for each of choices_"),
@@ -248,7 +248,7 @@ COVARIANCE_FAULTS = [
     (array("precision_", np.eye(6)), "precision_ must be the inverse of covariance_"),
     (array("precision_", np.full((6, 6), 1e308)), "precision_ must be the inverse of covariance_"),
     (array("location_", np.zeros(6, np.float32)), "location_ must be of type float64, not float32"),
-    (fitted("corrections_", "tempering", value=0.0), "strengths must have the names of corrections"),
+    (fitted("choices_", 0, "tempering", value=0.0), "strengths must have the names of corrections"),
 ]
 OTHER_FAULTS = [
     (AttenuatedPCACV(2), fitted("alpha_", value=0.123), "alpha_ must be one of alphas_"),
