@@ -16,6 +16,8 @@ MISSING = {
     *("-", "--", ".", "?", "\\N", "(null)", "#N/A", "#NA", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?"),
     *("#NULL!", "#NV", "#WERT!", "#BEZUG!", "#ZAHL!", "#NOMBRE?", "#NOM?", "#VALEUR!", "#NOMBRE!"),
 }
+_MAY_HAVE_THOUSANDS = re.compile(r"\d[,.'\u2019 \u00a0\u202f]\d{3}")
+_ENOUGH = 1000  # numbers that show their decimal sign
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -47,6 +49,8 @@ def to_number(cell: Any, decimal: str = ".") -> float | None:
 
 def has_thousands(cell: str, decimal: str) -> bool:
     """Return whether signs stand between the thousands of a number."""
+    if _MAY_HAVE_THOUSANDS.search(cell) is None:  # nearly all cells
+        return False
     found = _NUMBERS[decimal].fullmatch(cell.strip())
     return found is not None and found["group"] is not None
 
@@ -104,6 +108,8 @@ def decimal_sign(cells: Iterable[str], delimiter: str) -> tuple[str | None, str]
     """
     shows: dict[str, list[str]] = {".": [], ",": [], ".,": []}
     for cell in cells:
+        if len(shows["."]) + len(shows[","]) == _ENOUGH:
+            break
         if "," in cell or "." in cell:
             signs = "".join(sign for sign in ".," if to_number(cell, sign) is not None)
             shows.get(signs, []).append(cell)

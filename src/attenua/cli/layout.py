@@ -4,7 +4,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ Cells = Sequence[Any]
 
 BLANK = " "
 _DELIMITERS = {"tab": "\t", "\\t": "\t", "space": BLANK, "blank": BLANK}
-_JUDGED_LINES = 200
+_JUDGED_LINES, _JUDGED_SIGNS = 200, 200_000
 _NO_ROW = re.compile(r'#|"?sep=', re.IGNORECASE)  # a comment, or what Excel writes above a table
 _SURELY_SUMS = (
     r"(arithm\w*\s)?mean|avg|mittel(wert)?|durchschnitt|moyenne|promedio|summe|somme|std\.? ?dev\.?|stdev|"
@@ -49,13 +49,9 @@ class Record(NamedTuple):
     first: int
     last: int
     cells: list[Any]
+    n_filled: int  # cells that hold anything
     is_comment: bool = False
     after_gap: bool = False  # whether an empty line stands before it
-
-    @property
-    def n_filled(self) -> int:
-        """How many cells hold anything."""
-        return sum(not is_blank(cell) for cell in self.cells)
 
     @property
     def n_numbers(self) -> int:
@@ -66,6 +62,11 @@ class Record(NamedTuple):
     def is_text(self) -> bool:
         """Whether it holds one text and nothing else."""
         return self.n_filled == 1 and self.n_numbers == 0
+
+
+def count_filled(cells: Cells) -> int:
+    """Return how many cells hold anything."""
+    return sum(not is_blank(cell) for cell in cells)
 
 
 def records_of(lines: Sequence[str], delimiter: str) -> list[Record]:
@@ -89,11 +90,9 @@ def records_of(lines: Sequence[str], delimiter: str) -> list[Record]:
         for cells in reader:
             last, begins = reader.line_num - 1, True
             comment = first == last and lines[first].startswith("#")
-            # A comment may not be CSV.
-            cells = (
-                next(csv.reader([lines[first].strip()], **how | {"strict": False}), []) if comment else cells
-            )
-            record = Record(first, last, cells, comment, gap)
+            if comment:  # which may be no CSV
+                cells = next(csv.reader([lines[first].strip()], **how | {"strict": False}), [])
+            record = Record(first, last, cells, count_filled(cells), comment, gap)
             if record.n_filled or len(cells) > 1:
                 found.append(record)
             gap, first = not record.n_filled and not comment, last + 1
@@ -106,7 +105,8 @@ def delimiter_of(lines: Sequence[str], given: str | None) -> str:
     """Return the delimiter given, or the one between whose signs most cells of even rows are numbers."""
     if given is not None:
         return _DELIMITERS.get(given, given)
-    judged = list(islice((line for line in lines if line.strip()), _JUDGED_LINES))
+    judged = [line for line in lines[:_JUDGED_LINES] if line.strip()]
+    judged = judged[: max(5, _JUDGED_SIGNS // max(map(len, judged)))]
 
     def merit(delimiter: str) -> tuple[float, float, bool, int]:
         try:
@@ -121,7 +121,7 @@ def delimiter_of(lines: Sequence[str], given: str | None) -> str:
         body = [record for record in rows if len(record.cells) == width][1:] or rows
         cells = [cell for record in body for cell in record.cells if not is_missing(cell)]
         # A blank may stand between thousands, and between the cells of another delimiter.
-        whole = Record(0, 0, [cell for cell in cells if BLANK not in cell.strip()])
+        whole = Record(0, 0, [cell for cell in cells if BLANK not in cell.strip()], len(cells))
         return even, (whole.n_numbers + 0.1) / (len(cells) + 0.1), delimiter != BLANK, width
 
     return max(",;\t|" + BLANK, key=merit)
@@ -138,15 +138,16 @@ def table_of(records: Sequence[Record], notes: list[str]) -> tuple[list[Record],
 
     Texts above and below the table are left out with a note; rows of another length are refused.
     """
-    rows = [each for each in records if not each.is_comment] or [*records]
+    are_comments = all(each.is_comment for each in records)  # then they are rows
+    rows = [each for each in records if are_comments or not each.is_comment]
     width, top = usual_width(rows), rows[0].first
     above = [_without_sign(each.cells) for each in records if each.is_comment and each.first < top]
     comment = above[-1] if above and len(above[-1]) == width > 1 else None
     # Below the first row, one that begins with # and has as many cells as the others is no comment.
-    rows = [each for each in records if each in rows or (each.first > top and len(each.cells) == width)]
     rows = [
         each._replace(cells=each.cells[:width]) if all(map(is_blank, each.cells[width:])) else each
-        for each in rows
+        for each in records
+        if are_comments or not each.is_comment or (each.first > top and len(each.cells) == width)
     ]
     usual = float(np.median([each.n_filled for each in rows if each.n_filled] or [0]))
     start, stop = 0, len(rows)

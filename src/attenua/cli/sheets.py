@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from attenua.cli.layout import (
     Cells,
     Record,
     TableError,
+    count_filled,
     delimiter_of,
     is_units_row,
     n_summaries,
@@ -49,7 +51,7 @@ _UNPACKERS: dict[bytes, Callable[[Any], Any]] = {
 }
 # A small file can unpack to any size. Few rows are not larger than this.
 _MOST_BYTES = 4_000_000_000
-_JUDGED_ROWS = 200
+_JUDGED_ROWS, _JUDGED_CELLS = 200, 200_000
 
 
 @dataclass(frozen=True)
@@ -90,10 +92,20 @@ class Sheet:
 
     def cells(self, position: int) -> list[Any]:
         """Return the cells of a column, None for those without a value."""
+        if self.records:  # of texts and sheets, quickly
+            return [record.cells[position] for record in self.records]
         column = self.frame[position]
         return [None if blank else cell for cell, blank in zip(column.tolist(), column.isna(), strict=True)]
 
-    @property
+    @cached_property
+    def positions(self) -> dict[str, list[int]]:
+        """Where each name stands."""
+        found: dict[str, list[int]] = {}
+        for position, name in enumerate(self.names or ()):
+            found.setdefault(name, []).append(position)
+        return found
+
+    @cached_property
     def headings(self) -> list[str]:
         """The names of the columns, or column_1, column_2, ... where they have none."""
         names = self.names or [""] * self.frame.shape[1]
@@ -197,12 +209,13 @@ def _decoded(content: bytes, given: str | None, notes: list[str]) -> tuple[str, 
 def _take_rows(sheet: Sheet, records: list[Record], comment: Cells | None, how: Reading) -> None:
     """Take the rows that are data, and what the others say."""
     words = {word.strip() for word in how.na}
-    # What the user calls missing is no text.
-    rows = [["NA" if str(cell).strip() in words else cell for cell in each.cells] for each in records]
+    rows = [each.cells for each in records]
+    if words:  # what the user calls missing is no text
+        rows = [["NA" if str(cell).strip() in words else cell for cell in row] for row in rows]
     first: Cells = rows[0]
     below, width = rows[1:], len(rows[-1])
     decimal = sheet.decimal = how.decimal or _guessed_decimal(sheet, below or rows)
-    header = how.header
+    header, judged = how.header, below[: min(_JUDGED_ROWS, max(10, _JUDGED_CELLS // width))]
     if len(first) < width:
         first, header = _whole_header(sheet, first, below, how), True
     elif (
@@ -215,9 +228,9 @@ def _take_rows(sheet: Sheet, records: list[Record], comment: Cells | None, how: 
         rows, records = [[*comment], *rows], [records[0], *records]
     elif header is None:
         known = how.names is not None and set(how.names) <= set(_as_names(first))
-        header = known or is_header(first, below[:_JUDGED_ROWS], decimal, sheet.notes)
+        header = known or is_header(first, judged, decimal, sheet.notes)
     start = int(header)
-    if header and is_units_row(rows[1:], decimal):
+    if header and is_units_row(rows[1 : 1 + len(judged)], decimal):
         sheet.notes.append(f"the row under the header, {quoted(rows[1])}, holds units and is left out.")
         start = 2
     stop = len(rows) - n_summaries(rows[start:], decimal, sheet.notes)
@@ -291,7 +304,8 @@ def _read_excel(sheet: Sheet, content: bytes, how: Reading) -> None:
             if cell.value is None and formulas[title][cell.coordinate].data_type == "f":
                 why = "holds a formula without a value; open and save the file in Excel or LibreOffice"
                 raise TableError(f"cell {cell.coordinate} {why}.")
-        record = Record(row, row, [_excel_value(cell.value) for cell in cells], after_gap=gap)
+        texts = [_excel_value(cell.value) for cell in cells]
+        record = Record(row, row, texts, count_filled(texts), after_gap=gap)
         gap = not record.n_filled
         records += [] if gap else [record]
         if not gap and values[title].row_dimensions[row + 1].hidden:

@@ -158,11 +158,11 @@ def _range(sheet: Sheet, item: str, option: str) -> Sequence[int]:
 
 def _find(sheet: Sheet, name: str) -> int | None:
     """Return the position of a column by its name, or by its position counted from 1."""
-    names = sheet.names or []
-    if names.count(name) > 1:
+    places = sheet.positions.get(name, [])
+    if len(places) > 1:
         raise TableError(f"two columns are called {shortened(name)}; choose one by its position, from 1.")
-    if name in names:
-        return names.index(name)
+    if places:
+        return places[0]
     is_position = name.isascii() and name.isdigit() and 1 <= int(name) <= sheet.frame.shape[1]
     return int(name) - 1 if is_position else None
 
@@ -273,10 +273,9 @@ def _word(text: str) -> str:
 
 
 def _refuse_same_names(sheet: Sheet, positions: list[int]) -> None:
-    names = [sheet.names[position] for position in positions] if sheet.names else []
-    for name in names:
-        if name and names.count(name) > 1:
-            same = [position + 1 for position in positions if sheet.headings[position] == name]
+    for name, places in sheet.positions.items():
+        same = [position + 1 for position in places if position in positions] if len(places) > 1 else []
+        if name and len(same) > 1:
             which = f"columns {' and '.join(map(str, same))} are both called {shortened(name)}"
             raise TableError(f"{which}; rename one, or leave it out with --drop {same[-1]}.")
 
