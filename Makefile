@@ -41,6 +41,7 @@ audit: .venv/audit  ## Known weaknesses of all that a user installs; needs the n
 		--no-deps --disable-pip --requirement .venv-audit/requirements.txt
 
 docs: .venv/docs  ## The pages, with all examples run, to docs/_build/html; a warning is an error.
+	rm -rf docs/api/generated  # pages of names that are gone
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 
 bench: .venv/test  ## Timings of small sizes, to compare from release to release.
