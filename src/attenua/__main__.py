@@ -2,6 +2,8 @@
 
 import sys
 
+from attenua._extras import how_to_install
+
 
 def main() -> None:
     """Run the command line, or say which package is missing."""
@@ -11,7 +13,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name != "click":
             raise
-        sys.exit("The attenua command needs click: pip install 'attenua[cli]'.")
+        sys.exit(f"The attenua command needs click: {how_to_install('cli')}.")
     run(app, "attenua")
 
 

@@ -307,5 +307,8 @@ REFUSED += [
         "years like the values", "c,1990,1991,1992\nDE,1985.2,1990.7,2000.1\nFR,1900,1995,2010\n", "--header"
     ),
     refused("a currency", "a,b\n$1.50,2\n$2.50,3\n$4.50,7\n", "--na"),
+    refused("--sheet of a text", csv(), "--sheet", sheet="Data"),
+    refused("--sep of a book", book(Data=SHEET), "--sep", "x.xlsx", sep=";"),
+    refused("--decimal of a parquet file", saved(FRAME.to_parquet), "--decimal", "x.parquet", decimal=","),
     refused("infinite", "a,b\n1.5,Inf\n2.5,3\n4.5,7\n", "infinite; --na"),
 ]

@@ -252,6 +252,26 @@ def test_a_model_that_was_kept_fills_other_rows(holes):
     np.testing.assert_allclose(pd.read_excel("few.xlsx", index_col=0), expected, atol=1e-12)
 
 
+def test_few_rows_are_filled_and_too_few_to_hold_out_are_refused_for_a_fit(holes):
+    holes.iloc[:4].to_csv("few.csv")
+    assert run("impute", "few.csv", "-o", "filled.csv", "--quick").exit_code == 0
+    said = run("fit", "few.csv", "-k", 1)
+    assert (said.exit_code, "needs at least 5" in said.stderr) == (1, True)
+
+
+def test_columns_without_names_are_taken_in_the_order_of_the_model_with_a_note(rows):
+    save_model(fitted(CorrectedPCA(2), rows), "model.safetensors")
+    rows.to_csv("nameless.csv", header=False, index=False)
+    said = run("transform", "model.safetensors", "nameless.csv")
+    assert (
+        said.stderr
+        == "Note: nameless.csv: it has no names, so its columns are taken in the order of the model.\n"
+    )
+    np.testing.assert_allclose(
+        pd.read_csv("scores.csv"), load_model("model.safetensors").transform(rows), atol=1e-12
+    )
+
+
 def test_covariance_is_that_of_the_library(rows):
     assert run("covariance", "rows.csv", "--quick", "--scale").exit_code == 0
     found = pd.read_csv("covariance.csv", index_col="column")

@@ -17,8 +17,6 @@ CLEAR = 2.0
 # So few columns with more of the variance than this, or standard deviations that differ by more than this
 # factor, are a sign of different units.
 _FEW_COLUMNS, _MOST_VARIANCE, _MOST_RATIO = 3, 0.95, 30
-# The shell prints what so many components explain.
-_MOST_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -270,19 +268,3 @@ def given_answer(estimator: Any, strengths: Mapping[str, float]) -> Answer:
         f"{capitalised(words)}, as given",
         (("gain", f"not measured; {name}CV holds rows out and measures it"), size_of_fit(estimator)),
     )
-
-
-def described(source: str, estimator: Any) -> str:
-    """Return the answer of a fitted estimator in a few lines, for the shell."""
-    answer = estimator._answer()
-    facts = [f"{capitalised(name)}: {value}" for name, value in answer.facts]
-    # The rows and columns come next: a wrong reading of a file shows there.
-    lines = [answer.title, f"{source}: {dict(answer.facts)['fitted']}."]
-    if hasattr(estimator, "components_"):
-        ratios = [f"{ratio:.1%}" for ratio in estimator.explained_variance_ratio_[:_MOST_NAMED]]
-        more = ", ..." if estimator.n_components_ > _MOST_NAMED else ""
-        lines.append(f"Variance explained: {', '.join(ratios)}{more}")
-    steps = getattr(estimator, "steps_", None)
-    if steps is not None:
-        lines += ["", repr(steps), ""]
-    return "\n".join([*lines, *facts[:-1]]).rstrip()

@@ -83,6 +83,7 @@ SEARCH = [
     _option("--reference", metavar="FILE", help="Other rows with the same columns, to borrow from."),
     _option("--quick", is_flag=True, help="Do not measure what new rows gain: a fifth of the time."),
 ]
+_FOLDS = 5  # of the estimators
 _NOT_READING = ("neighbours", "scale", "reference", "quick")
 FORCE = _option("--force", is_flag=True, help="Replace existing files.")
 
@@ -130,6 +131,8 @@ def fit(file: str, k: Any, method: str, out: Path | None, force: bool, **options
     without: Any = {"corrected": [], "attenuated": search, "pca": ["neighbours", "reference", "quick"]}
     _refuse(search, without[method], f"it does not apply to --method {method}.")
     table = load(file, reading)
+    if method != "pca" and len(table.X) < _FOLDS:
+        fail(f"{table.source}: a fit holds rows out and needs at least {_FOLDS}; there are {len(table.X)}.")
     folder = out or output.free_folder()
     output.check_folder(folder, force=force)
     k = chosen_rank(table, search["scale"]) if k == "auto" else k
@@ -382,8 +385,6 @@ def parameters(table: Any, search: dict[str, Any], reading: dict[str, Any]) -> d
 
 def fit_rows(model: Any, table: Any, *, use_groups: bool = True) -> Any:
     """Fit the rows, or fail with a sentence."""
-    if hasattr(model, "cv") and len(table.X) < model.cv:
-        fail(f"{table.source}: a fit holds rows out and needs at least {model.cv}; there are {len(table.X)}.")
     with working("Fitting"), explaining(table.source):
         return model.fit(rows_of(table), **({"groups": table.groups} if use_groups else {}))
 
@@ -454,7 +455,7 @@ def explaining(source: str) -> Iterator[None]:
     """Print warnings of the library as notes, and turn its errors into sentences with options."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        # Columns without names are taken in the order of the model, as the guide says.
+        # A note of the table says it.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         try:
             yield

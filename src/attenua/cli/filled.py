@@ -52,9 +52,10 @@ def _cells(table: Table, filled: Array) -> dict[tuple[int, int], Any]:
     """Return the cells to fill, by row and column: numbers, or texts as the column writes them."""
     sheet, found = table.sheet, {}
     for place, position in enumerate(table.positions):
-        holes = np.flatnonzero(np.isnan(table.X[:, place]))
+        is_hole = np.isnan(table.X[:, place])
+        holes = np.flatnonzero(is_hole)
         cells = sheet.cells(position) if len(holes) else []
-        seen = [cell for row, cell in enumerate(cells) if row not in holes]
+        seen = [cell for cell, hole in zip(cells, is_hole, strict=False) if not hole]
         # True and 1,0 are numbers as the column writes them.
         written = {to_number(cell, sheet.decimal): cell for cell in seen if isinstance(cell, str | bool)}
         for row, number in zip(holes, rounded(filled[holes, place], seen, sheet.decimal), strict=True):

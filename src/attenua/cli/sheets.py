@@ -51,6 +51,11 @@ _UNPACKERS: dict[bytes, Callable[[Any], Any]] = {
 }
 # A small file can unpack to any size. Few rows are not larger than this.
 _MOST_BYTES = 4_000_000_000
+# Options that do not apply to files of an ending. To texts, --sheet does not.
+_NOT_FOR = {
+    ".xlsx": ("sep", "encoding"),
+    **dict.fromkeys((".parquet", ".feather", ".npy"), ("sep", "encoding", "decimal", "header", "sheet")),
+}
 _JUDGED_ROWS, _JUDGED_CELLS = 200, 200_000
 
 
@@ -91,7 +96,7 @@ class Sheet:
     book: tuple[bytes, str] | None = None  # an Excel file, and the name of the sheet
 
     def cells(self, position: int) -> list[Any]:
-        """Return the cells of a column, None for those without a value."""
+        """Return the cells of a column; those of a file with types that miss a value are None."""
         if self.records:  # of texts and sheets, quickly
             return [record.cells[position] for record in self.records]
         column = self.frame[position]
@@ -129,6 +134,9 @@ def fill_sheet(sheet: Sheet, path: Path, how: Reading) -> None:
     if path.is_dir():
         raise TableError("it is a folder; give the name of a file.")
     ending = path.suffix.lower()
+    for option in _NOT_FOR.get(ending, ("sheet",)):
+        if getattr(how, option) is not None:
+            raise TableError(f"--{option} does not apply to a {ending[1:] or 'text'} file.")
     # What a shell puts in place of a command's output has no ending.
     if Path(re.sub(r"\.(gz|bz2|xz|zst)$", "", path.name.lower())).suffix in (*TEXTS, ""):
         with path.open("rb") as file:

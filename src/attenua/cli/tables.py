@@ -89,6 +89,8 @@ def _table(sheet: Sheet, how: Reading) -> Table:
         raise TableError("--columns names no column.")
     if how.names is not None and sheet.names is not None and not chosen:
         chosen = [_column(sheet, name, "the model") for name in how.names]
+    if how.names is not None and sheet.names is None:
+        notes.append("it has no names, so its columns are taken in the order of the model.")
     if not len(sheet.frame):
         raise TableError("it has a header and no rows.")
     for position, option in ((ids, "--id-column"), (groups, "--group-column")):
